@@ -1,0 +1,16 @@
+# MLIR 22 as shared libraries, from Debian's llvm-22 packages unless MLIR_DIR says otherwise.
+
+set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "Folder of MLIRConfig.cmake")
+find_package(MLIR 22 REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
+
+add_library(cs336_mlir INTERFACE)
+target_include_directories(cs336_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_include_directories(cs336_mlir INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+target_compile_definitions(cs336_mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_compile_options(cs336_mlir INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+target_link_libraries(cs336_mlir INTERFACE MLIR LLVM)
