@@ -1,0 +1,91 @@
+//===- RunObserver.h - Watching a run, command by command -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_RUNOBSERVER_H
+#define CS336_RUNTIME_RUNOBSERVER_H
+
+#include "cs336/runtime/Tensor.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// What a command is; the text lives as long as the executable.
+struct CommandInfo {
+  int64_t index = 0;       // In the entry's commands.
+  absl::string_view entry; // "train"
+  absl::string_view name;
+  absl::string_view layer;    // "layers.0.attn", or empty.
+  absl::string_view phase;    // "forward", "backward", "optimizer", "prepare"
+  absl::string_view kind;     // "launch", "gemm", "copy", "collective", ...
+  absl::string_view location; // In the source, as text.
+};
+
+/// A tensor that a command has just written.
+struct WrittenTensor {
+  absl::string_view name;
+  absl::string_view location;
+  TensorView value; // Valid until the next command starts.
+};
+
+/// Told of every command of a run, in order, after it has finished. With an
+/// observer the commands of a run do not overlap.
+class RunObserver {
+public:
+  virtual ~RunObserver();
+
+  /// An error ends the run, which returns it.
+  virtual absl::Status
+  OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                absl::Span<const WrittenTensor> written) = 0;
+};
+
+/// Stops the run at the first command that writes a NaN (or an infinity, if
+/// asked), and names it. Gradients of a masked softmax, say, may hold
+/// infinities that are meant; NaN never is.
+class NanCheck : public RunObserver {
+public:
+  explicit NanCheck(bool reject_infinities = false)
+      : reject_infinities_(reject_infinities) {}
+
+  absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                             absl::Span<const WrittenTensor> written) override;
+
+private:
+  bool reject_infinities_;
+};
+
+/// Adds up the time of each command over the runs that it observes, all of the
+/// same entry.
+class CommandProfile : public RunObserver {
+public:
+  struct Row {
+    CommandInfo command;
+    absl::Duration total;
+    absl::Duration shortest = absl::InfiniteDuration();
+    int64_t runs = 0;
+  };
+
+  absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                             absl::Span<const WrittenTensor> written) override;
+
+  /// In the order of the entry's commands.
+  absl::Span<const Row> rows() const { return rows_; }
+
+private:
+  std::vector<Row> rows_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_RUNOBSERVER_H

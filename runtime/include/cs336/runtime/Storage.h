@@ -1,0 +1,54 @@
+//===- Storage.h - Aligned host memory --------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_STORAGE_H
+#define CS336_RUNTIME_STORAGE_H
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace cs336::runtime {
+
+/// Owns a block of host memory.
+class Storage {
+public:
+  /// Alignment that suits every vector instruction and cache line.
+  static constexpr int64_t kAlignment = 64;
+
+  Storage() = default;
+
+  /// Zeroed memory. `alignment` is a power of two. RESOURCE_EXHAUSTED when the
+  /// host cannot give that much.
+  static absl::StatusOr<Storage> Allocate(int64_t bytes,
+                                          int64_t alignment = kAlignment);
+
+  void *data() const { return data_.get(); }
+  int64_t size() const { return size_; }
+
+private:
+  struct Release {
+    std::align_val_t alignment{kAlignment};
+    void operator()(void *memory) const;
+  };
+  std::unique_ptr<void, Release> data_;
+  int64_t size_ = 0;
+};
+
+/// Bytes that this process could still allocate and touch: the least of the
+/// host's available memory and its control group's remainder. INT64_MAX if the
+/// system does not say.
+int64_t AvailableHostMemory();
+
+/// "1.50 GiB (1610612736 bytes)".
+std::string FormatBytes(int64_t bytes);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_STORAGE_H

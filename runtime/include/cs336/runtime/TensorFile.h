@@ -1,0 +1,45 @@
+//===- TensorFile.h - .npy, .npz and .safetensors files ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formats: NumPy's .npy (versions 1 to 3) and .npz (stored or deflated), and
+// safetensors (https://github.com/huggingface/safetensors#format). Integers
+// narrower than i32 are widened to i32, u32 to i64; big-endian, complex and
+// structured elements are refused. .npy and .npz cannot hold bf16.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_TENSORFILE_H
+#define CS336_RUNTIME_TENSORFILE_H
+
+#include "cs336/runtime/Tensor.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace cs336::runtime {
+
+/// Reads every tensor of the file, its format chosen by extension. A .npy file
+/// holds one, named as the file without folder and extension. NOT_FOUND or
+/// PERMISSION_DENIED if it cannot be opened, DATA_LOSS if it is truncated or
+/// malformed; every message starts with the path.
+absl::StatusOr<TensorMap> ReadTensors(absl::string_view path);
+
+/// Writes all tensors, the format chosen by extension (.npy: exactly one). The
+/// file is written beside `path` and renamed, so that `path` is never half a
+/// file, and is unchanged after an error.
+absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors);
+
+/// The formats' readers, on bytes already in memory.
+absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes);
+absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes);
+absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_TENSORFILE_H
