@@ -1,7 +1,7 @@
 # MLIR 22 as shared libraries, from Debian's llvm-22 packages unless MLIR_DIR says otherwise.
 
 set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "Folder of MLIRConfig.cmake")
-find_package(MLIR 22 REQUIRED CONFIG)
+find_package(MLIR 22.1 REQUIRED CONFIG)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
@@ -14,3 +14,7 @@ target_include_directories(cs336_mlir INTERFACE ${PROJECT_SOURCE_DIR}/include ${
 target_compile_definitions(cs336_mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
 target_compile_options(cs336_mlir INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 target_link_libraries(cs336_mlir INTERFACE MLIR LLVM)
+
+# TableGen looks for its includes in the folder's include directories.
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})

@@ -1,0 +1,131 @@
+//===- CS336CompositeOps.td - What PyTorch has a name for -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_CS336COMPOSITEOPS_TD
+#define CS336_DIALECT_CS336_IR_CS336COMPOSITEOPS_TD
+
+include "cs336/Dialect/CS336/IR/CS336OpBase.td"
+
+// Composites decompose into primitives, which are differentiated and lowered.
+class CS336_CompositeOp<string mnemonic, string policy, list<Trait> traits = []>
+    : CS336_Op<mnemonic, traits # [Decomposable, Cost, CS336_AutocastOpInterface]> {
+  string policyDeclaration = "::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::" # policy # "; }\n";
+  let extraClassDeclaration = policyDeclaration;
+}
+
+def CS336_LinearOp : CS336_Op<"linear", [Decomposable, Cost,
+    CS336_AutocastOpInterface]> {
+  let summary = "y = x Wᵀ, without bias";
+  let description = [{
+    x: […, in], W: [out, in], y: […, out].
+
+    ```mlir
+    %q = cs336.linear %x, %w : tensor<3x32x64xf32>, tensor<64x64xf32> -> tensor<3x32x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$input, CS336_FloatTensor:$weight,
+                       DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $weight attr-dict `:` type($input) `,` type($weight) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight)>];
+  let extraClassDeclaration = [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Low; }
+    void allowTF32() { setPrecision(::cs336::Precision::TF32); }
+  }];
+  let hasVerifier = 1;
+}
+
+class CS336_ActivationOp<string mnemonic, list<Trait> traits = []>
+    : CS336_CompositeOp<mnemonic, "Keep", traits # [Elementwise, SameOperandsAndResultType]> {
+  let arguments = (ins CS336_FloatTensor:$operand);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+def CS336_SiluOp : CS336_ActivationOp<"silu"> {
+  let summary = "x · sigmoid(x)";
+  let description = "`%y = cs336.silu %x : tensor<4x8xf32>`";
+}
+def CS336_ReluOp : CS336_ActivationOp<"relu"> {
+  let summary = "max(x, 0), whose gradient at 0 is 0";
+  let description = "`%y = cs336.relu %x : tensor<4x8xf32>`";
+}
+def CS336_GeluOp : CS336_ActivationOp<"gelu"> {
+  let summary = "x · Φ(x), exactly or by tanh";
+  let description = [{
+    Φ is the normal distribution's cumulative function: ½(1 + erf(x/√2)), or with `tanh` ½(1 + tanh(√(2/π)(x + 0.044715x³))).
+
+    ```mlir
+    %y = cs336.gelu %x {tanh} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$operand, UnitAttr:$tanh);
+}
+
+def CS336_RMSNormOp : CS336_CompositeOp<"rms_norm", "Keep", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "Root-mean-square normalisation over the last axis";
+  let description = [{
+    r = rsqrt(mean(x²) + eps) in float32 (float64 for float64 input); y = w·(x·r), cast to the input's type last.
+    x: […, d], w: [d].
+
+    ```mlir
+    %y = cs336.rms_norm %x, %w eps = 1.0e-05 : tensor<3x32x64xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$input, CS336_FloatTensor:$weight, F64Attr:$eps);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $weight `eps` `=` $eps attr-dict `:` type($input) `,` type($weight)";
+  let hasVerifier = 1;
+}
+
+def CS336_LayerNormOp : CS336_CompositeOp<"layer_norm", "Float32", [AllTypesMatch<["input", "result"]>, AllTypesMatch<["weight", "bias"]>]> {
+  let summary = "Layer normalisation over the last axis";
+  let description = [{
+    y = (x − mean)·rsqrt(var + eps)·w + b, var without Bessel's correction. x: […, d], w and b: [d].
+
+    ```mlir
+    %y = cs336.layer_norm %x, %w, %b eps = 1.0e-05 : tensor<4x10xf32>, tensor<10xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$input, CS336_FloatTensor:$weight, CS336_FloatTensor:$bias, F64Attr:$eps);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $weight `,` $bias `eps` `=` $eps attr-dict `:` type($input) `,` type($weight)";
+  let hasVerifier = 1;
+}
+
+def CS336_RoPEOp : CS336_CompositeOp<"rope", "Keep", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "Rotary position embedding, interleaved pairs";
+  let description = [{
+    x: […, S, D], D even. With angle(t, j) = t·theta^(−2j/D): y[2j] = x[2j]·cos − x[2j+1]·sin and
+    y[2j+1] = x[2j]·sin + x[2j+1]·cos. Angles are computed in float64: float32 would be off by 6e-5 at t = 1000.
+
+    ```mlir
+    %y = cs336.rope %q theta = 1.0e+04 : tensor<2x4x32x16xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$input, F64Attr:$theta);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$input `theta` `=` $theta attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def CS336_CrossEntropyOp : CS336_CompositeOp<"cross_entropy", "Float32"> {
+  let summary = "Mean over all positions of −log softmax(logits)[target]";
+  let description = [{
+    logits: […, V], targets: […] integers in [0, V). Computed with the maximum subtracted. The target's logit is picked by comparison with an
+    iota, not by a gather, so that value and gradient are pointwise operations and row reductions. Inputs below float32 are widened first.
+
+    ```mlir
+    %loss = cs336.cross_entropy %logits, %targets : tensor<3x32x97xf32>, tensor<3x32xi64> -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$logits, CS336_IntTensor:$targets);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // CS336_DIALECT_CS336_IR_CS336COMPOSITEOPS_TD

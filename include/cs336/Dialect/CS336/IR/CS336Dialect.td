@@ -1,0 +1,68 @@
+//===- CS336Dialect.td - The cs336 dialect and its type constraints -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_CS336DIALECT_TD
+#define CS336_DIALECT_CS336_IR_CS336DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def CS336_Dialect : Dialect {
+  let name = "cs336";
+  let cppNamespace = "::cs336";
+  let summary = "Training steps of Transformer language models on immutable tensors";
+  let description = [{
+    Operations as a PyTorch author names them, on ranked tensors with static shapes. A model is a `func.func` whose
+    arguments are named parameters, state and inputs, and whose results are named outputs, gradients, and the new
+    values of parameters and state.
+
+    | attribute | stands on | meaning |
+    |---|---|---|
+    | `cs336.kind` | argument | `"parameter"`, `"state"` or `"input"` |
+    | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"` or `"state"`; the last two replace the argument of that name |
+    | `cs336.name` | argument, result | its name in checkpoints, e.g. `"layers.0.attn.q_proj.weight"`; a gradient has its parameter's name |
+    | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: names of row ranges of packed storage |
+    | `cs336.init` | parameter, state | `#cs336.init`: how to fill it when nothing is loaded |
+    | `cs336.bound` | integer input | values must lie in `[0, bound)`; checked before a step runs |
+    | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
+    | `cs336.optimizer` | function | `#cs336.optimizer`: the update a `train` function makes |
+  }];
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::func::FuncDialect"];
+  let extraClassDeclaration = [{
+    /// Names of the discardable attributes that the dialect gives a meaning to.
+    static constexpr ::llvm::StringLiteral kKindAttr = "cs336.kind";
+    static constexpr ::llvm::StringLiteral kNameAttr = "cs336.name";
+    static constexpr ::llvm::StringLiteral kViewsAttr = "cs336.views";
+    static constexpr ::llvm::StringLiteral kInitAttr = "cs336.init";
+    static constexpr ::llvm::StringLiteral kBoundAttr = "cs336.bound";
+    static constexpr ::llvm::StringLiteral kModeAttr = "cs336.mode";
+    static constexpr ::llvm::StringLiteral kOptimizerAttr = "cs336.optimizer";
+
+  private:
+    void registerAttributes();
+
+  public:
+  }];
+}
+
+def CS336_Float : AnyTypeOf<[F64, F32, BF16, F16], "f64, f32, bf16 or f16">;
+def CS336_Int : AnyTypeOf<[I64, I32], "i64 or i32">;
+def CS336_Element : AnyTypeOf<[F64, F32, BF16, F16, I64, I32, I1], "f64, f32, bf16, f16, i64, i32 or i1">;
+
+def CS336_Tensor : StaticShapeTensorOf<[CS336_Element]>;
+def CS336_FloatTensor : StaticShapeTensorOf<[CS336_Float]>;
+def CS336_IntTensor : StaticShapeTensorOf<[CS336_Int]>;
+def CS336_NumberTensor : StaticShapeTensorOf<[CS336_Float, CS336_Int]>;
+def CS336_BoolTensor : StaticShapeTensorOf<[I1]>;
+
+#endif // CS336_DIALECT_CS336_IR_CS336DIALECT_TD

@@ -1,0 +1,48 @@
+//===- CS336Interfaces.h - What passes ask of an operation ------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_CS336INTERFACES_H
+#define CS336_DIALECT_CS336_IR_CS336INTERFACES_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace cs336 {
+
+/// What mixed precision does to an operation's floating-point operands and results.
+enum class AutocastPolicy {
+  /// Rounds to the low type: matrix products.
+  Low,
+  /// Widens to float32: exponentials, sums, losses.
+  Float32,
+  /// Widens to the widest floating-point operand.
+  Widest,
+  /// Runs in the type that its operands have.
+  Keep,
+};
+
+/// What a kernel schedule has to provide for an operation.
+enum class FusionKind {
+  /// An element of the result depends on one element of every operand.
+  Pointwise,
+  /// Elements along the reduced axes are combined.
+  RowReduction,
+  /// Anything else: a kernel of its own.
+  Opaque,
+};
+
+namespace detail {
+/// Bytes of all tensors that `op` reads and writes, each once.
+int64_t getOperandAndResultBytes(mlir::Operation *op);
+} // namespace detail
+
+} // namespace cs336
+
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h.inc"
+
+#endif // CS336_DIALECT_CS336_IR_CS336INTERFACES_H

@@ -1,0 +1,169 @@
+//===- CS336PointwiseOps.td - Pointwise arithmetic -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_CS336POINTWISEOPS_TD
+#define CS336_DIALECT_CS336_IR_CS336POINTWISEOPS_TD
+
+include "cs336/Dialect/CS336/IR/CS336OpBase.td"
+
+// Each element of the result depends on the same element of every operand. The operation gives the scalar
+// computation (`buildScalar`); the lowering to linalg and the cost follow from it.
+class CS336_PointwiseOp<string mnemonic, list<Trait> traits = []>
+    : CS336_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape, Fusible, CS336_CostOpInterface]> {
+  string scalarDeclaration = [{
+    /// Builds the computation of one element, of the result's element type.
+    ::mlir::Value buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange scalars);
+  }];
+  // FLOPs an element: transcendental functions count as one, as PyTorch's counters do.
+  int flopsPerElement = 1;
+  string costDeclaration = "int64_t getFlops() { return " # flopsPerElement # " * getResult().getType().getNumElements(); }\n";
+  let extraClassDeclaration = scalarDeclaration # costDeclaration;
+}
+
+class CS336_UnaryOp<string mnemonic, Type type, list<Trait> traits = []>
+    : CS336_PointwiseOp<mnemonic, traits # [SameOperandsAndResultType, Differentiable]> {
+  let arguments = (ins type:$operand);
+  let results = (outs type:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+// Float32 under autocast (exp, log, …).
+class CS336_Float32UnaryOp<string mnemonic, list<Trait> traits = []>
+    : CS336_UnaryOp<mnemonic, CS336_FloatTensor, traits # [CS336_AutocastOpInterface]> {
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Float32; }
+  }];
+}
+
+class CS336_BinaryOp<string mnemonic, Type type, list<Trait> traits = []>
+    : CS336_PointwiseOp<mnemonic, traits # [SameOperandsAndResultType, Differentiable,
+                                            CS336_AutocastOpInterface]> {
+  let arguments = (ins type:$lhs, type:$rhs);
+  let results = (outs type:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+def CS336_NegOp : CS336_UnaryOp<"neg", CS336_NumberTensor> {
+  let summary = "−x";
+  let description = [{
+    ```mlir
+    %y = cs336.neg %x : tensor<4x8xf32>
+    ```
+  }];
+  let hasFolder = 1;
+}
+
+class CS336_Transcendental<string mnemonic, string formula> : CS336_Float32UnaryOp<mnemonic> {
+  let summary = formula;
+  let description = "Of every element. `%y = cs336." # mnemonic # " %x : tensor<4x8xf32>`";
+}
+def CS336_ExpOp : CS336_Transcendental<"exp", "eˣ">;
+def CS336_LogOp : CS336_Transcendental<"log", "ln x">;
+def CS336_RsqrtOp : CS336_Transcendental<"rsqrt", "1/√x">;
+
+class CS336_FloatFunction<string mnemonic, string formula> : CS336_UnaryOp<mnemonic, CS336_FloatTensor> {
+  let summary = formula;
+  let description = "Of every element. `%y = cs336." # mnemonic # " %x : tensor<4x8xf32>`";
+}
+def CS336_SqrtOp : CS336_FloatFunction<"sqrt", "√x">;
+def CS336_SinOp : CS336_FloatFunction<"sin", "sin x">;
+def CS336_CosOp : CS336_FloatFunction<"cos", "cos x">;
+def CS336_TanhOp : CS336_FloatFunction<"tanh", "tanh x">;
+def CS336_ErfOp : CS336_FloatFunction<"erf", "erf x = 2/√π ∫₀ˣ exp(−t²) dt">;
+def CS336_SigmoidOp : CS336_FloatFunction<"sigmoid", "1/(1 + e⁻ˣ)"> {
+  let flopsPerElement = 3;
+}
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+class CS336_Arithmetic<string mnemonic, string formula, list<Trait> traits = [], Type type = CS336_NumberTensor>
+    : CS336_BinaryOp<mnemonic, type, traits> {
+  let summary = formula;
+  let description = "Of every pair of elements; nothing is broadcast. `%z = cs336." # mnemonic # " %x, %y : tensor<4x8xf32>`";
+}
+def CS336_AddOp : CS336_Arithmetic<"add", "x + y", [Commutative]> {
+  let hasFolder = 1;
+}
+def CS336_SubOp : CS336_Arithmetic<"sub", "x − y"> {
+  let hasFolder = 1;
+}
+def CS336_MulOp : CS336_Arithmetic<"mul", "x · y", [Commutative]> {
+  let hasFolder = 1;
+}
+def CS336_DivOp : CS336_Arithmetic<"div", "x / y", [], CS336_FloatTensor> {
+  let hasFolder = 1;
+}
+def CS336_MaxOp : CS336_Arithmetic<"max", "the larger of x and y, NaN if either is", [Commutative]>;
+def CS336_MinOp : CS336_Arithmetic<"min", "the smaller of x and y, NaN if either is", [Commutative]>;
+def CS336_PowOp : CS336_PointwiseOp<"pow", [SameOperandsAndResultType, Differentiable,
+                                            CS336_AutocastOpInterface]> {
+  let summary = "xʸ";
+  let description = "For x ≥ 0, or any x and integral y. `%z = cs336.pow %x, %y : tensor<4x8xf32>`";
+  let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Float32; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison, selection, conversion
+//===----------------------------------------------------------------------===//
+
+def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeOpAdaptor]> {
+  let summary = "An ordered comparison (false when an operand is NaN, except `ne`)";
+  let description = [{
+    ```mlir
+    %p = cs336.compare ge %q, %k : tensor<32x32xi32>    // tensor<32x32xi1>
+    ```
+  }];
+  let arguments = (ins CS336_PredicateAttr:$predicate, CS336_NumberTensor:$lhs, CS336_NumberTensor:$rhs);
+  let results = (outs CS336_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
+}
+
+def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
+  let summary = "Where the predicate holds the first value, elsewhere the second";
+  let description = [{
+    ```mlir
+    %masked = cs336.select %visible, %scores, %minus_infinity : tensor<32x32xf32>
+    ```
+  }];
+  let arguments = (ins CS336_BoolTensor:$predicate, CS336_Tensor:$trueValue, CS336_Tensor:$falseValue);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$predicate `,` $trueValue `,` $falseValue attr-dict `:` type($result) custom<PredicateType>(ref(type($result)), type($predicate))";
+  let hasFolder = 1;
+}
+
+def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable]> {
+  let summary = "Conversion of the element type";
+  let description = [{
+    Floats round to nearest even; float to integer truncates toward zero; i1 becomes 0 or 1. A narrowing cast followed
+    by a widening one is kept: the rounding between them is part of the program.
+
+    ```mlir
+    %y = cs336.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
+    ```
+  }];
+  let flopsPerElement = 0;
+  let arguments = (ins CS336_Tensor:$operand);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+#endif // CS336_DIALECT_CS336_IR_CS336POINTWISEOPS_TD

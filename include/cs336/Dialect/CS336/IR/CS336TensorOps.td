@@ -1,0 +1,228 @@
+//===- CS336TensorOps.td - Constants, shapes, reductions and products -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_CS336TENSOROPS_TD
+#define CS336_DIALECT_CS336_IR_CS336TENSOROPS_TD
+
+include "cs336/Dialect/CS336/IR/CS336OpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+def CS336_ConstantOp : CS336_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>, Rematerializable, Cost]> {
+  let summary = "A tensor known to the compiler";
+  let description = [{
+    ```mlir
+    %half = cs336.constant dense<5.0e-01> : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat), [{
+    $_state.addAttribute("value", ::cs336::getSplat(type, splat));
+    $_state.addTypes(type);
+  }]>];
+  let hasFolder = 1;
+}
+
+def CS336_IotaOp : CS336_Op<"iota", [Rematerializable, Cost]> {
+  let summary = "The index along an axis";
+  let description = [{
+    ```mlir
+    %t = cs336.iota axis = 0 : tensor<3x2xi32>    // [[0, 0], [1, 1], [2, 2]]
+    ```
+  }];
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs CS336_NumberTensor:$result);
+  let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+def CS336_BroadcastOp : CS336_Op<"broadcast", [Differentiable, Rematerializable, Cost, View]> {
+  let summary = "Repeats a tensor along new axes";
+  let description = [{
+    Axis `i` of the operand is axis `dims[i]` of the result, of the same size; `dims` ascends strictly. Axes of the
+    result that are not in `dims` are new.
+
+    ```mlir
+    %y = cs336.broadcast %x dims = [0, 2] : tensor<4x8xf32> -> tensor<4x16x8xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_ReshapeOp : CS336_Op<"reshape", [Differentiable, Cost, View, Fusible]> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    ```mlir
+    %y = cs336.reshape %x : tensor<4x32x64xf32> -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_TransposeOp : CS336_Op<"transpose", [Differentiable, Cost, View, Fusible]> {
+  let summary = "Permutes the axes";
+  let description = [{
+    Axis `i` of the result is axis `perm[i]` of the operand.
+
+    ```mlir
+    %heads = cs336.transpose %x perm = [0, 2, 1, 3] : tensor<2x32x4x16xf32> -> tensor<2x4x32x16xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand, DenseI64ArrayAttr:$perm);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand `perm` `=` $perm attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_SliceOp : CS336_Op<"slice", [Differentiable, Cost, View, Fusible]> {
+  let summary = "A box out of a tensor";
+  let description = [{
+    Element `i` of the result is element `offsets + i` of the operand; the result's shape is the box's.
+
+    ```mlir
+    %k = cs336.slice %qkv offsets = [0, 64] : tensor<128x192xf32> -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand, DenseI64ArrayAttr:$offsets);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand `offsets` `=` $offsets attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_PadOp : CS336_Op<"pad", [Differentiable, Cost, Fusible]> {
+  let summary = "A box into a tensor of zeros: the adjoint of `slice`";
+  let description = [{
+    ```mlir
+    %dqkv = cs336.pad %dk offsets = [0, 64] : tensor<128x64xf32> -> tensor<128x192xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand, DenseI64ArrayAttr:$offsets);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "$operand `offsets` `=` $offsets attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible]> {
+  let summary = "Tensors one after the other along an axis";
+  let description = [{
+    ```mlir
+    %pairs = cs336.concat axis = 1 %a, %b : tensor<8x1xf32>, tensor<8x1xf32> -> tensor<8x2xf32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$axis, Variadic<CS336_Tensor>:$operands);
+  let results = (outs CS336_Tensor:$result);
+  let assemblyFormat = "`axis` `=` $axis $operands attr-dict `:` type($operands) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, products, gathers
+//===----------------------------------------------------------------------===//
+
+def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, Fusible,
+                                         CS336_AutocastOpInterface]> {
+  let summary = "Sum or maximum over axes, which disappear";
+  let description = [{
+    bf16 and f16 accumulate in float32 and round once. The gradient of a maximum goes to all elements that equal it, in equal parts.
+
+    ```mlir
+    %m = cs336.reduce max %x axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, DenseI64ArrayAttr:$axes);
+  let results = (outs CS336_NumberTensor:$result);
+  let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` type($operand) `->` type($result)";
+  let extraClassDeclaration = [{
+    ::cs336::AutocastPolicy getAutocastPolicy() {
+      return getKind() == ReduceKind::Sum ? ::cs336::AutocastPolicy::Float32 : ::cs336::AutocastPolicy::Keep;
+    }
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CS336_MatmulOp : CS336_Op<"matmul", [Differentiable, Cost,
+    CS336_AutocastOpInterface]> {
+  let summary = "Matrix product, batched, either side transposed";
+  let description = [{
+    C[b, m, n] = Σₖ A[b, m, k] · B[b, k, n]. `transpose_a` says that A is stored as [b, k, m], `transpose_b` that B is stored as
+    [b, n, k]. Leading axes b are equal on both sides; a B of rank 2 serves all batches of A. Products of bf16 and
+    f16 accumulate in float32. `precision` is about float32 only: `ieee` is never tf32.
+
+    ```mlir
+    %s = cs336.matmul %q, %k {transpose_b} : tensor<2x4x32x16xf32>, tensor<2x4x32x16xf32> -> tensor<2x4x32x32xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "bool":$transposeA, "bool":$transposeB,
+                                 CArg<"::cs336::Precision", "::cs336::Precision::IEEE">:$precision)>];
+  let extraClassDeclaration = [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Low; }
+    void allowTF32() { setPrecision(::cs336::Precision::TF32); }
+    /// The sizes of one product, and the number of them.
+    struct Sizes { int64_t batch, m, n, k; };
+    Sizes getSizes();
+  }];
+  let hasVerifier = 1;
+}
+
+def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
+  let summary = "Rows of a table, by index";
+  let description = [{
+    y[…, :] = table[ids[…], :]. Indices outside the table are undefined here; inputs state their bound (`cs336.bound`) and are
+    checked before a step.
+
+    ```mlir
+    %x = cs336.embedding %table, %ids : tensor<97x64xf32>, tensor<3x32xi64> -> tensor<3x32x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_FloatTensor:$table, CS336_IntTensor:$ids);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def CS336_EmbeddingGradOp : CS336_Op<"embedding_grad", [Cost, Fusible]> {
+  let summary = "Adds rows into a table of zeros, by index, in the order of the indices";
+  let description = [{
+    The adjoint of `embedding`: table'[v, :] = Σ over positions with ids = v of gradient[position, :], summed in ascending position, so
+    that two runs agree to the bit.
+
+    ```mlir
+    %dtable = cs336.embedding_grad %ids, %dx : tensor<3x32xi64>, tensor<3x32x64xf32> -> tensor<97x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_IntTensor:$ids, CS336_FloatTensor:$gradient);
+  let results = (outs CS336_FloatTensor:$result);
+  let assemblyFormat = "$ids `,` $gradient attr-dict `:` type($ids) `,` type($gradient) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // CS336_DIALECT_CS336_IR_CS336TENSOROPS_TD

@@ -1,0 +1,70 @@
+//===- Attributes.cpp - Attributes of the cs336 dialect -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace cs336;
+
+AsmPrinter &cs336::operator<<(AsmPrinter &printer, Real real) {
+  printer.printFloat(APFloat(real.value));
+  return printer;
+}
+
+FailureOr<Real> FieldParser<Real>::parse(AsmParser &parser) {
+  double value;
+  if (failed(parser.parseFloat(value)))
+    return failure();
+  return Real(value);
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "cs336/Dialect/CS336/IR/CS336Attributes.cpp.inc"
+
+void CS336Dialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "cs336/Dialect/CS336/IR/CS336Attributes.cpp.inc"
+      >();
+}
+
+LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t rows) {
+  if (name.empty())
+    return emitError() << "a view needs a name";
+  if (rows <= 0)
+    return emitError() << "view '" << name << "' has " << rows << " rows, needs at least one";
+  return success();
+}
+
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind, Real std, Real cut) {
+  bool isRandom = kind == InitKind::TruncatedNormal;
+  if (isRandom && !(std > 0 && cut > 0))
+    return emitError() << "truncated_normal needs a positive std and cut, has " << std << " and " << cut;
+  if (!isRandom && (std != 0 || cut != 0))
+    return emitError() << stringifyInitKind(kind) << " takes neither std nor cut";
+  return success();
+}
+
+LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, AdamWForm form, Real lr, Real beta1,
+                                    Real beta2, Real eps, Real weightDecay, Real maxNorm, int64_t warmupSteps,
+                                    int64_t cosineSteps, Real minLr) {
+  if (!(lr >= 0) || !(minLr >= 0))
+    return emitError() << "learning rates must not be negative";
+  if (!(beta1 >= 0 && beta1 < 1) || !(beta2 >= 0 && beta2 < 1))
+    return emitError() << "beta1 and beta2 must lie in [0, 1), are " << beta1 << " and " << beta2;
+  if (!(eps > 0))
+    return emitError() << "eps must be positive, is " << eps;
+  if (!(weightDecay >= 0) || !(maxNorm >= 0))
+    return emitError() << "weight_decay and max_norm must not be negative";
+  if (warmupSteps < 0 || cosineSteps < 0 || (cosineSteps > 0 && cosineSteps <= warmupSteps))
+    return emitError() << "cosine_steps (" << cosineSteps << ") must come after warmup_steps (" << warmupSteps
+                       << "), or be 0";
+  return success();
+}

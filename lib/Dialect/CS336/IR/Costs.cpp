@@ -1,0 +1,76 @@
+//===- Costs.cpp - FLOPs and bytes of operations -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+using namespace mlir;
+using namespace cs336;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t count(Value value) { return tensorType(value).getNumElements(); }
+
+static int64_t getBytesOf(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return bytes;
+}
+
+int64_t cs336::detail::getOperandAndResultBytes(Operation *op) {
+  return getBytesOf(op->getOperandTypes()) + getBytesOf(op->getResultTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// Sources, layout, reductions, products
+//===----------------------------------------------------------------------===//
+
+int64_t ConstantOp::getFlops() { return 0; }
+int64_t IotaOp::getFlops() { return 0; }
+int64_t BroadcastOp::getFlops() { return 0; }
+int64_t ReshapeOp::getFlops() { return 0; }
+int64_t TransposeOp::getFlops() { return 0; }
+int64_t SliceOp::getFlops() { return 0; }
+int64_t PadOp::getFlops() { return 0; }
+int64_t ConcatOp::getFlops() { return 0; }
+int64_t ReduceOp::getFlops() { return count(getOperand()); }
+int64_t EmbeddingOp::getFlops() { return 0; }
+int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }
+
+int64_t MatmulOp::getFlops() {
+  Sizes sizes = getSizes();
+  return 2 * sizes.batch * sizes.m * sizes.n * sizes.k;
+}
+
+//===----------------------------------------------------------------------===//
+// Composites: the count of their usual decomposition
+//===----------------------------------------------------------------------===//
+
+int64_t LinearOp::getFlops() { return 2 * count(getInput()) * tensorType(getWeight()).getDimSize(0); }
+int64_t SiluOp::getFlops() { return 4 * count(getResult()); }
+int64_t ReluOp::getFlops() { return count(getResult()); }
+int64_t GeluOp::getFlops() { return (getTanh() ? 9 : 5) * count(getResult()); }
+int64_t RMSNormOp::getFlops() { return 4 * count(getResult()); }
+int64_t LayerNormOp::getFlops() { return 8 * count(getResult()); }
+int64_t RoPEOp::getFlops() { return 3 * count(getResult()); }
+int64_t CrossEntropyOp::getFlops() { return 4 * count(getLogits()); }
+
+//===----------------------------------------------------------------------===//
+// Groups, optimizer, collectives
+//===----------------------------------------------------------------------===//
+
+int64_t FusedOp::getFlops() {
+  int64_t flops = 0;
+  for (auto op : getBody().getOps<CostOpInterface>())
+    flops += op.getFlops();
+  return flops;
+}
+int64_t AdamWOp::getFlops() { return 16 * count(getParameter()); }
+int64_t AllReduceOp::getFlops() { return (getWorld() - 1) * count(getResult()); }
+int64_t AllGatherOp::getFlops() { return 0; }
+int64_t ReduceScatterOp::getFlops() { return (getWorld() - 1) * count(getResult()); }
+int64_t BroadcastRankOp::getFlops() { return 0; }

@@ -1,0 +1,182 @@
+//===- Dialect.cpp - The cs336 dialect and its attributes on functions -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.cpp.inc"
+#include "cs336/Dialect/CS336/IR/CS336Enums.cpp.inc"
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.cpp.inc"
+
+using namespace mlir;
+using namespace cs336;
+
+void CS336Dialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "cs336/Dialect/CS336/IR/CS336Ops.cpp.inc"
+      >();
+  registerAttributes();
+}
+
+Operation *CS336Dialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, elements);
+}
+
+LogicalResult CS336Dialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == kModeAttr) {
+    if (!isa<ModeAttr>(attribute.getValue()))
+      return op->emitOpError() << "attribute '" << name << "' must be #cs336.mode";
+  } else if (name == kOptimizerAttr) {
+    if (!isa<OptimizerAttr>(attribute.getValue()))
+      return op->emitOpError() << "attribute '" << name << "' must be #cs336.optimizer";
+  } else {
+    return op->emitOpError() << "unknown attribute '" << name << "' of the cs336 dialect";
+  }
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError() << "attribute '" << name << "' belongs on a function";
+  return success();
+}
+
+/// `views` names row ranges that cover dimension 0 of `type` exactly.
+static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, const Twine &where) {
+  auto views = dyn_cast<ArrayAttr>(attribute);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!views || !tensor || tensor.getRank() == 0)
+    return op->emitOpError() << where << ": cs336.views must be an array of #cs336.view on a tensor of rank 1 or more";
+  int64_t rows = 0;
+  for (Attribute entry : views) {
+    auto view = dyn_cast<ViewAttr>(entry);
+    if (!view)
+      return op->emitOpError() << where << ": cs336.views holds " << entry << ", which is no #cs336.view";
+    rows += view.getRows();
+  }
+  if (rows != tensor.getDimSize(0))
+    return op->emitOpError() << where << ": views cover " << rows << " rows of " << tensor.getDimSize(0);
+  return success();
+}
+
+static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute, Type type, const Twine &where,
+                                         ArrayRef<StringRef> kinds) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == CS336Dialect::kKindAttr) {
+    auto kind = dyn_cast<StringAttr>(value);
+    if (!kind || !llvm::is_contained(kinds, kind.getValue()))
+      return op->emitOpError() << where << ": cs336.kind is " << value << ", must be one of "
+                               << llvm::join(kinds, ", ");
+    return success();
+  }
+  if (name == CS336Dialect::kNameAttr) {
+    auto string = dyn_cast<StringAttr>(value);
+    if (!string || string.empty())
+      return op->emitOpError() << where << ": cs336.name must be a string that is not empty";
+    return success();
+  }
+  if (name == CS336Dialect::kViewsAttr)
+    return verifyViews(op, value, type, where);
+  return op->emitOpError() << where << ": unknown attribute '" << name << "' of the cs336 dialect";
+}
+
+LogicalResult CS336Dialect::verifyRegionArgAttribute(Operation *op, unsigned region, unsigned index,
+                                                     NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "attribute '" << attribute.getName() << "' belongs on a function's argument";
+  Type type = function.getArgumentTypes()[index];
+  std::string where = ("argument " + Twine(index)).str();
+  if (attribute.getName() == kInitAttr) {
+    if (!isa<InitAttr>(attribute.getValue()))
+      return op->emitOpError() << where << ": cs336.init must be #cs336.init";
+    return success();
+  }
+  if (attribute.getName() == kBoundAttr) {
+    auto bound = dyn_cast<IntegerAttr>(attribute.getValue());
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!bound || bound.getInt() <= 0 || !tensor || !tensor.getElementType().isSignlessInteger())
+      return op->emitOpError() << where << ": cs336.bound must be a positive integer on a tensor of integers";
+    return success();
+  }
+  return verifyPortAttribute(op, attribute, type, where, {"parameter", "state", "input"});
+}
+
+LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
+                                                        NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError() << "attribute '" << attribute.getName() << "' belongs on a function's result";
+  std::string where = ("result " + Twine(index)).str();
+  return verifyPortAttribute(op, attribute, function.getResultTypes()[index], where,
+                             {"output", "gradient", "parameter", "state"});
+}
+
+//===----------------------------------------------------------------------===//
+// Custom assembly and builders
+//===----------------------------------------------------------------------===//
+
+/// A predicate has the shape of the values that it selects: nothing is printed.
+static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &predicate) {
+  auto tensor = dyn_cast<RankedTensorType>(result);
+  if (!tensor)
+    return parser.emitError(parser.getCurrentLocation(), "select needs a ranked tensor type");
+  predicate = tensor.clone(parser.getBuilder().getI1Type());
+  return success();
+}
+static void printPredicateType(OpAsmPrinter &, Operation *, Type, Type) {}
+
+/// The scalar operands of adamw share one floating-point type, printed once; `apply` is i1.
+static ParseResult parseScalarTypes(OpAsmParser &parser, Type &lr, Type &correction1, Type &correction2, Type &scale,
+                                    Type &apply) {
+  if (parser.parseType(lr))
+    return failure();
+  correction1 = correction2 = scale = lr;
+  apply = RankedTensorType::get({}, parser.getBuilder().getI1Type());
+  return success();
+}
+static void printScalarTypes(OpAsmPrinter &printer, Operation *, Type lr, Type, Type, Type, Type) {
+  printer.printType(lr);
+}
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto operand = dyn_cast<RankedTensorType>(adaptor.getLhs().getType());
+  if (!operand)
+    return failure();
+  types.push_back(operand.clone(IntegerType::get(context, 1)));
+  return success();
+}
+
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeA, bool transposeB,
+                     Precision precision) {
+  auto lhsType = cast<RankedTensorType>(lhs.getType()), rhsType = cast<RankedTensorType>(rhs.getType());
+  SmallVector<int64_t> shape(lhsType.getShape().drop_back(2));
+  shape.push_back(lhsType.getShape().take_back(2)[transposeA ? 1 : 0]);
+  shape.push_back(rhsType.getShape().take_back(2)[transposeB ? 0 : 1]);
+  build(builder, state, lhsType.clone(shape), lhs, rhs, transposeA, transposeB, precision);
+}
+
+void LinearOp::build(OpBuilder &builder, OperationState &state, Value input, Value weight) {
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = cast<RankedTensorType>(weight.getType()).getDimSize(0);
+  build(builder, state, type.clone(shape), input, weight, Precision::IEEE);
+}
+
+#define GET_OP_CLASSES
+#include "cs336/Dialect/CS336/IR/CS336Ops.cpp.inc"

@@ -1,0 +1,168 @@
+//===- Folds.cpp - Local algebra -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/Dialect/CommonFolders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace cs336;
+
+DenseElementsAttr cs336::getSplat(RankedTensorType type, double value) {
+  Type element = type.getElementType();
+  if (auto floatType = dyn_cast<FloatType>(element)) {
+    APFloat rounded(value);
+    bool losesInfo;
+    rounded.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return DenseElementsAttr::get(type, rounded);
+  }
+  if (element.isInteger(1))
+    return DenseElementsAttr::get(type, value != 0);
+  return DenseElementsAttr::get(type,
+                                APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), /*isSigned=*/true));
+}
+
+/// Whether `attribute` is a splat of exactly `value`. Negative zero is not zero: x + (−0) is x, x + 0 is not for x =
+/// −0.
+static bool isSplatOf(Attribute attribute, double value) {
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(attribute);
+  return splat && splat == getSplat(cast<RankedTensorType>(splat.getType()), value);
+}
+
+template <typename FloatFn, typename IntFn>
+static OpFoldResult foldSplats(ArrayRef<Attribute> operands, FloatFn &&onFloats, IntFn &&onInts) {
+  if (Attribute folded = constFoldBinaryOp<FloatAttr, APFloat, void>(operands, onFloats))
+    return folded;
+  return constFoldBinaryOp<IntegerAttr, APInt, void>(operands, onInts);
+}
+
+//===----------------------------------------------------------------------===//
+// Pointwise
+//===----------------------------------------------------------------------===//
+
+OpFoldResult NegOp::fold(FoldAdaptor) {
+  if (auto inner = getOperand().getDefiningOp<NegOp>())
+    return inner.getOperand();
+  return {};
+}
+
+OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
+  bool isFloat = isa<FloatType>(getType().getElementType());
+  if (isSplatOf(adaptor.getRhs(), isFloat ? -0.0 : 0.0))
+    return getLhs();
+  return foldSplats(
+      adaptor.getOperands(), [](APFloat a, const APFloat &b) { return a + b; },
+      [](const APInt &a, const APInt &b) { return a + b; });
+}
+
+OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 0.0))
+    return getLhs();
+  return foldSplats(
+      adaptor.getOperands(), [](APFloat a, const APFloat &b) { return a - b; },
+      [](const APInt &a, const APInt &b) { return a - b; });
+}
+
+OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 1.0))
+    return getLhs();
+  return foldSplats(
+      adaptor.getOperands(), [](APFloat a, const APFloat &b) { return a * b; },
+      [](const APInt &a, const APInt &b) { return a * b; });
+}
+
+OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 1.0))
+    return getLhs();
+  return constFoldBinaryOp<FloatAttr, APFloat, void>(adaptor.getOperands(),
+                                                     [](APFloat a, const APFloat &b) { return a / b; });
+}
+
+OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
+  if (getTrueValue() == getFalseValue())
+    return getTrueValue();
+  if (isSplatOf(adaptor.getPredicate(), 1.0))
+    return getTrueValue();
+  if (isSplatOf(adaptor.getPredicate(), 0.0))
+    return getFalseValue();
+  return {};
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  // Splats between floating-point types round as the operation would.
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getOperand());
+  auto type = dyn_cast<FloatType>(getType().getElementType());
+  if (!splat || !type || !isa<FloatType>(splat.getElementType()))
+    return {};
+  APFloat value = splat.getSplatValue<APFloat>();
+  bool losesInfo;
+  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return DenseElementsAttr::get(cast<ShapedType>(getType()), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Sources and layout
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+/// A splat stays one under any layout operation.
+static OpFoldResult foldSplatLayout(Attribute operand, Type result) {
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(operand))
+    return splat.resizeSplat(cast<ShapedType>(result));
+  return {};
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  return foldSplatLayout(adaptor.getOperand(), getType());
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  if (auto inner = getOperand().getDefiningOp<ReshapeOp>()) {
+    if (inner.getOperand().getType() == getType())
+      return inner.getOperand();
+    setOperand(inner.getOperand());
+    return getResult();
+  }
+  return foldSplatLayout(adaptor.getOperand(), getType());
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (llvm::equal(getPerm(), llvm::seq<int64_t>(0, getPerm().size())))
+    return getOperand();
+  if (auto inner = getOperand().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t axis : getPerm())
+      composed.push_back(inner.getPerm()[axis]);
+    setPerm(composed);
+    setOperand(inner.getOperand());
+    return getResult();
+  }
+  return foldSplatLayout(adaptor.getOperand(), getType());
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  return foldSplatLayout(adaptor.getOperand(), getType());
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  return getOperand().getType() == getType() ? OpFoldResult(getOperand()) : OpFoldResult();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getOperands().size() == 1 ? OpFoldResult(getOperands().front()) : OpFoldResult();
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor) { return getAxes().empty() ? OpFoldResult(getOperand()) : OpFoldResult(); }
