@@ -1,0 +1,11 @@
+//===- cs336-opt.cpp - Runs passes over IR --------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/OptMain.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) { return mlir::asMainReturnCode(cs336::optMain(argc, argv)); }
