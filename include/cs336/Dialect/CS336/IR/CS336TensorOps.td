@@ -148,13 +148,19 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, Fusible,
   let summary = "Sum or maximum over axes, which disappear";
   let description = [{
     bf16 and f16 accumulate in float32 and round once. The gradient of a maximum goes to all elements that equal it, in equal parts.
+    With `stop_gradient` no gradient is taken: a softmax does not depend on the maximum that it subtracts.
 
     ```mlir
     %m = cs336.reduce max %x axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, DenseI64ArrayAttr:$axes);
+  let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, DenseI64ArrayAttr:$axes,
+                       UnitAttr:$stop_gradient);
   let results = (outs CS336_NumberTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::cs336::ReduceKind":$kind, "::mlir::Value":$operand,
+                                 "::llvm::ArrayRef<int64_t>":$axes), [{
+    build($_builder, $_state, result, kind, operand, axes, /*stop_gradient=*/false);
+  }]>];
   let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` type($operand) `->` type($result)";
   let extraClassDeclaration = [{
     ::cs336::AutocastPolicy getAutocastPolicy() {

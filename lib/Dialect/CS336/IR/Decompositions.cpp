@@ -1,0 +1,221 @@
+//===- Decompositions.cpp - Composites as primitives ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cs336;
+
+using Replacements = FailureOr<SmallVector<Value>>;
+
+namespace {
+/// Builds primitives at one location, as formulas read.
+class Formula {
+public:
+  Formula(Operation *op, OpBuilder &builder) : b(op->getLoc(), builder) {}
+
+  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+  Value splat(RankedTensorType type, double value) { return ConstantOp::create(b, type, value); }
+  Value add(Value lhs, Value rhs) { return AddOp::create(b, lhs, rhs); }
+  Value add(Value lhs, double rhs) { return add(lhs, splat(typeOf(lhs), rhs)); }
+  Value sub(Value lhs, Value rhs) { return SubOp::create(b, lhs, rhs); }
+  Value mul(Value lhs, Value rhs) { return MulOp::create(b, lhs, rhs); }
+  Value mul(Value lhs, double rhs) { return mul(lhs, splat(typeOf(lhs), rhs)); }
+  Value div(Value lhs, double rhs) { return DivOp::create(b, lhs, splat(typeOf(lhs), rhs)); }
+  template <typename OpTy>
+  Value unary(Value operand) {
+    return OpTy::create(b, operand);
+  }
+  Value compare(Predicate predicate, Value lhs, Value rhs) { return CompareOp::create(b, predicate, lhs, rhs); }
+  Value select(Value predicate, Value trueValue, Value falseValue) {
+    return SelectOp::create(b, predicate, trueValue, falseValue);
+  }
+  Value iota(RankedTensorType type, int64_t axis) { return IotaOp::create(b, type, axis); }
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    return ReshapeOp::create(b, typeOf(value).clone(shape), value).getResult();
+  }
+  Value concat(RankedTensorType type, int64_t axis, ValueRange values) {
+    return ConcatOp::create(b, type, axis, values);
+  }
+
+  Value convert(Value value, Type elementType) {
+    RankedTensorType type = typeOf(value);
+    return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
+  }
+  /// In float32 at least.
+  Value widen(Value value) {
+    bool isLow = typeOf(value).getElementTypeBitWidth() < 32;
+    return isLow ? convert(value, b.getF32Type()) : value;
+  }
+
+  /// Over the last axis.
+  Value reduceRow(ReduceKind kind, Value value, bool stopGradient = false) {
+    RankedTensorType type = typeOf(value);
+    return ReduceOp::create(b, type.clone(type.getShape().drop_back()), kind, value,
+                            ArrayRef<int64_t>{type.getRank() - 1}, stopGradient);
+  }
+  Value meanOfRow(Value value) {
+    return div(reduceRow(ReduceKind::Sum, value), static_cast<double>(typeOf(value).getShape().back()));
+  }
+  /// Repeats a value of shape […] along a new last axis.
+  Value alongRow(Value value, ArrayRef<int64_t> shape) {
+    return broadcast(value, shape, llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1)));
+  }
+  /// Repeats a value over new leading axes.
+  Value overRows(Value value, ArrayRef<int64_t> shape) {
+    int64_t rank = shape.size();
+    return broadcast(value, shape, llvm::to_vector(llvm::seq<int64_t>(rank - typeOf(value).getRank(), rank)));
+  }
+
+  ImplicitLocOpBuilder b;
+
+private:
+  Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+    return BroadcastOp::create(b, typeOf(value).clone(shape), value, dims);
+  }
+};
+} // namespace
+
+static SmallVector<Value> one(Value value) { return {value}; }
+
+//===----------------------------------------------------------------------===//
+// Linear and activations
+//===----------------------------------------------------------------------===//
+
+Replacements LinearOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  ArrayRef<int64_t> shape = getResult().getType().getShape();
+  bool isVector = shape.size() == 1;
+  Value input = isVector ? f.reshape(getInput(), {1, getInput().getType().getShape().back()}) : Value(getInput());
+  Value product = MatmulOp::create(f.b, input, getWeight(), /*transposeA=*/false, /*transposeB=*/true, getPrecision());
+  return one(isVector ? f.reshape(product, shape) : product);
+}
+
+Replacements SiluOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  return one(f.mul(getOperand(), f.unary<SigmoidOp>(getOperand())));
+}
+
+/// `x ≤ 0` rather than `x > 0`, so that NaN passes through; the gradient of `select` at 0 is that of the zero.
+Replacements ReluOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  Value zero = f.splat(getOperand().getType(), 0.0);
+  return one(f.select(f.compare(Predicate::LE, getOperand(), zero), zero, getOperand()));
+}
+
+/// In float32 at least: 1 + erf(x) in bf16 would have no digits left for negative x.
+Replacements GeluOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  Value x = f.widen(getOperand());
+  Value s;
+  if (getTanh()) {
+    Value cube = f.mul(f.mul(x, x), x);
+    Value argument = f.mul(f.add(x, f.mul(cube, 0.044715)), llvm::numbers::sqrt2 * llvm::numbers::inv_sqrtpi);
+    s = f.unary<TanhOp>(argument);
+  } else {
+    s = f.unary<ErfOp>(f.mul(x, 1.0 / llvm::numbers::sqrt2));
+  }
+  Value y = f.mul(f.mul(x, 0.5), f.add(s, 1.0));
+  return one(f.convert(y, getResult().getType().getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+Replacements RMSNormOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  ArrayRef<int64_t> shape = getInput().getType().getShape();
+  Value x = f.widen(getInput());
+  Value weight = f.convert(getWeight(), Formula::typeOf(x).getElementType());
+  Value r = f.unary<RsqrtOp>(f.add(f.meanOfRow(f.mul(x, x)), getEps().convertToDouble()));
+  Value normalized = f.mul(x, f.alongRow(r, shape));
+  Value y = f.mul(f.overRows(weight, shape), normalized);
+  return one(f.convert(y, getResult().getType().getElementType()));
+}
+
+Replacements LayerNormOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  ArrayRef<int64_t> shape = getInput().getType().getShape();
+  Value x = f.widen(getInput());
+  Type compute = Formula::typeOf(x).getElementType();
+  Value weight = f.convert(getWeight(), compute), bias = f.convert(getBias(), compute);
+  Value centered = f.sub(x, f.alongRow(f.meanOfRow(x), shape));
+  Value variance = f.meanOfRow(f.mul(centered, centered));
+  Value r = f.unary<RsqrtOp>(f.add(variance, getEps().convertToDouble()));
+  Value normalized = f.mul(centered, f.alongRow(r, shape));
+  Value y = f.add(f.mul(normalized, f.overRows(weight, shape)), f.overRows(bias, shape));
+  return one(f.convert(y, getResult().getType().getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Positions and loss
+//===----------------------------------------------------------------------===//
+
+Replacements RoPEOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  ArrayRef<int64_t> shape = getInput().getType().getShape();
+  int64_t positions = shape[shape.size() - 2], headDim = shape.back();
+
+  // One table of angles for all leading axes.
+  auto tableType = RankedTensorType::get({positions, headDim / 2}, builder.getF64Type());
+  Value exponent = f.div(f.mul(f.iota(tableType, 1), -2.0), static_cast<double>(headDim));
+  Value frequency = PowOp::create(f.b, f.splat(tableType, getTheta().convertToDouble()), exponent);
+  Value angle = f.mul(f.iota(tableType, 0), frequency);
+
+  // […, S, D] as […, S, D/2, 2].
+  Value x = f.widen(getInput());
+  Type compute = Formula::typeOf(x).getElementType();
+  SmallVector<int64_t> halfShape(shape);
+  halfShape.back() /= 2;
+  SmallVector<int64_t> pairShape(halfShape), elementShape(halfShape);
+  pairShape.push_back(2);
+  elementShape.push_back(1);
+  Value pairs = f.reshape(x, pairShape);
+  auto elementType = RankedTensorType::get(elementShape, compute);
+  auto element = [&](int64_t index) {
+    SmallVector<int64_t> offsets(pairShape.size(), 0);
+    offsets.back() = index;
+    return f.reshape(SliceOp::create(f.b, elementType, pairs, offsets), halfShape);
+  };
+  Value even = element(0), odd = element(1);
+  Value cosine = f.overRows(f.convert(f.unary<CosOp>(angle), compute), halfShape);
+  Value sine = f.overRows(f.convert(f.unary<SinOp>(angle), compute), halfShape);
+
+  Value rotatedEven = f.reshape(f.sub(f.mul(even, cosine), f.mul(odd, sine)), elementShape);
+  Value rotatedOdd = f.reshape(f.add(f.mul(even, sine), f.mul(odd, cosine)), elementShape);
+  Value rotated = f.concat(RankedTensorType::get(pairShape, compute), halfShape.size(), {rotatedEven, rotatedOdd});
+  return one(f.convert(f.reshape(rotated, shape), getResult().getType().getElementType()));
+}
+
+/// The loss does not depend on what is subtracted from a row, so no gradient is taken of the maximum.
+Replacements CrossEntropyOp::decompose(OpBuilder &builder) {
+  Formula f(*this, builder);
+  Value x = f.widen(getLogits());
+  RankedTensorType type = Formula::typeOf(x);
+  ArrayRef<int64_t> shape = type.getShape();
+  Value maximum = f.reduceRow(ReduceKind::Max, x, /*stopGradient=*/true);
+  Value shifted = f.sub(x, f.alongRow(maximum, shape));
+  Value logSum = f.unary<LogOp>(f.reduceRow(ReduceKind::Sum, f.unary<ExpOp>(shifted)));
+
+  Value targets = f.alongRow(getTargets(), shape);
+  Value classes = f.iota(Formula::typeOf(targets), type.getRank() - 1);
+  Value isTarget = f.compare(Predicate::EQ, classes, targets);
+  Value picked = f.reduceRow(ReduceKind::Sum, f.select(isTarget, shifted, f.splat(type, 0.0)));
+
+  Value losses = f.sub(logSum, picked);
+  RankedTensorType lossesType = Formula::typeOf(losses);
+  if (lossesType.getRank() > 0) {
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, lossesType.getRank()));
+    losses = ReduceOp::create(f.b, lossesType.clone(ArrayRef<int64_t>{}), ReduceKind::Sum, losses, axes);
+    losses = f.div(losses, static_cast<double>(lossesType.getNumElements()));
+  }
+  return one(f.convert(losses, getResult().getType().getElementType()));
+}
