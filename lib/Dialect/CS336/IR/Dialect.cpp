@@ -113,7 +113,7 @@ LogicalResult CS336Dialect::verifyRegionArgAttribute(Operation *op, unsigned reg
       return op->emitOpError() << where << ": cs336.bound must be a positive integer on a tensor of integers";
     return success();
   }
-  return verifyPortAttribute(op, attribute, type, where, {"parameter", "state", "input"});
+  return verifyPortAttribute(op, attribute, type, where, {"parameter", "state", "derived", "input"});
 }
 
 LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
@@ -123,7 +123,7 @@ LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned 
     return op->emitOpError() << "attribute '" << attribute.getName() << "' belongs on a function's result";
   std::string where = ("result " + Twine(index)).str();
   return verifyPortAttribute(op, attribute, function.getResultTypes()[index], where,
-                             {"output", "gradient", "parameter", "state"});
+                             {"output", "gradient", "parameter", "state", "derived"});
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,8 +21,8 @@ def CS336_Dialect : Dialect {
 
     | attribute | stands on | meaning |
     |---|---|---|
-    | `cs336.kind` | argument | `"parameter"`, `"state"` or `"input"` |
-    | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"` or `"state"`; the last two replace the argument of that name |
+    | `cs336.kind` | argument | `"parameter"`, `"state"`, `"derived"` (computed from the others by a `prepare` function, in no checkpoint) or `"input"` |
+    | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"`, `"state"` or `"derived"`; the last three are the new values of what has that name |
     | `cs336.name` | argument, result | its name in checkpoints, e.g. `"layers.0.attn.q_proj.weight"`; a gradient has its parameter's name |
     | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: names of row ranges of packed storage |
     | `cs336.init` | parameter, state | `#cs336.init`: how to fill it when nothing is loaded |
