@@ -25,8 +25,8 @@ enum class Reduction : uint8_t { kSum, kMean, kMax, kMin };
 /// order with the same counts; a rank that does otherwise gives all of them an
 /// error. `src` and `dst` are dense; they may be the same block where their
 /// sizes agree, and do not overlap otherwise. Reductions take the ranks in
-/// order, so every rank gets the same bits; bf16 and f16 add up in f32, and i1
-/// cannot be reduced.
+/// order, so every rank gets the same bits; bf16 and f16 add up in f32, integer
+/// means round toward zero, and i1 cannot be reduced.
 ///
 /// Errors: INVALID_ARGUMENT for calls that do not match, UNAVAILABLE when a
 /// rank has left, DEADLINE_EXCEEDED when one does not come.

@@ -19,7 +19,7 @@
 
 namespace cs336::runtime {
 
-/// What one entry of an executable needs, in bytes.
+/// What one entry of an executable needs, in bytes; sums stop at INT64_MAX.
 struct PlanSummary {
   struct Item {
     std::string name;
@@ -38,10 +38,7 @@ struct PlanSummary {
   int64_t kernels = 0;       // Distinct ones that the entry launches.
   std::vector<Item> largest; // Arena buffers, the largest first.
 
-  int64_t total_bytes() const {
-    return arena_bytes + parameter_bytes + state_bytes + derived_bytes +
-           input_bytes + output_bytes;
-  }
+  int64_t total_bytes() const;
 };
 
 /// NOT_FOUND if there is no such entry. `largest` gets at most

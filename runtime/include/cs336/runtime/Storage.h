@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -34,7 +35,7 @@ public:
 
 private:
   struct Release {
-    std::align_val_t alignment{kAlignment};
+    std::align_val_t alignment;
     void operator()(void *memory) const;
   };
   std::unique_ptr<void, Release> data_;
@@ -45,6 +46,14 @@ private:
 /// host's available memory and its control group's remainder. INT64_MAX if the
 /// system does not say.
 int64_t AvailableHostMemory();
+
+/// A sum of sizes, INT64_MAX where it does not fit.
+inline int64_t AddBytes(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum)
+             ? std::numeric_limits<int64_t>::max()
+             : sum;
+}
 
 /// "1.50 GiB (1610612736 bytes)".
 std::string FormatBytes(int64_t bytes);

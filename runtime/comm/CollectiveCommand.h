@@ -1,0 +1,29 @@
+//===- CollectiveCommand.h - Collectives of an executable -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H
+#define CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H
+
+#include "cs336/runtime/Communicator.h"
+#include "cs336/runtime/Device.h"
+
+#include "absl/status/statusor.h"
+
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Binds a collective to a communicator, which outlives it. INVALID_ARGUMENT
+/// if it was compiled for another number of ranks.
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+PrepareCollective(Communicator &communicator, const MutableTensorView &src,
+                  const MutableTensorView &dst,
+                  const format::CollectiveT &collective);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H

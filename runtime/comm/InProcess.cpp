@@ -1,0 +1,201 @@
+//===- InProcess.cpp - Ranks as threads of one process --------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "comm/Reduce.h"
+#include "cs336/runtime/Communicator.h"
+#include "status/StatusMacros.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+
+#include <cstring>
+
+namespace cs336::runtime {
+
+namespace {
+
+enum class Operation : uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast
+};
+
+/// What a rank asks for; all ranks must ask for the same.
+struct Call {
+  Operation operation;
+  DType dtype;
+  Reduction reduction;
+  int root;
+  int64_t count;
+
+  friend bool operator==(const Call &, const Call &) = default;
+};
+
+/// What the ranks share: a barrier, and each one's call and blocks.
+class Group {
+public:
+  Group(int size, absl::Duration timeout)
+      : timeout_(timeout), calls(size), src(size), dst(size) {}
+
+  int size() const { return static_cast<int>(calls.size()); }
+
+  /// Returns when every rank has come. What a rank wrote before, all see after.
+  absl::Status Barrier() {
+    absl::MutexLock lock(&mutex_);
+    if (left_)
+      return absl::UnavailableError("a rank has left the group");
+    if (++waiting_ == size()) {
+      waiting_ = 0;
+      ++generation_;
+      all_came_.SignalAll();
+      return absl::OkStatus();
+    }
+    int64_t generation = generation_;
+    absl::Time deadline = absl::Now() + timeout_;
+    while (generation_ == generation && !left_)
+      if (all_came_.WaitWithDeadline(&mutex_, deadline) &&
+          generation_ == generation && !left_) {
+        left_ = true; // The others must not wait for this rank either.
+        all_came_.SignalAll();
+        return absl::DeadlineExceededError(absl::StrCat(
+            "waited ", absl::FormatDuration(timeout_), " for the other ranks"));
+      }
+    return generation_ != generation
+               ? absl::OkStatus()
+               : absl::UnavailableError("a rank has left the group");
+  }
+
+  void Leave() {
+    absl::MutexLock lock(&mutex_);
+    left_ = true;
+    all_came_.SignalAll();
+  }
+
+private:
+  absl::Duration timeout_;
+  absl::Mutex mutex_;
+  absl::CondVar all_came_;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+
+public:
+  // A rank writes its own element before a barrier, and reads the others'
+  // after.
+  std::vector<Call> calls;
+  std::vector<const void *> src;
+  std::vector<void *> dst;
+};
+
+class InProcessCommunicator : public Communicator {
+public:
+  InProcessCommunicator(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), rank_(rank) {}
+  ~InProcessCommunicator() override { group_->Leave(); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size(); }
+
+  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype,
+                         Reduction reduction) override {
+    return Collective({Operation::kAllReduce, dtype, reduction, 0, count}, src,
+                      dst, [&] {
+                        // Each rank reduces its share of the elements for all.
+                        int64_t begin = count * rank_ / size();
+                        int64_t end = count * (rank_ + 1) / size();
+                        ReduceRange(group_->src, begin, group_->dst, begin,
+                                    end - begin, dtype, reduction);
+                      });
+  }
+
+  absl::Status AllGather(const void *src, void *dst, int64_t count,
+                         DType dtype) override {
+    return Collective({Operation::kAllGather, dtype, Reduction::kSum, 0, count},
+                      src, dst, [&] {
+                        int64_t bytes = count * ByteSize(dtype);
+                        for (void *block : group_->dst)
+                          Copy(src, static_cast<char *>(block) + rank_ * bytes,
+                               bytes);
+                      });
+  }
+
+  absl::Status ReduceScatter(const void *src, void *dst, int64_t count,
+                             DType dtype, Reduction reduction) override {
+    return Collective({Operation::kReduceScatter, dtype, reduction, 0, count},
+                      src, dst, [&] {
+                        ReduceRange(group_->src, rank_ * count, {&dst, 1}, 0,
+                                    count, dtype, reduction);
+                      });
+  }
+
+  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype,
+                         int root) override {
+    if (root < 0 || root >= size())
+      return absl::InvalidArgumentError(
+          absl::StrCat("the root is rank ", root, " of ", size()));
+    return Collective(
+        {Operation::kBroadcast, dtype, Reduction::kSum, root, count}, src, dst,
+        [&] { Copy(group_->src[root], dst, count * ByteSize(dtype)); });
+  }
+
+private:
+  /// Between two barriers, in which all blocks stay as they are but for what
+  /// `work` of each rank writes.
+  template <typename Work>
+  absl::Status Collective(const Call &call, const void *src, void *dst,
+                          const Work &work) {
+    group_->calls[rank_] = call;
+    group_->src[rank_] = src;
+    group_->dst[rank_] = dst;
+    CS336_RETURN_IF_ERROR(group_->Barrier());
+    absl::Status status = CheckCalls();
+    if (status.ok())
+      work();
+    CS336_RETURN_IF_ERROR(group_->Barrier());
+    return status;
+  }
+
+  /// Every rank finds the same answer.
+  absl::Status CheckCalls() const {
+    for (int rank = 1; rank < size(); ++rank)
+      if (!(group_->calls[rank] == group_->calls[0]))
+        return absl::InvalidArgumentError(
+            absl::StrCat("ranks 0 and ", rank,
+                         " called different collectives, or the same "
+                         "one on different counts or types"));
+    const Call &call = group_->calls[0];
+    if (call.operation == Operation::kAllReduce ||
+        call.operation == Operation::kReduceScatter)
+      return CheckReducible(call.dtype);
+    return absl::OkStatus();
+  }
+
+  static void Copy(const void *src, void *dst, int64_t bytes) {
+    if (src != dst && bytes != 0)
+      std::memcpy(dst, src, bytes);
+  }
+
+  std::shared_ptr<Group> group_;
+  int rank_;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Communicator>>
+CreateInProcessGroup(int size, absl::Duration timeout) {
+  auto group = std::make_shared<Group>(size, timeout);
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (int rank = 0; rank != size; ++rank)
+    ranks.push_back(std::make_unique<InProcessCommunicator>(group, rank));
+  return ranks;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,65 @@
+//===- SingleProcess.cpp - A communicator of one rank ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "comm/Reduce.h"
+#include "cs336/runtime/Communicator.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include <cstring>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// Every collective of one rank is a copy, if anything.
+class SingleProcessCommunicator : public Communicator {
+public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+
+  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype,
+                         Reduction reduction) override {
+    if (absl::Status status = CheckReducible(dtype); !status.ok())
+      return status;
+    return Copy(src, dst, count, dtype);
+  }
+  absl::Status AllGather(const void *src, void *dst, int64_t count,
+                         DType dtype) override {
+    return Copy(src, dst, count, dtype);
+  }
+  absl::Status ReduceScatter(const void *src, void *dst, int64_t count,
+                             DType dtype, Reduction reduction) override {
+    return AllReduce(src, dst, count, dtype, reduction);
+  }
+  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype,
+                         int root) override {
+    if (root != 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat("the root is rank ", root, " of 1"));
+    return Copy(src, dst, count, dtype);
+  }
+
+private:
+  static absl::Status Copy(const void *src, void *dst, int64_t count,
+                           DType dtype) {
+    if (src != dst && count != 0)
+      std::memcpy(dst, src, count * ByteSize(dtype));
+    return absl::OkStatus();
+  }
+};
+
+} // namespace
+
+Communicator::~Communicator() = default;
+
+std::unique_ptr<Communicator> CreateSingleProcessCommunicator() {
+  return std::make_unique<SingleProcessCommunicator>();
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,45 @@
+//===- GemmLibraries.h - GEMMs by the libraries that have them --*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CPU_GEMMLIBRARIES_H
+#define CS336_RUNTIME_DEVICE_CPU_GEMMLIBRARIES_H
+
+#include "cs336/runtime/Device.h"
+#include "device/cpu/GemmProblem.h"
+
+#include "absl/status/statusor.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Memory that prepared commands share while they execute, one at a time.
+class Workspace {
+public:
+  void Reserve(int64_t bytes) { bytes_ = std::max(bytes_, bytes); }
+  int64_t bytes() const { return bytes_; }
+  void SetData(void *data) { data_ = data; }
+  void *data() const { return data_; }
+
+private:
+  int64_t bytes_ = 0;
+  void *data_ = nullptr;
+};
+
+/// f32 to f32, bf16 to bf16 or f32; UNIMPLEMENTED for what oneDNN cannot do on
+/// this processor. `workspace` outlives the command.
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace);
+
+/// f64. Bits do not depend on the number of threads.
+std::unique_ptr<PreparedCommand> PrepareEigenGemm(const GemmProblem &problem);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CPU_GEMMLIBRARIES_H

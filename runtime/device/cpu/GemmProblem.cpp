@@ -1,0 +1,81 @@
+//===- GemmProblem.cpp - A GEMM's operands, made uniform ------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cpu/GemmProblem.h"
+
+#include <utility>
+
+namespace cs336::runtime {
+
+namespace {
+
+GemmMatrix BindMatrix(const MutableTensorView &view, const Dims &batch_dims) {
+  size_t rank = view.shape().size();
+  GemmMatrix matrix;
+  matrix.dtype = view.dtype();
+  matrix.data = view.mutable_data_as<char>();
+  matrix.rows = view.shape()[rank - 2];
+  matrix.columns = view.shape()[rank - 1];
+  matrix.row_stride = view.strides()[rank - 2];
+  matrix.column_stride = view.strides()[rank - 1];
+  // The stride of a dimension of size 1 is free: one that makes the matrix
+  // dense in the other dimension, where that is contiguous, suits libraries.
+  if (matrix.columns == 1)
+    matrix.column_stride =
+        matrix.row_stride == 1 && matrix.rows > 1 ? matrix.rows : 1;
+  if (matrix.rows == 1)
+    matrix.row_stride = matrix.column_stride == 1 ? matrix.columns : 1;
+  for (int64_t dim : batch_dims)
+    matrix.batch_strides.push_back(view.strides()[dim]);
+  return matrix;
+}
+
+void Transpose(GemmMatrix &matrix) {
+  std::swap(matrix.rows, matrix.columns);
+  std::swap(matrix.row_stride, matrix.column_stride);
+}
+
+} // namespace
+
+int64_t GemmProblem::batch_size() const {
+  int64_t size = 1;
+  for (int64_t dim : batch)
+    size *= dim;
+  return size;
+}
+
+char *GemmProblem::BatchData(const GemmMatrix &matrix, int64_t index) const {
+  int64_t offset = 0;
+  for (size_t i = batch.size(); i-- > 0; index /= batch[i])
+    offset += index % batch[i] * matrix.batch_strides[i];
+  return matrix.data + offset * ByteSize(matrix.dtype);
+}
+
+GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
+  GemmProblem problem;
+  const Dims &shape = context.buffers[gemm.c].shape();
+  Dims batch_dims;
+  for (size_t i = 0; i + 2 < shape.size(); ++i)
+    if (shape[i] != 1) {
+      batch_dims.push_back(i);
+      problem.batch.push_back(shape[i]);
+    }
+  problem.a = BindMatrix(context.buffers[gemm.a], batch_dims);
+  problem.b = BindMatrix(context.buffers[gemm.b], batch_dims);
+  problem.c = BindMatrix(context.buffers[gemm.c], batch_dims);
+  problem.alpha = gemm.alpha;
+  problem.accumulate = gemm.beta != 0;
+  if (problem.c.column_stride != 1) {
+    Transpose(problem.a);
+    Transpose(problem.b);
+    Transpose(problem.c);
+    std::swap(problem.a, problem.b);
+  }
+  return problem;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,44 @@
+//===- GemmProblem.h - A GEMM's operands, made uniform ----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H
+#define CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H
+
+#include "cs336/runtime/Device.h"
+
+#include <cstdint>
+
+namespace cs336::runtime {
+
+/// One operand: rows x columns for each element of the batch.
+struct GemmMatrix {
+  DType dtype;
+  char *data;
+  int64_t rows, columns;
+  int64_t row_stride, column_stride; // In elements; one of them is 1.
+  Dims batch_strides;
+};
+
+/// C = alpha * A * B + beta * C for each element of the batch, where C's rows
+/// are contiguous: a product into a transposed C is that of the transposes.
+/// Batch dimensions of size 1 are gone.
+struct GemmProblem {
+  Dims batch;
+  GemmMatrix a, b, c;
+  double alpha;
+  bool accumulate; // beta is 1.
+
+  int64_t batch_size() const;
+  /// The operand's address for element `index` of the batch.
+  char *BatchData(const GemmMatrix &matrix, int64_t index) const;
+};
+
+GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H

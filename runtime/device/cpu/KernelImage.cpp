@@ -1,0 +1,99 @@
+//===- KernelImage.cpp - Compiled code in memory --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cpu/KernelImage.h"
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+absl::Status CheckMachine(const format::CodeObjectT &object,
+                          const CpuFeatures &features) {
+  if (object.target != HostTarget())
+    return absl::FailedPreconditionError(
+        absl::StrCat("its kernels are for ", object.target, ", this host is ",
+                     HostTarget(), ": compile it for this target"));
+  std::vector<absl::string_view> missing;
+  for (const std::string &feature : object.features)
+    if (!features.Has(feature))
+      missing.push_back(feature);
+  if (!missing.empty())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "its kernels use instructions that this processor lacks: ",
+        absl::StrJoin(missing, ", "), ". Compile it for this processor"));
+  return absl::OkStatus();
+}
+
+/// The dynamic linker trusts what it is given, so the least is checked here.
+absl::Status CheckElf(const std::vector<uint8_t> &image) {
+  Elf64_Ehdr header;
+  if (image.size() < sizeof(header))
+    return absl::DataLossError("a code object is no ELF file");
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN ||
+      header.e_phentsize != sizeof(Elf64_Phdr) ||
+      header.e_phoff > image.size() ||
+      header.e_phnum * sizeof(Elf64_Phdr) > image.size() - header.e_phoff)
+    return absl::DataLossError("a code object is no ELF shared object");
+  return absl::OkStatus();
+}
+
+} // namespace
+
+void KernelImage::Close::operator()(void *library) const { dlclose(library); }
+
+absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
+                                              const CpuFeatures &features) {
+  if (absl::Status status = CheckMachine(object, features); !status.ok())
+    return status;
+  if (absl::Status status = CheckElf(object.image); !status.ok())
+    return status;
+  int descriptor = memfd_create("cs336-kernels", MFD_CLOEXEC);
+  if (descriptor < 0)
+    return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
+  absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
+  for (size_t done = 0; done < object.image.size();) {
+    ssize_t written = write(descriptor, object.image.data() + done,
+                            object.image.size() - done);
+    if (written < 0 && errno != EINTR)
+      return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
+    done += written < 0 ? 0 : written;
+  }
+  std::string path = absl::StrCat("/proc/self/fd/", descriptor);
+  KernelImage image;
+  image.library_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!image.library_)
+    return absl::DataLossError(
+        absl::StrCat("a code object cannot be linked: ", dlerror()));
+  return image;
+}
+
+absl::StatusOr<KernelFunction>
+KernelImage::Find(absl::string_view symbol) const {
+  void *address = dlsym(library_.get(), std::string(symbol).c_str());
+  if (!address)
+    return absl::DataLossError(
+        absl::StrCat("its code object has no symbol '", symbol, "'"));
+  return reinterpret_cast<KernelFunction>(address);
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,75 @@
+//===- Parallel.h - Loops over OpenMP's threads -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CPU_PARALLEL_H
+#define CS336_RUNTIME_DEVICE_CPU_PARALLEL_H
+
+#include <algorithm>
+#include <cstdint>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace cs336::runtime {
+
+/// Threads that a parallel loop of this thread may use.
+inline int MaxThreads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// While it lives, parallel loops of this thread, and oneDNN's, use `threads`
+/// threads (0: as before).
+class ThreadCountScope {
+public:
+  explicit ThreadCountScope(int threads) : previous_(MaxThreads()) {
+#ifdef _OPENMP
+    if (threads > 0)
+      omp_set_num_threads(threads);
+#endif
+  }
+  ~ThreadCountScope() {
+#ifdef _OPENMP
+    omp_set_num_threads(previous_);
+#endif
+  }
+  ThreadCountScope(const ThreadCountScope &) = delete;
+  ThreadCountScope &operator=(const ThreadCountScope &) = delete;
+
+private:
+  [[maybe_unused]] int previous_;
+};
+
+/// Calls `body(begin, end)` for ranges that cover [0, count), on several
+/// threads once each gets at least `grain`. Allocates nothing itself.
+template <typename Body>
+void ParallelFor(int64_t count, int64_t grain, const Body &body) {
+  if (count <= 0)
+    return;
+  int64_t most = (count - 1) / std::max<int64_t>(grain, 1) + 1;
+  [[maybe_unused]] int64_t chunks = std::min<int64_t>(most, MaxThreads());
+#ifdef _OPENMP
+  if (chunks > 1) {
+    int64_t size = count / chunks, rest = count % chunks;
+#pragma omp parallel for num_threads(static_cast<int>(chunks)) schedule(static)
+    for (int64_t i = 0; i < chunks; ++i) {
+      int64_t begin = i * size + std::min(i, rest);
+      body(begin, begin + size + (i < rest ? 1 : 0));
+    }
+    return;
+  }
+#endif
+  body(int64_t{0}, count);
+}
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CPU_PARALLEL_H

@@ -1,0 +1,228 @@
+//===- Session.cpp - A loaded program and its state -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Session.h"
+
+#include "cs336/runtime/PlanSummary.h"
+#include "device/cpu/CpuDevice.h"
+#include "executor/EntryRunner.h"
+#include "executor/VariableStore.h"
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cs336::runtime {
+
+namespace {
+
+constexpr absl::string_view kPrepareEntry = "prepare";
+
+/// Bytes that a session allocates, by what for.
+struct MemoryDemand {
+  int64_t parameters = 0, state = 0, derived = 0, ports = 0, workspace = 0;
+  int64_t arena = 0; // The largest of the entries', which share it.
+  absl::string_view arena_entry = "none";
+  int64_t arena_alignment = Storage::kAlignment;
+
+  int64_t total() const {
+    int64_t sum = 0;
+    for (int64_t part : {parameters, state, derived, ports, workspace, arena})
+      sum = AddBytes(sum, part);
+    return sum;
+  }
+};
+
+absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable) {
+  MemoryDemand demand;
+  for (const auto &entry : executable.entries()) {
+    CS336_ASSIGN_OR_RETURN(PlanSummary plan,
+                           Summarize(executable, entry->name, 0));
+    demand.parameters = plan.parameter_bytes;
+    demand.state = plan.state_bytes;
+    demand.derived = plan.derived_bytes;
+    demand.ports =
+        AddBytes(demand.ports, AddBytes(plan.input_bytes, plan.output_bytes));
+    demand.arena_alignment = std::max(demand.arena_alignment, entry->alignment);
+    if (plan.arena_bytes > demand.arena) {
+      demand.arena = plan.arena_bytes;
+      demand.arena_entry = entry->name;
+    }
+  }
+  return demand;
+}
+
+absl::Status CheckLimit(const MemoryDemand &demand,
+                        const SessionOptions &options, int64_t available) {
+  bool limited = options.memory_limit_bytes > 0;
+  int64_t limit = limited ? options.memory_limit_bytes : available;
+  if (demand.total() <= limit)
+    return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the program needs ", FormatBytes(demand.total()),
+                   " of host memory, and ", FormatBytes(limit),
+                   limited ? " is the limit" : " are available",
+                   ": parameters ", FormatBytes(demand.parameters), ", state ",
+                   FormatBytes(demand.state), ", derived variables ",
+                   FormatBytes(demand.derived), ", arena (for entry '",
+                   demand.arena_entry, "') ", FormatBytes(demand.arena),
+                   ", inputs and outputs ", FormatBytes(demand.ports),
+                   ", workspace of GEMMs ", FormatBytes(demand.workspace)));
+}
+
+} // namespace
+
+class Session::Impl {
+public:
+  Impl(std::shared_ptr<const Executable> executable,
+       const SessionOptions &options)
+      : executable_(std::move(executable)), options_(options),
+        device_(std::make_unique<CpuDevice>(options.num_threads,
+                                            options.communicator)) {}
+
+  absl::Status Allocate() {
+    int64_t available = AvailableHostMemory();
+    CS336_ASSIGN_OR_RETURN(demand_, DemandOf(*executable_));
+    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, available));
+    CS336_RETURN_IF_ERROR(device_->LoadKernels(*executable_));
+
+    CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_));
+    absl::StatusOr<Storage> arena =
+        Storage::Allocate(demand_.arena, demand_.arena_alignment);
+    if (!arena.ok())
+      return Annotate(arena.status(), "arena");
+    arena_ = *std::move(arena);
+    // NaN in every float type: what is read before it was written shows.
+    std::memset(arena_.data(), 0xFF, arena_.size());
+
+    for (const auto &entry : executable_->entries()) {
+      CS336_ASSIGN_OR_RETURN(
+          std::unique_ptr<EntryRunner> runner,
+          EntryRunner::Create(*entry, variables_.variables(), arena_.data()));
+      CS336_RETURN_IF_ERROR(
+          Annotate(runner->Prepare(*device_),
+                   absl::StrCat("entry '", entry->name, "'")));
+      runners_.emplace(entry->name, std::move(runner));
+    }
+    demand_.workspace = device_->workspace_bytes();
+    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, available));
+    absl::StatusOr<Storage> workspace = Storage::Allocate(demand_.workspace);
+    if (!workspace.ok())
+      return Annotate(workspace.status(), "workspace of GEMMs");
+    workspace_ = *std::move(workspace);
+    device_->SetWorkspace(workspace_.data());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<EntryRunner *> FindRunner(absl::string_view entry) const {
+    auto found = runners_.find(entry);
+    if (found != runners_.end())
+      return found->second.get();
+    return absl::NotFoundError(
+        absl::StrCat("the executable has no entry '", entry, "'; it has: ",
+                     absl::StrJoin(executable_->entries(), ", ",
+                                   [](std::string *out, const auto &each) {
+                                     absl::StrAppend(out, each->name);
+                                   })));
+  }
+
+  absl::Status Run(absl::string_view entry,
+                   absl::Span<const NamedTensor> inputs,
+                   RunObserver *observer) {
+    CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
+    absl::Status status = runner->Run(*device_, inputs, observer);
+    if (!status.ok())
+      return Annotate(status, absl::StrCat("entry '", entry, "'"));
+    return status;
+  }
+
+  absl::Status Prepare() {
+    if (!executable_->FindEntry(kPrepareEntry))
+      return absl::OkStatus();
+    return Run(kPrepareEntry, {}, nullptr);
+  }
+
+  const Executable &executable() const { return *executable_; }
+  int num_threads() const { return options_.num_threads; }
+  int64_t allocated_bytes() const { return demand_.total(); }
+  VariableStore &variables() { return variables_; }
+
+private:
+  std::shared_ptr<const Executable> executable_;
+  SessionOptions options_;
+  MemoryDemand demand_;
+  std::unique_ptr<Device> device_;
+  VariableStore variables_;
+  Storage arena_;
+  Storage workspace_;
+  absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
+};
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::~Session() = default;
+
+absl::StatusOr<std::unique_ptr<Session>>
+Session::Create(std::shared_ptr<const Executable> executable,
+                const SessionOptions &options) {
+  if (options.num_threads < 0 || options.memory_limit_bytes < 0)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a session with ", options.num_threads, " threads and a limit of ",
+        options.memory_limit_bytes, " bytes"));
+  auto impl = std::make_unique<Impl>(std::move(executable), options);
+  CS336_RETURN_IF_ERROR(impl->Allocate());
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+const Executable &Session::executable() const { return impl_->executable(); }
+int64_t Session::allocated_bytes() const { return impl_->allocated_bytes(); }
+
+absl::Status Session::InitializeVariables(uint64_t seed) {
+  {
+    ThreadCountScope threads(impl_->num_threads());
+    impl_->variables().Initialize(seed);
+  }
+  return impl_->Prepare();
+}
+
+absl::Status Session::SetVariable(absl::string_view name,
+                                  const TensorView &value) {
+  return impl_->variables().Set(name, value);
+}
+
+absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
+  return impl_->variables().Get(name);
+}
+
+absl::Status Session::LoadVariables(const TensorMap &tensors,
+                                    const LoadOptions &options) {
+  CS336_RETURN_IF_ERROR(impl_->variables().Load(tensors, options));
+  return impl_->Prepare();
+}
+
+absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
+  return impl_->variables().Save(set);
+}
+
+absl::Status Session::Prepare() { return impl_->Prepare(); }
+
+absl::Status Session::Run(absl::string_view entry,
+                          absl::Span<const NamedTensor> inputs,
+                          RunObserver *observer) {
+  return impl_->Run(entry, inputs, observer);
+}
+
+absl::StatusOr<TensorView> Session::Output(absl::string_view entry,
+                                           absl::string_view name) const {
+  CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
+  return runner->Output(name);
+}
+
+} // namespace cs336::runtime

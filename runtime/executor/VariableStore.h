@@ -1,0 +1,61 @@
+//===- VariableStore.h - Values of an executable's variables ----*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
+#define CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
+
+#include "cs336/runtime/Session.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// Storage of every variable, and the names under which it can be reached: the
+/// variable's own, and those of its views.
+class VariableStore {
+public:
+  /// Allocates all variables, zeroed. The executable outlives the store.
+  static absl::StatusOr<VariableStore> Create(const Executable &executable);
+
+  /// Whole variables, as the executable numbers them.
+  absl::Span<const MutableTensorView> variables() const { return variables_; }
+
+  /// Gives each its initial value.
+  void Initialize(uint64_t seed);
+
+  absl::Status Set(absl::string_view name, const TensorView &value);
+  absl::StatusOr<Tensor> Get(absl::string_view name) const;
+  absl::Status Load(const TensorMap &tensors, const LoadOptions &options);
+  absl::StatusOr<TensorMap> Save(VariableSet set) const;
+
+private:
+  absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
+  /// Whether variable `index` is in checkpoints of that set.
+  bool IsIn(size_t index, VariableSet set) const;
+  std::vector<NamedRows> NamesOf(size_t index) const;
+  /// The value under a name of variable `index`.
+  MutableTensorView Part(size_t index, const NamedRows &rows) const;
+  absl::Status CheckTensors(const TensorMap &tensors,
+                            const LoadOptions &options) const;
+
+  const Executable *executable_ = nullptr;
+  std::vector<Tensor> storage_;
+  std::vector<MutableTensorView> variables_;
+  absl::flat_hash_map<std::string, MutableTensorView> by_name_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H

@@ -1,0 +1,62 @@
+//===- CommandVisitor.h - Dispatch on the kind of a command -----*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_FORMAT_COMMANDVISITOR_H
+#define CS336_RUNTIME_FORMAT_COMMANDVISITOR_H
+
+#include "cs336/runtime/format/Executable_generated.h"
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace cs336::runtime {
+
+/// Calls `visit` with the body of a command as its own type. The one place
+/// that lists the kinds.
+template <typename Visitor>
+decltype(auto) VisitBody(const format::CommandBodyUnion &body,
+                         Visitor &&visit) {
+  switch (body.type) {
+  case format::CommandBody::Launch:
+    return visit(*body.AsLaunch());
+  case format::CommandBody::Gemm:
+    return visit(*body.AsGemm());
+  case format::CommandBody::Copy:
+    return visit(*body.AsCopy());
+  case format::CommandBody::Collective:
+    return visit(*body.AsCollective());
+  case format::CommandBody::Record:
+    return visit(*body.AsRecord());
+  case format::CommandBody::Wait:
+    return visit(*body.AsWait());
+  case format::CommandBody::NONE:
+    break;
+  }
+  std::abort(); // Verification admits no command without a body.
+}
+
+/// Overloads in one visitor.
+template <typename... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+template <typename... Lambdas>
+Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
+
+/// "launch", "gemm", ...
+absl::string_view KindName(format::CommandBody kind);
+
+/// Buffers, by index in the entry, that a command writes.
+absl::InlinedVector<uint32_t, 4>
+WrittenBuffers(const format::CommandT &command);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_FORMAT_COMMANDVISITOR_H

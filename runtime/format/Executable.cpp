@@ -1,0 +1,107 @@
+//===- Executable.cpp - A verified program --------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Executable.h"
+
+#include "cs336/runtime/format/ExecutableFile.h"
+#include "format/Verifier.h"
+#include "memory/MappedFile.h"
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include <cstring>
+
+namespace cs336::runtime {
+
+static_assert(static_cast<int>(DType::kF64) ==
+                  static_cast<int>(format::DType::f64) &&
+              static_cast<int>(DType::kI1) ==
+                  static_cast<int>(format::DType::i1));
+
+DType ToDType(format::DType dtype) { return static_cast<DType>(dtype); }
+
+TensorType ToTensorType(const format::TensorTypeT &type) {
+  return {ToDType(type.dtype), Dims(type.shape.begin(), type.shape.end())};
+}
+
+std::vector<NamedRows>
+CheckpointNames(const std::string &name, const TensorType &type,
+                absl::Span<const std::unique_ptr<format::ViewT>> views) {
+  if (views.empty())
+    return {{name, 0, type}};
+  std::vector<NamedRows> names;
+  for (const auto &view : views) {
+    names.push_back({view->name, view->row_offset, type});
+    names.back().type.shape[0] = view->rows;
+  }
+  return names;
+}
+
+const format::EntryT *Executable::FindEntry(absl::string_view name) const {
+  for (const auto &entry : description_.entries)
+    if (entry->name == name)
+      return entry.get();
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>>
+Executable::FromBytes(absl::Span<const uint8_t> bytes) {
+  format::Frame frame;
+  if (bytes.size() < format::kFrameSize)
+    return absl::DataLossError(absl::StrCat(
+        "truncated executable: ", bytes.size(), " bytes are no frame"));
+  if (!format::ReadFrame(bytes.data(), frame))
+    return absl::DataLossError("not an executable of cs336-opt");
+  if (frame.version > format::kFormatVersion || frame.version == 0)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the executable has format version ", frame.version,
+                     ", this runtime reads up to ", format::kFormatVersion,
+                     ": compile it again with a matching cs336-translate"));
+  bytes.remove_prefix(format::kFrameSize);
+  if (frame.table_size != bytes.size())
+    return absl::DataLossError(
+        absl::StrCat("truncated executable: the frame promises ",
+                     frame.table_size, " bytes and ", bytes.size(), " follow"));
+  if (frame.checksum !=
+      format::Checksum(frame.version, bytes.data(), bytes.size()))
+    return absl::DataLossError("damaged executable: its checksum is wrong");
+
+  // FlatBuffers reads in place, and wants its table aligned.
+  std::vector<uint64_t> aligned;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
+    aligned.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+    std::memcpy(aligned.data(), bytes.data(), bytes.size());
+    bytes = {reinterpret_cast<const uint8_t *>(aligned.data()), bytes.size()};
+  }
+  constexpr flatbuffers::uoffset_t kMostDepth = 16, kMostTables = 1 << 26;
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMostDepth,
+                                 kMostTables);
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE ||
+      !format::VerifyExecutableBuffer(verifier))
+    return absl::DataLossError(
+        "malformed executable: its table does not hold together");
+
+  std::shared_ptr<Executable> executable(new Executable);
+  format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);
+  CS336_RETURN_IF_ERROR(
+      Annotate(Verify(executable->description_), "invalid executable"));
+  return executable;
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>>
+Executable::Load(absl::string_view path) {
+  CS336_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      FromBytes(file.bytes());
+  if (!executable.ok())
+    return Annotate(executable.status(), path);
+  return executable;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,29 @@
+//===- Verifier.h - Rules of the executable format --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_FORMAT_VERIFIER_H
+#define CS336_RUNTIME_FORMAT_VERIFIER_H
+
+#include "cs336/runtime/format/Executable_generated.h"
+
+#include "absl/status/status.h"
+
+namespace cs336::runtime {
+
+/// Checks every rule that Executable.fbs states and FlatBuffers does not know.
+/// INVALID_ARGUMENT says which object breaks which rule.
+absl::Status Verify(const format::ExecutableT &executable);
+
+/// The parts of it. An entry's commands are checked after all that they refer
+/// to.
+absl::Status VerifyType(const format::TensorTypeT &type);
+absl::Status VerifyCommands(const format::ExecutableT &executable,
+                            const format::EntryT &entry);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_FORMAT_VERIFIER_H

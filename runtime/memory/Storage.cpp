@@ -1,0 +1,125 @@
+//===- Storage.cpp - Aligned host memory ----------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Storage.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// Below this a request is not worth reading the system's counters for.
+constexpr int64_t kLargeRequest = int64_t{64} << 20;
+constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+
+std::string ReadText(const char *path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The number that is all of the file, or kUnknown ("max" in a control group).
+int64_t ReadNumber(const char *path) {
+  int64_t value;
+  std::string text = ReadText(path);
+  return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &value) ? value
+                                                                    : kUnknown;
+}
+
+/// The number after `key` at the start of a line, or kUnknown.
+int64_t ReadField(const char *path, absl::string_view key) {
+  std::ifstream file(path);
+  std::string name;
+  int64_t value;
+  while (file >> name >> value) {
+    if (name == key)
+      return value;
+    file.ignore(kUnknown, '\n');
+  }
+  return kUnknown;
+}
+
+/// What is left of a control group's limit; the page cache that it could drop
+/// does not count as used.
+int64_t Remainder(const char *limit_path, const char *usage_path,
+                  const char *stat_path, absl::string_view cache_key) {
+  int64_t limit = ReadNumber(limit_path), usage = ReadNumber(usage_path);
+  if (limit == kUnknown || usage == kUnknown)
+    return kUnknown;
+  int64_t cache = ReadField(stat_path, cache_key);
+  return std::max<int64_t>(0, limit - usage + (cache == kUnknown ? 0 : cache));
+}
+
+} // namespace
+
+int64_t AvailableHostMemory() {
+  int64_t available = ReadField("/proc/meminfo", "MemAvailable:");
+  if (available != kUnknown)
+    available *= 1024;
+  int64_t version2 =
+      Remainder("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                "/sys/fs/cgroup/memory.stat", "inactive_file");
+  int64_t version1 =
+      Remainder("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
+  return std::min({available, version2, version1});
+}
+
+std::string FormatBytes(int64_t bytes) {
+  constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB",
+                                          "TiB", "PiB", "EiB"};
+  if (bytes < 1024)
+    return absl::StrCat(bytes, " bytes");
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  return absl::StrFormat("%.2f %s (%d bytes)", value, kUnits[unit], bytes);
+}
+
+void Storage::Release::operator()(void *memory) const {
+  ::operator delete(memory, alignment);
+}
+
+absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
+  if (bytes < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot allocate ", bytes, " bytes"));
+  // Linux promises more memory than it has and ends the process that uses it,
+  // so a large request is compared with what there is.
+  if (bytes >= kLargeRequest)
+    if (int64_t available = AvailableHostMemory(); bytes > available)
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "cannot allocate ", FormatBytes(bytes),
+          " of host memory: ", FormatBytes(available), " are available"));
+  Storage storage;
+  Release release{static_cast<std::align_val_t>(alignment)};
+  void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment,
+                                std::nothrow);
+  if (!memory)
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot allocate ", FormatBytes(bytes), " of host memory"));
+  std::memset(memory, 0, bytes);
+  storage.data_ = {memory, release};
+  storage.size_ = bytes;
+  return storage;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,102 @@
+//===- StoredElements.cpp - Element types of tensor files -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tensor/StoredElements.h"
+
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include <cstring>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// Bytes of a file stand at any address, so every element is copied out.
+template <typename From, typename To>
+void Widen(const void *src, void *dst, int64_t count) {
+  const char *from = static_cast<const char *>(src);
+  To *to = static_cast<To *>(dst);
+  for (int64_t i = 0; i != count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+    to[i] = static_cast<To>(value);
+  }
+}
+
+/// An i1 is 0 or 1 in memory, whatever byte stands in the file.
+void ReadBools(const void *src, void *dst, int64_t count) {
+  const uint8_t *from = static_cast<const uint8_t *>(src);
+  uint8_t *to = static_cast<uint8_t *>(dst);
+  for (int64_t i = 0; i != count; ++i)
+    to[i] = from[i] != 0;
+}
+
+template <int64_t kSize>
+void CopyBytes(const void *src, void *dst, int64_t count) {
+  if (count != 0)
+    std::memcpy(dst, src, kSize * count);
+}
+
+constexpr StoredElement kElements[] = {
+    {"f8", "F64", 8, DType::kF64, true, CopyBytes<8>},
+    {"f4", "F32", 4, DType::kF32, true, CopyBytes<4>},
+    {"", "BF16", 2, DType::kBF16, true, CopyBytes<2>},
+    {"f2", "F16", 2, DType::kF16, true, CopyBytes<2>},
+    {"i8", "I64", 8, DType::kI64, true, CopyBytes<8>},
+    {"i4", "I32", 4, DType::kI32, true, CopyBytes<4>},
+    {"b1", "BOOL", 1, DType::kI1, true, ReadBools},
+    {"u4", "U32", 4, DType::kI64, false, Widen<uint32_t, int64_t>},
+    {"i2", "I16", 2, DType::kI32, false, Widen<int16_t, int32_t>},
+    {"u2", "U16", 2, DType::kI32, false, Widen<uint16_t, int32_t>},
+    {"i1", "I8", 1, DType::kI32, false, Widen<int8_t, int32_t>},
+    {"u1", "U8", 1, DType::kI32, false, Widen<uint8_t, int32_t>},
+};
+
+} // namespace
+
+const StoredElement *FindNpyElement(absl::string_view npy) {
+  for (const StoredElement &element : kElements)
+    if (!npy.empty() && element.npy == npy)
+      return &element;
+  return nullptr;
+}
+
+const StoredElement *FindSafetensorsElement(absl::string_view safetensors) {
+  for (const StoredElement &element : kElements)
+    if (element.safetensors == safetensors)
+      return &element;
+  return nullptr;
+}
+
+const StoredElement &WrittenElement(DType dtype) {
+  const StoredElement *element = kElements;
+  while (!(element->written && element->dtype == dtype))
+    ++element;
+  return *element;
+}
+
+absl::optional<int64_t> StoredBytes(const StoredElement &element,
+                                    const Dims &shape) {
+  // What fits in memory's type fits in the file's, which is no wider.
+  absl::optional<int64_t> count = CheckedNumElements({element.dtype, shape});
+  if (!count)
+    return absl::nullopt;
+  return *count * element.bytes;
+}
+
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape,
+                                    absl::Span<const uint8_t> bytes) {
+  CS336_ASSIGN_OR_RETURN(Tensor tensor,
+                         Tensor::Create({element.dtype, std::move(shape)}));
+  element.widen(bytes.data(), tensor.mutable_data(), tensor.num_elements());
+  return tensor;
+}
+
+} // namespace cs336::runtime

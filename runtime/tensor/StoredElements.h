@@ -1,0 +1,48 @@
+//===- StoredElements.h - Element types of tensor files ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_TENSOR_STOREDELEMENTS_H
+#define CS336_RUNTIME_TENSOR_STOREDELEMENTS_H
+
+#include "cs336/runtime/Tensor.h"
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+
+#include <cstdint>
+
+namespace cs336::runtime {
+
+/// How a file stores an element, and what it becomes in memory.
+struct StoredElement {
+  absl::string_view npy;         // "f4": type and size; empty if .npy has none.
+  absl::string_view safetensors; // "F32"
+  int64_t bytes;                 // In the file.
+  DType dtype;                   // In memory, as wide or wider.
+  bool written;                  // The form in which `dtype` is written.
+  void (*widen)(const void *src, void *dst, int64_t count);
+};
+
+/// Null if there is no such type, or none that a tensor can hold.
+const StoredElement *FindNpyElement(absl::string_view npy);
+const StoredElement *FindSafetensorsElement(absl::string_view safetensors);
+const StoredElement &WrittenElement(DType dtype);
+
+/// Bytes of a tensor of that shape in a file, or nothing if that overflows or a
+/// size is negative.
+absl::optional<int64_t> StoredBytes(const StoredElement &element,
+                                    const Dims &shape);
+
+/// The tensor of row-major elements at `bytes`, which are exactly its own.
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape,
+                                    absl::Span<const uint8_t> bytes);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_TENSOR_STOREDELEMENTS_H
