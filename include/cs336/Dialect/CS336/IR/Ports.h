@@ -1,0 +1,54 @@
+//===- Ports.h - What crosses an entry point's boundary ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arguments and results of a function are described by a dictionary of `cs336.*` attributes (see the dialect's
+// description). These functions read and write such dictionaries.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_PORTS_H
+#define CS336_DIALECT_CS336_IR_PORTS_H
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include <optional>
+
+namespace cs336 {
+
+namespace port {
+inline constexpr llvm::StringLiteral kParameter = "parameter";
+inline constexpr llvm::StringLiteral kState = "state";
+inline constexpr llvm::StringLiteral kDerived = "derived";
+inline constexpr llvm::StringLiteral kInput = "input";
+inline constexpr llvm::StringLiteral kOutput = "output";
+inline constexpr llvm::StringLiteral kGradient = "gradient";
+} // namespace port
+
+/// `cs336.mode` of a function, if it is an entry point.
+std::optional<Mode> getMode(mlir::Operation *function);
+
+/// `cs336.kind` of an argument or result, or "" where there is none. `attributes` may be null.
+llvm::StringRef getPortKind(mlir::DictionaryAttr attributes);
+/// `cs336.name` of an argument or result, or "" where there is none. `attributes` may be null.
+llvm::StringRef getPortName(mlir::DictionaryAttr attributes);
+/// `cs336.views` of an argument or result, or null. `attributes` may be null.
+mlir::ArrayAttr getPortViews(mlir::DictionaryAttr attributes);
+
+/// The attributes of an argument or result. `views` and `init` may be null.
+mlir::DictionaryAttr makePort(mlir::MLIRContext *context, llvm::StringRef kind, llvm::StringRef name,
+                              mlir::ArrayAttr views = nullptr, InitAttr init = nullptr);
+
+/// The argument called `name`, if there is one.
+std::optional<unsigned> findArgument(mlir::FunctionOpInterface function, llvm::StringRef name);
+/// The result of this kind called `name`, if there is one.
+std::optional<unsigned> findResult(mlir::FunctionOpInterface function, llvm::StringRef kind, llvm::StringRef name);
+/// Whether any result is of this kind.
+bool hasResultOfKind(mlir::FunctionOpInterface function, llvm::StringRef kind);
+
+} // namespace cs336
+
+#endif // CS336_DIALECT_CS336_IR_PORTS_H
