@@ -1,0 +1,105 @@
+//===- ModelFlags.cpp - Command-line flags that describe a model ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/ModelFlags.h"
+
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace cs336;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+using llvm::StringRef;
+
+ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
+    : category(category), subcommand(subcommand) {
+  std::string sizes = llvm::join(TransformerConfig::getSizeNames(), ", ");
+  add("size", "size", "named hyper-parameters: " + sizes, Owner::Model, /*isText=*/true);
+  for (const TransformerConfig::IntegerField &field : TransformerConfig::getIntegerFields())
+    add(field.key, field.key, field.description, Owner::Model, /*isText=*/false);
+  add("rope_theta", "rope_theta", "base of the rotary embedding's wavelengths (default 10000)", Owner::Model,
+      /*isText=*/false);
+  add("mode", "mode", "forward, loss, forward_backward or train (default train)", Owner::Model, /*isText=*/true);
+  add("dtype", "dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model, /*isText=*/true);
+
+  add("form", "adamw_form", "pytorch (default), cs336_2025 or cs336_2026", Owner::Optimizer, /*isText=*/true);
+  for (const OptimizerConfig::RealField &field : OptimizerConfig::getRealFields())
+    add(field.key, field.key, field.description, Owner::Optimizer, /*isText=*/false);
+  for (const OptimizerConfig::IntegerField &field : OptimizerConfig::getIntegerFields())
+    add(field.key, "lr_" + field.key.str(), field.description, Owner::Optimizer, /*isText=*/false);
+}
+
+void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, bool isText) {
+  auto keep = [&](const llvm::Twine &text) -> StringRef {
+    return *texts.emplace_back(std::make_unique<std::string>(text.str()));
+  };
+  StringRef underscored = keep(name);
+  std::string dashed = underscored.str();
+  llvm::replace(dashed, '_', '-');
+  auto option = std::make_unique<cl::opt<std::string>>(keep(dashed), cl::desc(keep(description)),
+                                                       cl::value_desc(isText ? "name" : "number"), cl::cat(category),
+                                                       cl::sub(subcommand));
+  auto addAlias = [&](StringRef spelling) {
+    aliases.push_back(std::make_unique<cl::alias>(spelling, cl::desc("as published scripts spell it"), cl::Hidden,
+                                                  cl::aliasopt(*option), cl::cat(category), cl::sub(subcommand)));
+  };
+  if (underscored.contains('_'))
+    addAlias(underscored);
+  if (StringRef noun = underscored; noun.consume_front("num_"))
+    addAlias(keep("n_" + noun));
+  flags.push_back({key.str(), owner, isText, std::move(option)});
+}
+
+bool ModelFlags::areGiven() const {
+  return llvm::any_of(flags, [](const Flag &flag) { return flag.option->getNumOccurrences() > 0; });
+}
+
+/// Numbers are read as JSON reads them; other text stays text, which the description then refuses by name.
+static json::Value toJSON(StringRef text, bool isText) {
+  if (!isText) {
+    if (llvm::Expected<json::Value> value = json::parse(text); value && value->kind() == json::Value::Number)
+      return *value;
+    else if (!value)
+      llvm::consumeError(value.takeError());
+  }
+  return json::Value(json::fixUTF8(text));
+}
+
+llvm::Expected<std::vector<ModelDescription>> ModelFlags::apply(const ModelDescription &base) const {
+  // A named size is replaced by what other flags say, so its flag stands first in `flags`.
+  std::vector<ModelDescription> descriptions{base};
+  for (const Flag &flag : flags) {
+    if (flag.option->getNumOccurrences() == 0)
+      continue;
+    llvm::SmallVector<StringRef> values;
+    StringRef(flag.option->getValue()).split(values, ',');
+    std::vector<ModelDescription> combined;
+    for (const ModelDescription &description : descriptions) {
+      for (StringRef value : values) {
+        ModelDescription &next = combined.emplace_back(description);
+        json::Value parsed = toJSON(value.trim(), flag.isText);
+        if (llvm::Error error = flag.owner == Owner::Optimizer ? next.optimizer.set(flag.key, parsed)
+                                                               : next.update(json::Object{{flag.key, parsed}}))
+          return error;
+      }
+    }
+    descriptions = std::move(combined);
+  }
+  return descriptions;
+}
+
+llvm::Expected<ModelDescription> ModelFlags::applyOne(const ModelDescription &base) const {
+  for (const Flag &flag : flags)
+    if (flag.option->getValue().find(',') != std::string::npos)
+      return llvm::createStringError(
+          llvm::formatv("--{0} takes one value here, is '{1}'", flag.option->ArgStr, flag.option->getValue()));
+  llvm::Expected<std::vector<ModelDescription>> descriptions = apply(base);
+  if (!descriptions)
+    return descriptions.takeError();
+  return descriptions->front();
+}

@@ -1,0 +1,112 @@
+//===- cs336-translate.cpp - From and to what is not IR -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Driver/ModelFlags.h"
+#include "cs336/Driver/Registration.h"
+#include "cs336/Frontend/ImportTransformer.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+static constexpr llvm::StringLiteral kOverview =
+    R"(Translates model descriptions to IR, and IR to executables and CUDA text
+
+A Transformer from a named size, from flags, or from JSON (flags replace its keys):
+  cs336-translate --import-transformer --size small --context-length 256 -o small.mlir
+  cs336-translate --import-transformer --d-model 512 --d-ff 1344 --num-layers 4 --num-heads 16
+  cs336-translate --import-transformer model.json --batch-size 1 --mode loss
+where model.json is, for example,
+  {"size": "tiny", "context_length": 64, "optimizer": {"lr": 3e-4, "max_norm": 1.0}}
+)";
+
+namespace {
+
+enum class Action { ImportTransformer };
+
+struct Flags {
+  cl::OptionCategory category{"Translation"};
+  cl::OptionCategory modelCategory{"The model (--import-transformer)"};
+  cl::opt<Action> action{cl::desc("What to do:"),
+                         cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
+                                               "Build a Transformer's IR from flags, or from a JSON description")),
+                         cl::Required, cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("[input file, - is standard input]"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("Where to write, - is standard output"), cl::value_desc("file"),
+                              cl::init("-"), cl::cat(category)};
+  cs336::ModelFlags model{modelCategory, cl::SubCommand::getTopLevel()};
+};
+
+} // namespace
+
+/// Writes `path` as a whole or not at all.
+static LogicalResult write(StringRef path, llvm::function_ref<void(raw_ostream &)> print) {
+  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &stream) {
+    print(stream);
+    return llvm::Error::success();
+  });
+  if (!error)
+    return success();
+  llvm::WithColor::error(llvm::errs()) << "cannot write '" << path << "': " << llvm::toString(std::move(error)) << "\n";
+  return failure();
+}
+
+static FailureOr<cs336::ModelDescription> describeModel(const Flags &flags) {
+  cs336::ModelDescription description;
+  auto fail = [](StringRef where, llvm::Error error) {
+    llvm::WithColor::error(llvm::errs()) << where << llvm::toString(std::move(error)) << "\n";
+    return failure();
+  };
+  if (!flags.input.empty()) {
+    auto file = llvm::MemoryBuffer::getFileOrSTDIN(flags.input, /*IsText=*/true);
+    if (!file)
+      return fail("cannot read '" + flags.input + "': ", llvm::errorCodeToError(file.getError()));
+    llvm::Expected<cs336::ModelDescription> read = cs336::ModelDescription::fromJSON((*file)->getBuffer());
+    if (!read)
+      return fail(flags.input + ": ", read.takeError());
+    description = *read;
+  }
+  llvm::Expected<cs336::ModelDescription> complete = flags.model.applyOne(description);
+  if (!complete)
+    return fail("", complete.takeError());
+  return *complete;
+}
+
+static LogicalResult importTransformer(const Flags &flags, MLIRContext &context) {
+  FailureOr<cs336::ModelDescription> description = describeModel(flags);
+  if (failed(description))
+    return failure();
+  context.loadDialect<cs336::CS336Dialect, func::FuncDialect>();
+  Location loc = flags.input.empty() ? Location(UnknownLoc::get(&context))
+                                     : Location(FileLineColLoc::get(&context, flags.input, 0, 0));
+  FailureOr<OwningOpRef<ModuleOp>> module = cs336::importTransformer(*description, loc);
+  if (failed(module))
+    return failure();
+  return write(flags.output, [&](raw_ostream &stream) { (*module)->print(stream); });
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  cs336::printLocationsByDefault();
+  Flags flags;
+  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory});
+  cl::ParseCommandLineOptions(argc, argv, kOverview);
+
+  DialectRegistry registry;
+  cs336::registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  return failed(importTransformer(flags, context));
+}
