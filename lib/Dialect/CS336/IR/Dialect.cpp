@@ -178,5 +178,8 @@ void LinearOp::build(OpBuilder &builder, OperationState &state, Value input, Val
   build(builder, state, type.clone(shape), input, weight, Precision::IEEE);
 }
 
+/// The implicit terminator of a group without results.
+void YieldOp::build(OpBuilder &builder, OperationState &state) {}
+
 #define GET_OP_CLASSES
 #include "cs336/Dialect/CS336/IR/CS336Ops.cpp.inc"
