@@ -1,0 +1,129 @@
+# setup.sh - From a bare Debian 12 machine to a build; sourced by the scripts of the folder above.
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Every function does nothing, in well under a second, when its work is already done.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+VENV=$ROOT/.venv
+PYTHON=$VENV/bin/python
+PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
+REQUIREMENTS=$ROOT/python-bindings/requirements-dev.txt
+
+say() { printf '==> %s\n' "$*"; }
+
+die() {
+  printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# as_root COMMAND...: directly as root, otherwise through sudo, which may ask for a password on a terminal only.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif ! command -v sudo >/dev/null; then
+    die "installing Debian packages needs root: run this script as root, or install sudo"
+  elif [ -t 0 ]; then
+    sudo "$@"
+  else
+    sudo -n "$@" || die "'sudo $1' failed, and there is no terminal to ask for a password on: run this script as root"
+  fi
+}
+
+# logged LOG COMMAND...: runs a command whose output is wanted only when it fails.
+logged() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  "$@" >"$log" 2>&1 </dev/null && return
+  tail -n 40 "$log" >&2
+  die "'$*' failed; the whole output is in $log"
+}
+
+missing_packages() {
+  local wanted
+  wanted=$(grep -v '^#' "$PACKAGE_LIST")
+  # shellcheck disable=SC2086 # A word a package.
+  comm -23 <(sort <<<"$wanted") \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p' | sort -u)
+}
+
+need_debian_packages() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    die "this script sets up Debian 12, and apt-get is not here. Install what scripts/debian-packages.txt names" \
+      "(LLVM and MLIR 22 above all) by other means, then follow CONTRIBUTING.md"
+  fi
+  local missing
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  say "Installing $(wc -w <<<"$missing") Debian packages (once):" $missing
+  # The lists are read every time: a bare machine has none, and stale ones name files that are gone.
+  as_root apt-get -q update </dev/null || die "'apt-get update' failed: is the machine online?"
+  # shellcheck disable=SC2086
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing </dev/null ||
+    die "apt-get could not install the packages above, which Debian 12 has; LLVM 22 is in its security archive" \
+      "(deb http://deb.debian.org/debian-security bookworm-security main, in /etc/apt/sources.list)." \
+      "This machine is $(. /etc/os-release && echo "$PRETTY_NAME")"
+}
+
+# Under sudo, what is built belongs to the one who called, so that the next run without sudo can write to it.
+become_owner() {
+  [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" != 0 ] || return 0
+  [ "$(stat -c %u "$ROOT")" = "$SUDO_UID" ] || return 0
+  exec sudo -H -u "#$SUDO_UID" -- "$@"
+}
+
+need_venv() {
+  local stamp=$VENV/requirements.sha256 wanted
+  wanted=$(sha256sum <"$REQUIREMENTS")
+  [ -x "$PYTHON" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
+  say "Installing $(grep -c == "$REQUIREMENTS") PyPI wheels into .venv (once)"
+  # Debian's own Python, whatever PATH says: its headers are what the extension module is compiled against.
+  [ -x "$PYTHON" ] || logged "$ROOT/build/log/venv.txt" /usr/bin/python3 -m venv --clear "$VENV"
+  logged "$ROOT/build/log/pip.txt" "$PYTHON" -m pip install --disable-pip-version-check --no-input \
+    --only-binary :all: -r "$REQUIREMENTS"
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
+# Compilations at a time: a file that includes MLIR takes up to 1.5 GB.
+build_jobs() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+  echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
+}
+
+# A line every 5 percent of ninja's progress, and whatever the compiler says.
+summarize_ninja() {
+  awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
+         split(substr($0, 2, RLENGTH - 2), n, "/")
+         percent = int(100 * n[1] / n[2] / 5) * 5
+         if (percent != last) { printf "    %3d%% of %d\n", percent, n[2]; fflush() }
+         last = percent
+         next
+       }
+       /^ninja: (no work to do|Entering directory)/ { next }
+       { print; fflush() }'
+}
+
+# build PRESET [TARGET...]: configures if need be, and builds. Returns non-zero if the build fails.
+build() {
+  local preset=$1 folder=$ROOT/build/$1 jobs
+  shift
+  jobs=$(build_jobs)
+  if [ ! -f "$folder/build.ninja" ]; then
+    say "Configuring build/$preset"
+    (cd "$ROOT" && logged "$ROOT/build/log/configure-$preset.txt" \
+      cmake --preset "$preset" --no-warn-unused-cli -DPython_EXECUTABLE="$PYTHON" -DPython3_EXECUTABLE="$PYTHON") ||
+      return
+  fi
+  say "Building build/$preset ($jobs at a time)"
+  # Clones in different folders share what ccache remembers.
+  export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+  if [ -t 1 ]; then
+    ninja -C "$folder" -j "$jobs" "$@" </dev/null
+  else
+    (set -o pipefail && ninja -C "$folder" -j "$jobs" "$@" </dev/null 2>&1 | summarize_ninja)
+  fi
+}
