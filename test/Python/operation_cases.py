@@ -1,0 +1,153 @@
+"""One small program for every differentiable operation of the dialect, and for each of its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from dialect_program import BINARY, UNARY, Array, Program, Value
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation on fresh parameters.
+
+    Attributes
+    ----------
+    name
+        The operation, and the variant after a hyphen.
+    shapes
+        Of the parameters.
+    build
+        Appends the operation to a program.
+    low, high
+        Range of the parameters' elements.
+    step, tolerance
+        Of finite differences: wide for a linear operation that rounds.
+    """
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...]
+    build: Callable[[Program, list[Value]], Value]
+    low: float = -1.5
+    high: float = 1.5
+    step: float = 1e-5
+    tolerance: float = 1e-7
+
+    @property
+    def operation(self) -> str:
+        return "cs336." + self.name.split("-")[0]
+
+    @property
+    def function(self) -> str:
+        return self.name.replace("-", "_")
+
+    def arrays(self) -> list[Array]:
+        """Elements for the parameters, the same every time."""
+        rng = np.random.default_rng(sum(map(ord, self.name)))
+        return [rng.uniform(self.low, self.high, shape) for shape in self.shapes]
+
+    def program(self, arrays: list[Array], name: str | None = None) -> Program:
+        """The operation on `arrays`, its result "y", and "loss", in which every element of y weighs differently."""
+        program = Program(name or self.function)
+        y = self.build(program, [program.parameter(array, "f64") for array in arrays])
+        program.output("y", y)
+        wide = program.cast(y, "f64") if y.dtype != "f64" else y
+        weights = program.constant(np.cos(1.0 + np.arange(wide.array.size)).reshape(wide.shape), "f64")
+        product = program.binary("mul", wide, weights)
+        program.output("loss", program.reduce("sum", product, list(range(len(y.shape)))))
+        return program
+
+
+def _unary_cases() -> list[Case]:
+    positive = ("log", "sqrt", "rsqrt")
+    return [
+        Case(
+            name.replace("_", "-"),
+            ((3, 5),),
+            lambda program, p, name=name: program.unary(name, p[0]),
+            low=0.5 if name in positive else -1.5,
+        )
+        for name in UNARY
+    ]
+
+
+def _binary_cases() -> list[Case]:
+    return [
+        Case(
+            name,
+            ((4, 3), (4, 3)),
+            lambda program, p, name=name: program.binary(name, p[0], p[1]),
+            low=0.5 if name in ("div", "pow") else -1.5,
+        )
+        for name in BINARY
+    ]
+
+
+def _matmul_cases() -> list[Case]:
+    cases = []
+    for batch, label in (((), ""), ((2, 2), "-batched"), ((3,), "-shared")):
+        for flags in ((False, False), (False, True), (True, False), (True, True)):
+            a = (4, 3) if flags[0] else (3, 4)
+            b = (5, 4) if flags[1] else (4, 5)
+            other = () if label == "-shared" else batch
+            name = f"matmul{label}-{''.join('t' if flag else 'n' for flag in flags)}"
+            cases.append(
+                Case(name, ((*batch, *a), (*other, *b)), lambda program, p, f=flags: program.matmul(p[0], p[1], *f))
+            )
+    return cases
+
+
+def _select(program: Program, p: list[Value]) -> Value:
+    rows, columns = (program.iota(axis, (3, 4), "i64") for axis in (0, 1))
+    return program.select(program.compare("ge", rows, columns), p[0], p[1])
+
+
+def _embedding(program: Program, p: list[Value]) -> Value:
+    return program.embedding(p[0], program.constant(np.array([[1, 4, 1], [0, 1, 4]]), "i64"))
+
+
+def _cross_entropy(program: Program, p: list[Value]) -> Value:
+    return program.cross_entropy(p[0], program.constant(np.array([[1, 4, 0], [2, 2, 3]]), "i64"))
+
+
+CASES: list[Case] = [
+    *_unary_cases(),
+    *_binary_cases(),
+    Case("select", ((3, 4), (3, 4)), _select),
+    Case("cast", ((3, 4),), lambda program, p: program.cast(p[0], "f32"), step=1.0, tolerance=1e-6),
+    Case("broadcast", ((3, 1),), lambda program, p: program.broadcast(p[0], [0, 2], [3, 4, 1])),
+    Case("broadcast-scalar", ((),), lambda program, p: program.broadcast(p[0], [], [2, 3])),
+    Case("reshape", ((2, 6),), lambda program, p: program.reshape(p[0], [3, 1, 4])),
+    Case("transpose", ((2, 3, 4),), lambda program, p: program.transpose(p[0], [2, 0, 1])),
+    Case("slice", ((4, 5),), lambda program, p: program.slice(p[0], [1, 2], [2, 3])),
+    Case("pad", ((2, 3),), lambda program, p: program.pad(p[0], [1, 0], [4, 5])),
+    Case("concat", ((2, 3), (2, 1)), lambda program, p: program.concat(1, [p[0], p[1], p[0]])),
+    Case("reduce-sum", ((2, 3, 4),), lambda program, p: program.reduce("sum", p[0], [0, 2])),
+    Case("reduce-max", ((3, 5),), lambda program, p: program.reduce("max", p[0], [1])),
+    *_matmul_cases(),
+    Case("embedding", ((5, 3),), _embedding),
+    Case("linear", ((2, 2, 3), (4, 3)), lambda program, p: program.linear(p[0], p[1])),
+    Case("rms_norm", ((2, 5), (5,)), lambda program, p: program.rms_norm(p[0], p[1], 1e-5)),
+    Case("layer_norm", ((2, 5), (5,), (5,)), lambda program, p: program.layer_norm(p[0], p[1], p[2], 1e-5)),
+    Case("rope", ((2, 3, 4),), lambda program, p: program.rope(p[0], 100.0)),
+    Case("cross_entropy", ((2, 3, 5),), _cross_entropy),
+]
+
+
+def finite_differences(loss: Callable[[list[Array]], float], arrays: list[Array], step: float) -> list[Array]:
+    """Central differences of `loss` with respect to every element of every array."""
+    gradients = []
+    for which, array in enumerate(arrays):
+        gradient = np.zeros(array.shape)
+        for index in np.ndindex(array.shape):
+
+            def moved(distance: float, which: int = which, index: tuple[int, ...] = index) -> float:
+                copies = [a.copy() for a in arrays]
+                copies[which][index] += distance
+                return loss(copies)
+
+            gradient[index] = (moved(step) - moved(-step)) / (2 * step)
+        gradients.append(gradient)
+    return gradients
