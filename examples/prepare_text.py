@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Turns a text file into token files that `train_text.py` trains on.
+
+Trains a byte-level BPE tokenizer on the training part of the text, then writes, into one folder:
+
+- `tokenizer.json`: the tokenizer, as the `tokenizers` library reads it;
+- `train.bin` and `held_out.bin`: token ids as little-endian uint16, one after the other, to be memory-mapped;
+- `meta.json`: sizes, and the entropy of the text's tokens taken one by one, which a model has to beat.
+
+Whole blocks of lines, evenly spread over the text, are held out.
+
+    bible -l0 gen1:1-rev22:21 > bible.txt
+    prepare_text.py bible.txt --vocab-size 10000 --out build/bible
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+TOKEN_TYPE = np.dtype("<u2")
+LARGEST_VOCABULARY = 1 << 16
+BLOCK_CHARACTERS = 1 << 14
+END_OF_TEXT = "<|endoftext|>"
+
+
+def read_blocks(path: Path) -> Iterator[str]:
+    """The text in pieces of whole lines, each of about `BLOCK_CHARACTERS`."""
+    lines: list[str] = []
+    size = 0
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        for line in file:
+            lines.append(line)
+            size += len(line)
+            if size >= BLOCK_CHARACTERS:
+                yield "".join(lines)
+                lines, size = [], 0
+    if lines:
+        yield "".join(lines)
+
+
+def split_blocks(path: Path, held_out: float) -> tuple[list[str], list[str]]:
+    """Training and held-out blocks; every 1/held_out-th block is held out.
+
+    Raises
+    ------
+    ValueError
+        If the text is too short for both parts to hold something.
+    """
+    training: list[str] = []
+    held: list[str] = []
+    for index, block in enumerate(read_blocks(path)):
+        is_held = int((index + 1) * held_out) > int(index * held_out)
+        (held if is_held else training).append(block)
+    if not training or not held:
+        raise ValueError(
+            f"{path}: the text is too short to hold {held_out:.0%} out of it in blocks of {BLOCK_CHARACTERS} characters"
+        )
+    return training, held
+
+
+def train_tokenizer(blocks: list[str], vocab_size: int) -> Tokenizer:
+    """A byte-level BPE of at most `vocab_size` tokens: any text can be encoded, and decodes to itself."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=sys.stderr.isatty(),
+    )
+    tokenizer.train_from_iterator(blocks, trainer)
+    return tokenizer
+
+
+def encode(tokenizer: Tokenizer, blocks: list[str]) -> np.ndarray:
+    """All tokens of the blocks, in order."""
+    parts = [np.asarray(e.ids, TOKEN_TYPE) for e in tokenizer.encode_batch(blocks)]
+    return np.concatenate(parts)
+
+
+def entropy(tokens: np.ndarray, vocab_size: int) -> float:
+    """The entropy of the distribution of single tokens, in nats."""
+    counts = np.bincount(tokens, minlength=vocab_size)
+    p = counts[counts > 0] / tokens.size
+    return float(-np.sum(p * np.log(p)))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write beside `path` and rename, so that `path` never holds half a file."""
+    temporary = path.with_name(path.name + ".partial")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str, float]:
+    """Write the four files of the module's description; return what `meta.json` holds."""
+    training, held = split_blocks(text, held_out)
+    print(f"training a tokenizer of {vocab_size} tokens on {len(training)} blocks of {text}", flush=True)
+    tokenizer = train_tokenizer(training, vocab_size)
+    train_tokens, held_tokens = encode(tokenizer, training), encode(tokenizer, held)
+    size = tokenizer.get_vocab_size()
+    whole = np.concatenate([train_tokens, held_tokens])
+    text_bytes = sum(len(block.encode()) for block in training + held)
+    meta = {
+        "vocab_size": size,
+        "train_tokens": int(train_tokens.size),
+        "held_out_tokens": int(held_tokens.size),
+        "text_bytes": text_bytes,
+        "bytes_per_token": text_bytes / whole.size,
+        "unigram_entropy": entropy(whole, size),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomically(out / "tokenizer.json", tokenizer.to_str().encode())
+    write_atomically(out / "train.bin", train_tokens.tobytes())
+    write_atomically(out / "held_out.bin", held_tokens.tobytes())
+    write_atomically(out / "meta.json", (json.dumps(meta, indent=2) + "\n").encode())
+    return meta
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", type=Path, metavar="FILE", help="text, read as UTF-8")
+    parser.add_argument("--vocab-size", type=int, default=10000, help="most tokens, 257 to 65536 (default: 10000)")
+    parser.add_argument("--held-out", type=float, default=0.05, help="fraction held out (default: 0.05)")
+    parser.add_argument("--out", type=Path, help="folder for the results (default: FILE without extension)")
+    a = parser.parse_args(arguments)
+    if not 257 <= a.vocab_size <= LARGEST_VOCABULARY:
+        parser.error(f"--vocab-size must be 257 (all bytes and {END_OF_TEXT}) to {LARGEST_VOCABULARY} (uint16)")
+    if not 0 < a.held_out < 1:
+        parser.error("--held-out must lie between 0 and 1")
+    return a
+
+
+def main(arguments: list[str] | None = None) -> int:
+    a = parse_arguments(arguments)
+    out = a.out or a.text.with_suffix("")
+    try:
+        meta = prepare(a.text, out, a.vocab_size, a.held_out)
+    except (OSError, ValueError) as error:
+        print(f"prepare_text: error: {error}", file=sys.stderr)
+        return 1
+    print(
+        f"{out}: {meta['train_tokens']} training and {meta['held_out_tokens']} held-out tokens of "
+        f"{meta['vocab_size']}, {meta['bytes_per_token']:.2f} bytes each, unigram entropy "
+        f"{meta['unigram_entropy']:.3f} nats"
+    )
+    print(f"next: train_text.py {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
