@@ -46,7 +46,7 @@ void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &
                                                        cl::sub(subcommand));
   auto addAlias = [&](StringRef spelling) {
     aliases.push_back(std::make_unique<cl::alias>(spelling, cl::desc("as published scripts spell it"), cl::Hidden,
-                                                  cl::aliasopt(*option), cl::cat(category), cl::sub(subcommand)));
+                                                  cl::aliasopt(*option), cl::cat(category)));
   };
   if (underscored.contains('_'))
     addAlias(underscored);

@@ -22,7 +22,9 @@ def CS336_Mode : CS336_Enum<"Mode", "what an entry point computes", [
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Loss", 1, "loss">,
   I32EnumAttrCase<"ForwardBackward", 2, "forward_backward">, I32EnumAttrCase<"Train", 3, "train">,
   I32EnumAttrCase<"Prepare", 4, "prepare">]>;
-def CS336_ModeAttr : CS336_EnumAttr<CS336_Mode, "mode">;
+def CS336_ModeAttr : CS336_EnumAttr<CS336_Mode, "mode"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 def CS336_Precision : CS336_Enum<"Precision", "arithmetic of a float32 matrix product", [
   I32EnumAttrCase<"IEEE", 0, "ieee">, I32EnumAttrCase<"TF32", 1, "tf32">, I32EnumAttrCase<"TF32x3", 2, "tf32x3">]>;
