@@ -8,6 +8,7 @@
 #include "cs336/Driver/Registration.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -16,7 +17,7 @@
 
 using namespace mlir;
 
-void cs336::registerDialects(DialectRegistry &registry) { registry.insert<CS336Dialect>(); }
+void cs336::registerDialects(DialectRegistry &registry) { registry.insert<CS336Dialect, exec::ExecDialect>(); }
 
 void cs336::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);

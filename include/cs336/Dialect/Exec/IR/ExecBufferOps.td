@@ -1,0 +1,92 @@
+//===- ExecBufferOps.td - Storage and views of it -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_EXEC_IR_EXECBUFFEROPS_TD
+#define CS336_DIALECT_EXEC_IR_EXECBUFFEROPS_TD
+
+include "cs336/Dialect/Exec/IR/ExecOpBase.td"
+
+class Exec_StorageOp<string mnemonic, string storageKind, list<Trait> traits = []>
+    : Exec_Op<mnemonic, traits # [HasParent<"EntryOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+                                  Exec_BufferOpInterface]> {
+  let results = (outs Exec_Storage:$result);
+  let extraClassDeclaration = "::cs336::exec::StorageKind getStorageKind() { return ::cs336::exec::StorageKind::" # storageKind # "; }\n";
+}
+
+def Exec_GetOp : Exec_StorageOp<"get", "Variable", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A variable's storage";
+  let description = [{
+    ```mlir
+    %ln.weight = exec.get @ln.weight : memref<64xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def Exec_InputOp : Exec_StorageOp<"input", "Input"> {
+  let summary = "What a caller provides for every run";
+  let description = [{
+    With `bound`, the integers must lie in [0, bound); that is checked before a run.
+
+    ```mlir
+    %tokens = exec.input "tokens" bound = 97 : memref<3x32xi64>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$bound);
+  let assemblyFormat = "$name (`bound` `=` $bound^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_OutputOp : Exec_StorageOp<"output", "Output"> {
+  let summary = "What a caller gets from every run";
+  let description = [{
+    ```mlir
+    %loss = exec.output "loss" output : memref<f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind,
+                       OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views);
+  let assemblyFormat = "$name $kind attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_AllocOp : Exec_StorageOp<"alloc", "Arena"> {
+  let summary = "Storage for the time between its first write and its last use";
+  let description = [{
+    `offset` is the place in the entry's arena in bytes, set by `--exec-plan-memory`.
+
+    ```mlir
+    %q_proj = exec.alloc offset = 24576 : memref<3x32x64xf32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<Exec_NonNegative>:$offset);
+  let assemblyFormat = "(`offset` `=` $offset^)? attr-dict `:` type($result)";
+}
+
+def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"EntryOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+                                   Exec_BufferOpInterface]> {
+  let summary = "Storage with other sizes, strides and offset";
+  let description = [{
+    Strides and offset of the result count from the start of the storage, whatever the source's layout. Stride 0 repeats. All
+    elements lie within the storage.
+
+    ```mlir
+    %k = exec.view %qkv : memref<96x192xf32> to memref<96x64xf32, strided<[192, 1], offset: 64>>
+    ```
+  }];
+  let arguments = (ins Exec_Buffer:$source);
+  let results = (outs Exec_Buffer:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let extraClassDeclaration = [{
+    ::mlir::Value getViewSource() { return getSource(); }
+    ::cs336::exec::StorageKind getStorageKind();
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // CS336_DIALECT_EXEC_IR_EXECBUFFEROPS_TD

@@ -1,0 +1,81 @@
+//===- ExecDialect.td - The exec dialect, its enumerations and type constraints -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_EXEC_IR_EXECDIALECT_TD
+#define CS336_DIALECT_EXEC_IR_EXECDIALECT_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::cs336::exec";
+  let summary = "Buffers and commands in order: what a runtime executes";
+  let description = [{
+    A module holds variables (storage that lives as long as a session, shared by name), kernels, and entry points. An entry is a
+    list of buffers and commands in an order in which one stream could run them all; with several streams, events order what must
+    be ordered. Commands read their `ins` and write their `outs`.
+
+    ```mlir
+    exec.variable @"ln.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
+    exec.kernel @mul_3f2a(%x: tensor<4x64xf32>, %w: tensor<64xf32>) : (memref<4x64xf32>, memref<64xf32>) -> memref<4x64xf32> {
+      %b = cs336.broadcast %w dims = [1] : tensor<64xf32> -> tensor<4x64xf32>
+      %y = cs336.mul %x, %b : tensor<4x64xf32>
+      exec.yield %y : tensor<4x64xf32>
+    }
+    exec.entry @forward mode<forward> {
+      %ln.weight = exec.get @"ln.weight" : memref<64xf32>
+      %x = exec.input "x" : memref<4x64xf32>
+      %y = exec.output "y" output : memref<4x64xf32>
+      exec.launch @mul_3f2a ins(%x, %ln.weight : memref<4x64xf32>, memref<64xf32>) outs(%y : memref<4x64xf32>)
+    }
+    ```
+
+    Every buffer is a memref with static sizes, strides and offset. Storage (variables, inputs, outputs, allocations) is dense and
+    row-major; `exec.view` reads it with other strides. Sizes and strides count elements, `offset` of an allocation and
+    `arena_bytes` count bytes. A command's location says where it comes from: `loc("layers.0.attn.q_proj")`, wrapped as
+    `loc("backward"(…))` or `loc("optimizer"(…))` outside the forward pass.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::cs336::exec";
+  let genSpecializedAttr = 0;
+}
+
+def Exec_VariableKind : Exec_Enum<"VariableKind", "what a variable is to a session", [
+  I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"State", 1, "state">,
+  I32EnumAttrCase<"Derived", 2, "derived">]>;
+def Exec_VariableKindAttr : EnumAttr<Exec_Dialect, Exec_VariableKind, "variable_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Exec_OutputKind : Exec_Enum<"OutputKind", "what an output is to its reader", [
+  I32EnumAttrCase<"Output", 0, "output">, I32EnumAttrCase<"Gradient", 1, "gradient">]>;
+def Exec_OutputKindAttr : EnumAttr<Exec_Dialect, Exec_OutputKind, "output_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Exec_StorageKind : Exec_Enum<"StorageKind", "where the bytes of a buffer are", [
+  I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"Variable", 1, "variable">,
+  I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">]>;
+
+def Exec_CommandPhase : Exec_Enum<"CommandPhase", "the part of a step that a command belongs to", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Backward", 1, "backward">,
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Prepare", 3, "prepare">]>;
+
+def Exec_Element : AnyTypeOf<[F64, F32, BF16, F16, I64, I32, I1], "f64, f32, bf16, f16, i64, i32 or i1">;
+def Exec_IsStrided : CPred<"::llvm::cast<::mlir::MemRefType>($_self).isStrided()">;
+def Exec_IsDense : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;
+def Exec_Buffer : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsStrided],
+                               "memref of static sizes, strides and offset", "::mlir::MemRefType">;
+def Exec_Storage : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsDense],
+                                "dense row-major memref of static sizes", "::mlir::MemRefType">;
+
+#endif // CS336_DIALECT_EXEC_IR_EXECDIALECT_TD

@@ -1,0 +1,100 @@
+//===- ExecModuleOps.td - Variables, kernels and entry points -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_EXEC_IR_EXECMODULEOPS_TD
+#define CS336_DIALECT_EXEC_IR_EXECMODULEOPS_TD
+
+include "cs336/Dialect/Exec/IR/ExecOpBase.td"
+
+def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
+  let summary = "Storage that lives as long as a session";
+  let description = [{
+    A `parameter` is trained and kept in checkpoints, `state` (optimizer moments, step counters) is kept in checkpoints, `derived`
+    storage is computed from the others by an entry of mode `prepare` and is in none. `views` names row ranges of packed storage,
+    `init` says how to fill it when nothing is loaded.
+
+    ```mlir
+    exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_VariableKindAttr:$kind, TypeAttrOf<Exec_Storage>:$type,
+                       OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views,
+                       OptionalAttr<CS336_InitAttr>:$init);
+  let assemblyFormat = "$sym_name $kind `:` $type attr-dict";
+  let extraClassDeclaration = [{
+    ::mlir::MemRefType getBufferType() { return ::llvm::cast<::mlir::MemRefType>(getType()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "A group of operations that one launch executes";
+  let description = [{
+    The body computes on tensors, with operations that are fusible (`cs336::FusibleOpInterface`). The signature says how operands
+    and results lie in memory: its inputs are the strided layouts of the body's arguments, its results those of the yielded values.
+    Offsets are 0: a launch passes the address of element 0. A launch whose result is also an operand writes over it element by element; only
+    kernels for which `canWriteOver` holds are launched so.
+
+    ```mlir
+    exec.kernel @sigmoid_mul_3f2a(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>)
+        : (memref<4x8xf32>, memref<4x8xf32, strided<[16, 1]>>) -> memref<4x8xf32> {
+      %0 = cs336.sigmoid %a : tensor<4x8xf32>
+      %1 = cs336.mul %0, %b : tensor<4x8xf32>
+      exec.yield %1 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$signature);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::FunctionType getFunctionSignature() { return ::llvm::cast<::mlir::FunctionType>(getSignature()); }
+    /// Layouts of the operands and of the results.
+    ::llvm::ArrayRef<::mlir::Type> getInTypes() { return getFunctionSignature().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getOutTypes() { return getFunctionSignature().getResults(); }
+    /// The values that the body computes.
+    ::mlir::OperandRange getYieldedValues() { return getBody().front().getTerminator()->getOperands(); }
+    /// Whether result `out` may be written to the buffer of operand `in`: their layouts are equal, every operation is
+    /// pointwise, and no element of the operand is needed after the result's element at the same place is known.
+    bool canWriteOver(unsigned in, unsigned out);
+  }];
+}
+
+def Exec_YieldOp : Exec_Op<"yield", [Terminator, ReturnLike, Pure, HasParent<"KernelOp">]> {
+  let summary = "The results of a kernel";
+  let description = "See `exec.kernel`.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "($results^ `:` type($results))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ /* nothing is yielded */ }]>];
+}
+
+def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "A program that a session runs as a whole";
+  let description = [{
+    Holds buffers and commands only. Its verifier follows the commands: what is read was written before (or is a variable
+    or an input), outputs are written, inputs are not, parameters only by `train` entries and other variables only by `train` and
+    `prepare`, and no command reads storage that it writes through another view.
+
+    `arena_bytes` and `alignment` are set by `--exec-plan-memory`.
+
+    ```mlir
+    exec.entry @forward mode<forward> arena_bytes = 4096 alignment = 64 {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, CS336_ModeAttr:$mode, OptionalAttr<Exec_NonNegative>:$arena_bytes,
+                       OptionalAttr<Exec_NonNegative>:$alignment);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `mode` `` $mode (`arena_bytes` `=` $arena_bytes^)? (`alignment` `=` $alignment^)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+#endif // CS336_DIALECT_EXEC_IR_EXECMODULEOPS_TD

@@ -1,0 +1,72 @@
+//===- CommandSource.cpp - Layer, name and phase out of locations -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/IR/CommandSource.h"
+
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+StringRef exec::getSourcePath(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    bool isPhase =
+        name.getName() == stringifyPhase(Phase::Backward) || name.getName() == stringifyPhase(Phase::Optimizer);
+    return isPhase ? getSourcePath(name.getChildLoc()) : name.getName().getValue();
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return getSourcePath(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (StringRef path = getSourcePath(part); !path.empty())
+        return path;
+  return {};
+}
+
+StringRef exec::getLayerPath(Location loc) {
+  StringRef path = getSourcePath(loc);
+  size_t dot = path.rfind('.');
+  return dot == StringRef::npos ? StringRef() : path.take_front(dot);
+}
+
+StringRef exec::getSourceName(Location loc) {
+  StringRef path = getSourcePath(loc);
+  return path.drop_front(path.rfind('.') + 1);
+}
+
+std::string exec::printLocation(Location loc) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  loc->print(stream);
+  // Outside of IR the keyword around a location says nothing.
+  StringRef inner(text);
+  if (inner.consume_front("loc(") && inner.consume_back(")"))
+    return inner.str();
+  return text;
+}
+
+CommandPhase exec::detail::getCommandPhase(Operation *command) {
+  if (auto entry = command->getParentOfType<EntryOp>(); entry && entry.getMode() == Mode::Prepare)
+    return CommandPhase::Prepare;
+  switch (getPhase(command->getLoc())) {
+  case Phase::Forward:
+    return CommandPhase::Forward;
+  case Phase::Backward:
+    return CommandPhase::Backward;
+  case Phase::Optimizer:
+    return CommandPhase::Optimizer;
+  }
+  llvm_unreachable("a phase without a command phase");
+}
+
+std::string exec::detail::getDefaultCommandName(Operation *command) {
+  StringRef mnemonic = command->getName().stripDialect(), source = getSourceName(command->getLoc());
+  return source.empty() ? mnemonic.str() : (mnemonic + "_" + source).str();
+}

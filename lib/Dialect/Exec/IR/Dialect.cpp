@@ -1,0 +1,81 @@
+//===- Dialect.cpp - The exec dialect and its buffers -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/IR/ExecDialect.h"
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "cs336/Dialect/Exec/IR/ExecDialect.cpp.inc"
+#include "cs336/Dialect/Exec/IR/ExecEnums.cpp.inc"
+#include "cs336/Dialect/Exec/IR/ExecInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "cs336/Dialect/Exec/IR/ExecAttributes.cpp.inc"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+void ExecDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "cs336/Dialect/Exec/IR/ExecOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "cs336/Dialect/Exec/IR/ExecAttributes.cpp.inc"
+      >();
+}
+
+BufferOpInterface exec::getStorage(Value buffer) {
+  while (buffer) {
+    auto op = buffer.getDefiningOp<BufferOpInterface>();
+    if (!op || !op.getViewSource())
+      return op;
+    buffer = op.getViewSource();
+  }
+  return {};
+}
+
+int64_t exec::getElementBytes(Type elementType) { return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8); }
+
+int64_t exec::getStorageBytes(MemRefType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
+
+MemRefType exec::dropOffset(MemRefType type) {
+  auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
+  if (!layout)
+    return type;
+  auto plain = MemRefType::get(type.getShape(), type.getElementType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  // A row-major layout has one spelling, so that equal layouts have equal types.
+  if (succeeded(plain.getStridesAndOffset(strides, offset)) && ArrayRef(strides) == layout.getStrides())
+    return plain;
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), 0, layout.getStrides()));
+}
+
+StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
+
+void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision) {
+  build(builder, state, lhs, rhs, output, APFloat(1.0), APFloat(0.0), precision, /*stream=*/0);
+}
+
+SmallVector<Value> GemmOp::getReads() {
+  SmallVector<Value> reads{getLhs(), getRhs()};
+  if (!getBeta().isZero())
+    reads.push_back(getOutput());
+  return reads;
+}
+
+#define GET_OP_CLASSES
+#include "cs336/Dialect/Exec/IR/ExecOps.cpp.inc"

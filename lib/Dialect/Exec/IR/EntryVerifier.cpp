@@ -1,0 +1,140 @@
+//===- EntryVerifier.cpp - Follows an entry's commands from first to last -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+namespace {
+/// What is known of an entry's storage and events at a command.
+class EntryChecker {
+public:
+  explicit EntryChecker(EntryOp entry) : entry(entry) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult declare(BufferOpInterface buffer);
+  LogicalResult checkCommand(CommandOpInterface command);
+  LogicalResult checkWrite(CommandOpInterface command, BufferOpInterface storage);
+  LogicalResult checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes);
+  LogicalResult checkEvents(CommandOpInterface command);
+
+  /// Variables are one piece of storage however often they are named.
+  Operation *getOwner(Value buffer);
+
+  EntryOp entry;
+  llvm::DenseMap<StringAttr, Operation *> variables;
+  llvm::DenseSet<StringAttr> inputs, outputs;
+  llvm::DenseSet<Operation *> written;
+  llvm::DenseSet<uint64_t> recorded;
+};
+} // namespace
+
+Operation *EntryChecker::getOwner(Value buffer) {
+  Operation *owner = getStorage(buffer);
+  if (auto get = dyn_cast_if_present<GetOp>(owner))
+    return variables.try_emplace(get.getVariableAttr().getAttr(), get).first->second;
+  return owner;
+}
+
+LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
+  if (auto input = dyn_cast<InputOp>(*buffer)) {
+    if (!inputs.insert(input.getNameAttr()).second)
+      return input.emitOpError() << "there are two inputs of this name";
+  } else if (auto output = dyn_cast<OutputOp>(*buffer)) {
+    if (!outputs.insert(output.getNameAttr()).second)
+      return output.emitOpError() << "there are two outputs of this name";
+  }
+  return success();
+}
+
+LogicalResult EntryChecker::checkWrite(CommandOpInterface command, BufferOpInterface storage) {
+  if (storage.getStorageKind() == StorageKind::Input)
+    return command->emitOpError() << "writes an input, which belongs to the caller";
+  auto get = dyn_cast<GetOp>(*storage);
+  if (!get)
+    return success();
+  auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, get.getVariableAttr());
+  Mode mode = entry.getMode();
+  // Whether the variable exists is checked with the uses of symbols.
+  if (!variable || mode == Mode::Train || (mode == Mode::Prepare && variable.getKind() != VariableKind::Parameter))
+    return success();
+  return command->emitOpError() << "writes " << stringifyVariableKind(variable.getKind()) << ' '
+                                << get.getVariableAttr() << ", which an entry of mode " << stringifyMode(mode)
+                                << " must leave as it is";
+}
+
+/// Reading and writing the same storage in one command is defined only where both are the same buffer.
+LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes) {
+  for (auto [index, write] : llvm::enumerate(writes)) {
+    auto overlaps = [&, write = write](Value other) { return other != write && getOwner(other) == getOwner(write); };
+    if (llvm::any_of(reads, overlaps))
+      return command->emitOpError() << "reads storage that it writes through another view";
+    for (Value other : writes.drop_front(index + 1))
+      if (getOwner(other) == getOwner(write))
+        return command->emitOpError() << "writes the same storage twice";
+  }
+  return success();
+}
+
+LogicalResult EntryChecker::checkEvents(CommandOpInterface command) {
+  if (std::optional<uint64_t> event = command.getAwaitedEvent(); event && !recorded.contains(*event))
+    return command->emitOpError() << "waits for event " << *event << ", which no earlier command records";
+  if (std::optional<uint64_t> event = command.getRecordedEvent(); event && !recorded.insert(*event).second)
+    return command->emitOpError() << "records event " << *event << " a second time";
+  return success();
+}
+
+LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
+  SmallVector<Value> reads = command.getReads(), writes = command.getWrites();
+  for (Value read : reads) {
+    BufferOpInterface storage = getStorage(read);
+    if (!storage)
+      return command->emitOpError() << "reads a value that is no buffer of the entry";
+    bool isGiven = storage.getStorageKind() == StorageKind::Variable || storage.getStorageKind() == StorageKind::Input;
+    if (!isGiven && !written.contains(getOwner(read))) {
+      InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that nothing has written";
+      diagnostic.attachNote(storage->getLoc()) << "the buffer's storage is here";
+      return diagnostic;
+    }
+  }
+  if (failed(checkAliasing(command, reads, writes)))
+    return failure();
+  for (Value write : writes) {
+    BufferOpInterface storage = getStorage(write);
+    if (!storage)
+      return command->emitOpError() << "writes a value that is no buffer of the entry";
+    if (failed(checkWrite(command, storage)))
+      return failure();
+    written.insert(getOwner(write));
+  }
+  return checkEvents(command);
+}
+
+LogicalResult EntryChecker::run() {
+  for (Operation &op : entry.getBody().front()) {
+    if (auto buffer = dyn_cast<BufferOpInterface>(op)) {
+      if (failed(declare(buffer)))
+        return failure();
+    } else if (auto command = dyn_cast<CommandOpInterface>(op)) {
+      if (failed(checkCommand(command)))
+        return failure();
+    } else {
+      return op.emitOpError() << "is neither a buffer nor a command: it cannot stand in an entry";
+    }
+  }
+  for (auto output : entry.getBody().getOps<OutputOp>())
+    if (!written.contains(output))
+      return output.emitOpError() << "nothing writes this output";
+  return success();
+}
+
+LogicalResult EntryOp::verifyRegions() { return EntryChecker(*this).run(); }

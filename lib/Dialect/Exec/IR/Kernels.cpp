@@ -1,0 +1,71 @@
+//===- Kernels.cpp - Kernels' rules, and when they may write over an operand -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+/// A tensor lies in a buffer of the same sizes and elements.
+static bool fits(Type tensor, Type buffer) {
+  auto tensorType = dyn_cast<RankedTensorType>(tensor);
+  auto bufferType = dyn_cast<MemRefType>(buffer);
+  return tensorType && bufferType && tensorType.getShape() == bufferType.getShape() &&
+         tensorType.getElementType() == bufferType.getElementType() && bufferType.isStrided() &&
+         dropOffset(bufferType) == bufferType;
+}
+
+static LogicalResult verifyLayouts(KernelOp kernel, TypeRange tensors, ArrayRef<Type> buffers, StringRef what) {
+  if (tensors.size() != buffers.size())
+    return kernel.emitOpError() << "has " << tensors.size() << ' ' << what << "s and layouts for " << buffers.size();
+  for (auto [index, tensor, buffer] : llvm::enumerate(tensors, buffers))
+    if (!fits(tensor, buffer))
+      return kernel.emitOpError() << what << ' ' << index << " of type " << tensor << " does not lie in " << buffer
+                                  << ": it must be a memref of those sizes and elements, strided, at offset 0";
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (failed(verifyLayouts(*this, block.getArgumentTypes(), getInTypes(), "operand")) ||
+      failed(verifyLayouts(*this, getYieldedValues().getTypes(), getOutTypes(), "result")))
+    return failure();
+  if (getOutTypes().empty())
+    return emitOpError() << "must have a result";
+  for (Type out : getOutTypes())
+    if (!cast<MemRefType>(out).getLayout().isIdentity())
+      return emitOpError() << "result must be written densely, not to " << out;
+  for (Operation &op : block.without_terminator())
+    if (!isa<FusibleOpInterface>(op))
+      return op.emitOpError() << "stands in a kernel but does not lower to one (FusibleOpInterface)";
+  return success();
+}
+
+bool KernelOp::canWriteOver(unsigned in, unsigned out) {
+  if (getInTypes()[in] != getOutTypes()[out])
+    return false;
+  // Several operations and several results may become several loops, the second of which would read what the first
+  // has overwritten. One operation, or one result, becomes one loop.
+  unsigned computing = 0;
+  for (Operation &op : getBody().front().without_terminator()) {
+    auto fusible = cast<FusibleOpInterface>(op);
+    if (fusible.isRematerializable())
+      continue;
+    ++computing;
+    if (fusible.getFusionKind() != FusionKind::Pointwise)
+      return false;
+  }
+  if (computing > 1 && getOutTypes().size() > 1)
+    return false;
+  // Read through a broadcast, one element goes to many places.
+  return llvm::all_of(getBody().getArgument(in).getUsers(), [](Operation *user) {
+    auto fusible = dyn_cast<FusibleOpInterface>(user);
+    return fusible && !fusible.isRematerializable();
+  });
+}

@@ -1,0 +1,183 @@
+//===- Verifiers.cpp - What variables, buffers and commands refuse -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+struct Strides {
+  SmallVector<int64_t> values;
+  int64_t offset;
+
+  explicit Strides(MemRefType type) {
+    // Operands are strided by their type constraint.
+    if (failed(type.getStridesAndOffset(values, offset)))
+      values.assign(type.getRank(), ShapedType::kDynamic);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Variables and buffers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, MemRefType type) {
+  if (!views)
+    return success();
+  if (type.getRank() == 0)
+    return op->emitOpError() << "a scalar has no rows to view";
+  int64_t rows = 0;
+  for (ViewAttr view : views->getAsRange<ViewAttr>())
+    rows += view.getRows();
+  if (rows != type.getDimSize(0))
+    return op->emitOpError() << "views cover " << rows << " rows of " << type.getDimSize(0);
+  return success();
+}
+
+LogicalResult VariableOp::verify() { return verifyViews(*this, getViews(), getBufferType()); }
+
+LogicalResult OutputOp::verify() { return verifyViews(*this, getViews(), getType()); }
+
+LogicalResult InputOp::verify() {
+  if (getBound() &&
+      (*getBound() == 0 || static_cast<int64_t>(*getBound()) < 0 || !getType().getElementType().isSignlessInteger()))
+    return emitOpError() << "bound must be a positive integer on a buffer of integers";
+  return success();
+}
+
+LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr());
+  if (!variable)
+    return emitOpError() << "there is no variable " << getVariableAttr();
+  if (variable.getBufferType() != getType())
+    return emitOpError() << "has type " << getType() << ", but the variable's is " << variable.getBufferType();
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  BufferOpInterface storage = getStorage(getResult());
+  if (!storage)
+    return emitOpError() << "source is no buffer of an entry";
+  if (getSource().getType().getElementType() != getType().getElementType())
+    return emitOpError() << "changes the element type";
+  Strides strides(getType());
+  int64_t last = strides.offset;
+  for (auto [size, stride] : llvm::zip_equal(getType().getShape(), strides.values)) {
+    if (ShapedType::isDynamic(stride) || stride < 0)
+      return emitOpError() << "strides must be known and not negative";
+    last += (size - 1) * stride;
+  }
+  int64_t elements = storage.getBuffer().getType().getNumElements();
+  if (ShapedType::isDynamic(strides.offset) || strides.offset < 0 || last >= elements)
+    return emitOpError() << "reaches element " << last << " of storage that has " << elements;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyOperandLayouts(LaunchOp launch, OperandRange buffers, ArrayRef<Type> layouts,
+                                          StringRef what) {
+  if (buffers.size() != layouts.size())
+    return launch.emitOpError() << "passes " << buffers.size() << ' ' << what << ", but the kernel has "
+                                << layouts.size();
+  for (auto [index, buffer, layout] : llvm::enumerate(buffers, layouts))
+    if (dropOffset(typeOf(buffer)) != layout)
+      return launch.emitOpError() << what << '[' << index << "] is " << buffer.getType() << ", but the kernel's is "
+                                  << layout;
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError() << "there is no kernel " << getKernelAttr();
+  if (failed(verifyOperandLayouts(*this, getInputs(), kernel.getInTypes(), "ins")) ||
+      failed(verifyOperandLayouts(*this, getOutputs(), kernel.getOutTypes(), "outs")))
+    return failure();
+  for (auto [out, output] : llvm::enumerate(getOutputs()))
+    for (auto [in, input] : llvm::enumerate(getInputs()))
+      if (input == output && !kernel.canWriteOver(in, out))
+        return emitOpError() << "writes outs[" << out << "] over ins[" << in << "], which " << getKernelAttr()
+                             << " does not read element by element";
+  return success();
+}
+
+bool GemmOp::acceptsLayout(MemRefType type) {
+  if (type.getRank() < 2)
+    return false;
+  Strides strides(type);
+  ArrayRef<int64_t> sizes = type.getShape().take_back(2), last = ArrayRef(strides.values).take_back(2);
+  auto isMatrix = [&](int outer, int inner) {
+    return (sizes[inner] == 1 || last[inner] == 1) && (sizes[outer] == 1 || last[outer] >= sizes[inner]);
+  };
+  return isMatrix(0, 1) || isMatrix(1, 0);
+}
+
+LogicalResult GemmOp::verify() {
+  MemRefType a = typeOf(getLhs()), b = typeOf(getRhs()), c = typeOf(getOutput());
+  for (MemRefType type : {a, b, c})
+    if (!acceptsLayout(type))
+      return emitOpError() << "cannot take a matrix of layout " << type
+                           << ": one of the last two strides must be 1 and the other at least that axis's size";
+  if (a.getElementType() != b.getElementType() || !isa<FloatType>(a.getElementType()))
+    return emitOpError() << "operands must have one floating-point element type, have " << a.getElementType() << " and "
+                         << b.getElementType();
+  size_t rank = c.getRank();
+  if (a.getShape().size() != rank || b.getShape().size() != rank ||
+      a.getShape().drop_back(2) != c.getShape().drop_back(2) ||
+      b.getShape().drop_back(2) != c.getShape().drop_back(2) || a.getDimSize(rank - 2) != c.getDimSize(rank - 2) ||
+      b.getDimSize(rank - 1) != c.getDimSize(rank - 1) || a.getDimSize(rank - 1) != b.getDimSize(rank - 2))
+    return emitOpError() << "shapes must be […, M, K], […, K, N] and […, M, N], are " << a << ", " << b << " and " << c;
+  double beta = getBeta().convertToDouble();
+  if (beta != 0 && beta != 1)
+    return emitOpError() << "beta must be 0 or 1, is " << beta;
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  MemRefType source = typeOf(getSource()), target = typeOf(getTarget());
+  if (source.getShape() != target.getShape() || source.getElementType() != target.getElementType())
+    return emitOpError() << "source and target must agree in sizes and elements, are " << source << " and " << target;
+  return success();
+}
+
+/// Both sides are dense, and one is `sourceParts` parts of what the other has `targetParts` of, along axis 0.
+static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
+                                      int64_t targetParts) {
+  MemRefType source = typeOf(from), target = typeOf(to);
+  if (static_cast<int64_t>(world) < 1)
+    return op->emitOpError() << "world must be at least 1";
+  for (MemRefType type : {source, target})
+    if (!dropOffset(type).getLayout().isIdentity())
+      return op->emitOpError() << "needs dense buffers, has " << type;
+  bool isScaled = sourceParts != targetParts;
+  if (source.getElementType() != target.getElementType() || source.getRank() != target.getRank() ||
+      (isScaled && source.getRank() == 0) || (!isScaled && source.getShape() != target.getShape()) ||
+      (isScaled && (source.getShape().drop_front() != target.getShape().drop_front() ||
+                    source.getDimSize(0) * targetParts != target.getDimSize(0) * sourceParts)))
+    return op->emitOpError() << "between " << world << " ranks source and target do not match: " << source << " and "
+                             << target;
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() { return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1); }
+LogicalResult AllGatherOp::verify() {
+  return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, getWorld());
+}
+LogicalResult ReduceScatterOp::verify() {
+  return verifyCollective(*this, getSource(), getTarget(), getWorld(), getWorld(), 1);
+}
+LogicalResult BroadcastRankOp::verify() {
+  if (getRoot() >= getWorld())
+    return emitOpError() << "root " << getRoot() << " is no rank of " << getWorld();
+  return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1);
+}

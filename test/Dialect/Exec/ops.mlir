@@ -1,0 +1,79 @@
+// Every operation reads back what it printed, and allocations and views are called what they come from.
+// RUN: cs336-opt %s | cs336-opt --mlir-print-debuginfo=false | FileCheck %s
+
+// CHECK: exec.variable @ln.weight parameter : memref<8xf32> {init = #cs336.init<ones>}
+exec.variable @ln.weight parameter : memref<8xf32> {init = #cs336.init<ones>}
+// CHECK: exec.variable @qkv state : memref<12x8xf32> {views = [#cs336.view<"q", 4>, #cs336.view<"kv", 8>]}
+exec.variable @qkv state : memref<12x8xf32> {views = [#cs336.view<"q", 4>, #cs336.view<"kv", 8>]}
+// CHECK: exec.variable @invariant.3f2a derived : memref<f32>
+exec.variable @invariant.3f2a derived : memref<f32>
+
+// CHECK-LABEL: exec.kernel @mul_3f2a(
+// CHECK-SAME: %[[A:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>) : (memref<4x8xf32>, memref<8xf32>) -> memref<4x8xf32> {
+// CHECK: exec.yield %{{.*}} : tensor<4x8xf32>
+exec.kernel @mul_3f2a(%x: tensor<4x8xf32>, %w: tensor<8xf32>) : (memref<4x8xf32>, memref<8xf32>) -> memref<4x8xf32> {
+  %0 = cs336.broadcast %w dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
+  %1 = cs336.mul %x, %0 : tensor<4x8xf32>
+  exec.yield %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: exec.kernel @neg_12ab(
+// CHECK-SAME: : (memref<4x4xf32, strided<[8, 1]>>) -> memref<4x4xf32> {
+exec.kernel @neg_12ab(%x: tensor<4x4xf32>) : (memref<4x4xf32, strided<[8, 1]>>) -> memref<4x4xf32> {
+  %0 = cs336.neg %x : tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: exec.kernel @constant_55aa() : () -> memref<2xi32> {
+exec.kernel @constant_55aa() : () -> memref<2xi32> {
+  %0 = cs336.constant dense<1> : tensor<2xi32>
+  exec.yield %0 : tensor<2xi32>
+}
+
+// CHECK-LABEL: exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
+exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
+  // CHECK: %ln.weight = exec.get @ln.weight : memref<8xf32>
+  %w = exec.get @ln.weight : memref<8xf32>
+  // CHECK: %tokens = exec.input "tokens" bound = 97 : memref<2xi64>
+  %tokens = exec.input "tokens" bound = 97 : memref<2xi64>
+  // CHECK: %x = exec.input "x" : memref<4x8xf32>
+  %x = exec.input "x" : memref<4x8xf32>
+  // CHECK: %y = exec.output "y" output : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // CHECK: %g = exec.output "g" gradient {views = [#cs336.view<"g0", 2>]} : memref<2xi32>
+  %g = exec.output "g" gradient {views = [#cs336.view<"g0", 2>]} : memref<2xi32>
+  // CHECK: %layers.0.ln1 = exec.alloc offset = 128 : memref<4x8xf32>
+  %a = exec.alloc offset = 128 : memref<4x8xf32> loc("layers.0.ln1")
+  // CHECK: exec.launch @mul_3f2a ins(%x, %ln.weight : memref<4x8xf32>, memref<8xf32>) outs(%layers.0.ln1 : memref<4x8xf32>)
+  exec.launch @mul_3f2a ins(%x, %w : memref<4x8xf32>, memref<8xf32>) outs(%a : memref<4x8xf32>)
+  // In place.
+  // CHECK: exec.launch @mul_3f2a ins(%layers.0.ln1, %ln.weight : memref<4x8xf32>, memref<8xf32>) outs(%layers.0.ln1 : memref<4x8xf32>) {stream = 1 : i64}
+  exec.launch @mul_3f2a ins(%a, %w : memref<4x8xf32>, memref<8xf32>) outs(%a : memref<4x8xf32>) {stream = 1 : i64}
+  // CHECK: %layers.0.q = exec.view %layers.0.ln1 : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1], offset: 4>>
+  %q = exec.view %a : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1], offset: 4>> loc("backward"("layers.0.q"))
+  %at = exec.view %a : memref<4x8xf32> to memref<8x4xf32, strided<[1, 8]>>
+  %b = exec.alloc offset = 256 : memref<4x4xf32>
+  // CHECK: exec.gemm ins(%layers.0.ln1, %{{.*}} : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%[[C:.*]] : memref<4x4xf32>)
+  exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>)
+  // CHECK: exec.gemm {{.*}} {alpha = 5.000000e-01 : f64, beta = 1.000000e+00 : f64, precision = tf32, stream = 2 : i64}
+  exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) {alpha = 0.5 : f64, beta = 1.0 : f64, precision = tf32, stream = 2 : i64}
+  // CHECK: exec.launch @neg_12ab ins(%layers.0.q : memref<4x4xf32, strided<[8, 1], offset: 4>>)
+  exec.launch @neg_12ab ins(%q : memref<4x4xf32, strided<[8, 1], offset: 4>>) outs(%y : memref<4x4xf32>)
+  // CHECK: exec.launch @constant_55aa outs(%g : memref<2xi32>)
+  exec.launch @constant_55aa outs(%g : memref<2xi32>)
+  // CHECK: exec.copy ins(%[[C]] : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  exec.copy ins(%b : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  // CHECK: exec.record 3 {stream = 1 : i64}
+  exec.record 3 {stream = 1 : i64}
+  // CHECK: exec.wait 3{{$}}
+  exec.wait 3
+  // CHECK: exec.all_reduce sum ins(%[[C]] : memref<4x4xf32>) outs(%[[C]] : memref<4x4xf32>) {world = 4 : i64}
+  exec.all_reduce sum ins(%b : memref<4x4xf32>) outs(%b : memref<4x4xf32>) {world = 4 : i64}
+  %s = exec.alloc offset = 320 : memref<1x4xf32>
+  // CHECK: exec.reduce_scatter max ins(%[[C]] : memref<4x4xf32>) outs(%[[S:.*]] : memref<1x4xf32>) {world = 4 : i64}
+  exec.reduce_scatter max ins(%b : memref<4x4xf32>) outs(%s : memref<1x4xf32>) {world = 4 : i64}
+  // CHECK: exec.all_gather ins(%[[S]] : memref<1x4xf32>) outs(%[[C]] : memref<4x4xf32>) {world = 4 : i64}
+  exec.all_gather ins(%s : memref<1x4xf32>) outs(%b : memref<4x4xf32>) {world = 4 : i64}
+  // CHECK: exec.broadcast_rank ins(%[[S]] : memref<1x4xf32>) outs(%[[S]] : memref<1x4xf32>) {root = 2 : i64, world = 4 : i64}
+  exec.broadcast_rank ins(%s : memref<1x4xf32>) outs(%s : memref<1x4xf32>) {root = 2 : i64, world = 4 : i64}
+}
