@@ -51,7 +51,7 @@ def Exec_OutputOp : Exec_StorageOp<"output", "Output"> {
   }];
   let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views);
-  let assemblyFormat = "$name $kind attr-dict `:` type($result)";
+  let assemblyFormat = "$name `` $kind attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -24,7 +24,7 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_VariableKindAttr:$kind, TypeAttrOf<Exec_Storage>:$type,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views,
                        OptionalAttr<CS336_InitAttr>:$init);
-  let assemblyFormat = "$sym_name $kind `:` $type attr-dict";
+  let assemblyFormat = "$sym_name `` $kind `:` $type attr-dict";
   let extraClassDeclaration = [{
     ::mlir::MemRefType getBufferType() { return ::llvm::cast<::mlir::MemRefType>(getType()); }
   }];
