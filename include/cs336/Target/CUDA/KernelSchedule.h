@@ -1,0 +1,76 @@
+//===- KernelSchedule.h - Ways to run a kernel on the GPU -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TARGET_CUDA_KERNELSCHEDULE_H
+#define CS336_TARGET_CUDA_KERNELSCHEDULE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <string>
+
+namespace cs336::cuda {
+
+/// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory.
+struct DeviceKernel {
+  /// The symbol, also the name of the `__global__` function.
+  std::string name;
+  /// Takes the inputs, then the outputs' previous contents; returns a tensor an output.
+  mlir::func::FuncOp function;
+  /// One an argument of `function`.
+  llvm::SmallVector<mlir::MemRefType> operands;
+  /// Bytes that the address of element 0 of each operand is a multiple of, in every launch.
+  llvm::SmallVector<int64_t> alignments;
+  unsigned numInputs;
+
+  unsigned getNumOutputs() const { return operands.size() - numInputs; }
+  /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
+  std::string getOperandName(unsigned operand) const;
+};
+
+/// The one-dimensional grid that a kernel expects.
+struct LaunchGeometry {
+  int64_t blocks;
+  int64_t threads;
+  int64_t sharedBytes = 0;
+};
+
+/// Files of runtime/kernels that a kernel's text uses, by name.
+using DeviceSources = llvm::SmallSetVector<llvm::StringRef, 4>;
+
+/// A kernel with every choice made.
+class ScheduledKernel {
+public:
+  virtual ~ScheduledKernel() = default;
+  virtual LaunchGeometry getLaunchGeometry() const = 0;
+  virtual void collectDeviceSources(DeviceSources &sources) const = 0;
+  /// One sentence for the comment above the kernel: what a thread does.
+  virtual std::string describe() const = 0;
+  /// Writes the function.
+  virtual void emit(llvm::raw_ostream &os) const = 0;
+};
+
+/// One way of running kernels: states what it accepts, and writes the text of what it accepted.
+class KernelSchedule {
+public:
+  virtual ~KernelSchedule() = default;
+  virtual llvm::StringRef getName() const = 0;
+  /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …".
+  virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
+};
+
+/// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
+std::unique_ptr<KernelSchedule> createPointwiseSchedule();
+
+/// All schedules, the most specialised first.
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
+
+} // namespace cs336::cuda
+
+#endif // CS336_TARGET_CUDA_KERNELSCHEDULE_H

@@ -1,0 +1,196 @@
+//===- IterationSpace.cpp - Loops merged, vectors and index types chosen --===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IterationSpace.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+int64_t cs336::cuda::getElementBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
+
+//===----------------------------------------------------------------------===//
+// Linear forms
+//===----------------------------------------------------------------------===//
+
+static bool addLinear(AffineExpr index, int64_t factor, LinearForm &form) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
+    form.constant += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(index)) {
+    form.coefficients[dim.getPosition()] += factor;
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(index);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), factor, form) && addLinear(binary.getRHS(), factor, form);
+  if (auto scale = dyn_cast<AffineConstantExpr>(binary.getRHS()); scale && binary.getKind() == AffineExprKind::Mul)
+    return addLinear(binary.getLHS(), factor * scale.getValue(), form);
+  return false;
+}
+
+std::optional<LinearForm> cs336::cuda::getLinearForm(AffineExpr index, unsigned numDims) {
+  LinearForm form{SmallVector<int64_t>(numDims, 0)};
+  if (!addLinear(index, 1, form))
+    return std::nullopt;
+  return form;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Whether the index, at every point, depends on (outer, inner) through outer · extent(inner) + inner only.
+static bool walksAsOne(AffineExpr index, unsigned outer, unsigned inner, ArrayRef<int64_t> extents) {
+  if (std::optional<LinearForm> form = getLinearForm(index, extents.size()))
+    return form->coefficients[outer] == form->coefficients[inner] * extents[inner];
+  return !index.isFunctionOfDim(outer) && !index.isFunctionOfDim(inner);
+}
+
+void cs336::cuda::mergeDimensions(PointwiseProgram &program) {
+  if (program.stores.empty())
+    return;
+  MLIRContext *context = program.stores.front().index.getContext();
+  SmallVector<AffineExpr> indices;
+  program.forEachIndex([&](AffineExpr &index) { indices.push_back(index); });
+
+  // The old dimensions in terms of the new. A merged dimension stands in the place of its innermost old one: where all
+  // indices walk both as one, a point (outer, inner) is (0, outer · extent + inner).
+  SmallVector<AffineExpr> replacements;
+  SmallVector<int64_t> merged;
+  std::optional<unsigned> previous;
+  for (unsigned dim = 0; dim < program.extents.size(); ++dim) {
+    if (program.extents[dim] == 1) {
+      replacements.push_back(getAffineConstantExpr(0, context));
+      continue;
+    }
+    bool joins = previous && llvm::all_of(indices, [&](AffineExpr index) {
+                   return walksAsOne(index, *previous, dim, program.extents);
+                 });
+    if (joins) {
+      replacements[*previous] = getAffineConstantExpr(0, context);
+      merged.back() *= program.extents[dim];
+    } else {
+      merged.push_back(program.extents[dim]);
+    }
+    replacements.push_back(getAffineDimExpr(merged.size() - 1, context));
+    previous = dim;
+  }
+
+  program.forEachIndex(
+      [&](AffineExpr &index) { index = simplifyAffineExpr(index.replaceDims(replacements), merged.size(), 0); });
+  program.extents = merged;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An access to elements that lie next to each other when the innermost dimension advances.
+struct ContiguousAccess {
+  LinearForm form;
+  int64_t elementBytes;
+  int64_t alignment;
+
+  /// Whether groups of `width` elements can be accessed at once: all start at a multiple of their size.
+  bool allowsWidth(int64_t width) const {
+    if (form.coefficients.back() != 1 || alignment % std::min(width * elementBytes, accessBytes) != 0)
+      return false;
+    return form.constant % width == 0 &&
+           llvm::all_of(ArrayRef(form.coefficients).drop_back(), [&](int64_t stride) { return stride % width == 0; });
+  }
+
+  static constexpr int64_t accessBytes = 16;
+};
+} // namespace
+
+int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const DeviceKernel &kernel) {
+  if (program.extents.empty())
+    return 1;
+  unsigned numDims = program.extents.size(), innermost = numDims - 1;
+  constexpr int64_t widest = 8;
+  int64_t width = 1;
+  SmallVector<ContiguousAccess> accesses;
+  // Loads and stores that the innermost dimension does not move take one element, whatever the width.
+  auto take = [&](unsigned operand, AffineExpr index) {
+    if (!index.isFunctionOfDim(innermost))
+      return true;
+    std::optional<LinearForm> form = getLinearForm(index, numDims);
+    if (!form)
+      return false;
+    int64_t elementBytes = getElementBytes(kernel.operands[operand].getElementType());
+    accesses.push_back({*form, elementBytes, kernel.alignments[operand]});
+    width = std::max(width, ContiguousAccess::accessBytes / elementBytes);
+    return true;
+  };
+  for (const Scalar &scalar : program.scalars) {
+    if (scalar.kind == Scalar::Kind::Load && !take(scalar.operand, scalar.index))
+      return 1;
+    // A lane's number is the first lane's plus a multiple of the lane.
+    if (scalar.kind == Scalar::Kind::Index && !getLinearForm(scalar.index, numDims))
+      return 1;
+  }
+  for (const Store &store : program.stores)
+    if (!take(store.operand, store.index))
+      return 1;
+
+  auto fits = [&](int64_t width) {
+    return program.extents.back() % width == 0 &&
+           llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(width); });
+  };
+  for (width = std::min(width, widest); width > 1 && !fits(width);)
+    width /= 2;
+  return width;
+}
+
+/// The largest value that the index or a part of it takes.
+static int64_t getLargestValue(AffineExpr index, ArrayRef<int64_t> extents, int64_t &largestPart) {
+  int64_t value;
+  if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
+    value = constant.getValue();
+  } else if (auto dim = dyn_cast<AffineDimExpr>(index)) {
+    value = extents[dim.getPosition()] - 1;
+  } else {
+    auto binary = cast<AffineBinaryOpExpr>(index);
+    int64_t lhs = getLargestValue(binary.getLHS(), extents, largestPart);
+    int64_t rhs = getLargestValue(binary.getRHS(), extents, largestPart);
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      value = lhs + rhs;
+      break;
+    case AffineExprKind::Mul:
+      value = lhs * rhs;
+      break;
+    case AffineExprKind::FloorDiv:
+      value = lhs / rhs;
+      break;
+    case AffineExprKind::Mod:
+      value = std::min(lhs, rhs - 1);
+      break;
+    default:
+      llvm_unreachable("ceildiv does not come from an index of a tensor");
+    }
+  }
+  largestPart = std::max(largestPart, value);
+  return value;
+}
+
+bool cs336::cuda::needs64BitIndices(const PointwiseProgram &program) {
+  int64_t largest = program.getNumPoints();
+  for (const Scalar &scalar : program.scalars)
+    if (scalar.index)
+      getLargestValue(scalar.index, program.extents, largest);
+  for (const Store &store : program.stores)
+    getLargestValue(store.index, program.extents, largest);
+  return largest > std::numeric_limits<int32_t>::max();
+}

@@ -1,0 +1,42 @@
+//===- IterationSpace.h - Loops merged, vectors and index types chosen -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_ITERATIONSPACE_H
+#define CS336_LIB_TARGET_CUDA_ITERATIONSPACE_H
+
+#include "PointwiseProgram.h"
+
+#include <optional>
+
+namespace cs336::cuda {
+
+/// An index as a sum: constant + Σ coefficients[d] · d.
+struct LinearForm {
+  llvm::SmallVector<int64_t> coefficients;
+  int64_t constant = 0;
+};
+
+/// None if the index divides or takes remainders.
+std::optional<LinearForm> getLinearForm(mlir::AffineExpr index, unsigned numDims);
+
+/// Drops dimensions of extent one and merges neighbouring dimensions that every index walks through as if they were
+/// one, so that threads divide by as few extents as possible: with contiguous operands of one shape by none.
+void mergeDimensions(PointwiseProgram &program);
+
+/// How many elements of the innermost dimension a thread takes: as many as make its narrowest access 16 bytes (8 at
+/// most), if every operand is either contiguous along that dimension and aligned or does not depend on it; else one.
+int64_t chooseVectorWidth(const PointwiseProgram &program, const DeviceKernel &kernel);
+
+/// Whether the number of points or an operand's index exceeds what 31 bits hold.
+bool needs64BitIndices(const PointwiseProgram &program);
+
+/// Bytes of an element in memory; an i1 takes a byte.
+int64_t getElementBytes(mlir::Type type);
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_ITERATIONSPACE_H

@@ -1,0 +1,178 @@
+//===- NVRTC.cpp - CUDA C++ text to machine code --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/CUDA/NVRTC.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/DynamicLibrary.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Regex.h"
+
+using namespace cs336;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+/// The part of nvrtc.h that is used here (its header is not there where the project is built). Zero is success.
+struct NVRTC::Functions {
+  using Program = struct Opaque *;
+  using Status = int;
+
+  const char *(*getErrorString)(Status);
+  Status (*version)(int *major, int *minor);
+  Status (*createProgram)(Program *, const char *text, const char *name, int numHeaders, const char *const *headers,
+                          const char *const *includeNames);
+  Status (*destroyProgram)(Program *);
+  Status (*compileProgram)(Program, int numOptions, const char *const *options);
+  Status (*getProgramLogSize)(Program, size_t *);
+  Status (*getProgramLog)(Program, char *);
+  Status (*getCUBINSize)(Program, size_t *);
+  Status (*getCUBIN)(Program, char *);
+
+  /// Finds the functions, or names the one that is missing.
+  llvm::StringRef find(llvm::sys::DynamicLibrary &library);
+};
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+llvm::StringRef NVRTC::Functions::find(llvm::sys::DynamicLibrary &library) {
+  llvm::StringRef missing;
+  auto get = [&](auto &function, const char *name) {
+    void *address = library.getAddressOfSymbol(name);
+    if (!address)
+      missing = name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  get(getErrorString, "nvrtcGetErrorString");
+  get(version, "nvrtcVersion");
+  get(createProgram, "nvrtcCreateProgram");
+  get(destroyProgram, "nvrtcDestroyProgram");
+  get(compileProgram, "nvrtcCompileProgram");
+  get(getProgramLogSize, "nvrtcGetProgramLogSize");
+  get(getProgramLog, "nvrtcGetProgramLog");
+  get(getCUBINSize, "nvrtcGetCUBINSize");
+  get(getCUBIN, "nvrtcGetCUBIN");
+  return missing;
+}
+
+/// Appends the toolkit that NVIDIA's wheels lay out in a virtual environment: lib/python3.*/site-packages/nvidia/cu13.
+static void appendWheelToolkit(llvm::StringRef environment, llvm::SmallVectorImpl<std::string> &toolkits) {
+  llvm::SmallString<128> libraries(environment);
+  path::append(libraries, "lib");
+  std::error_code error;
+  for (fs::directory_iterator it(libraries, error), end; !error && it != end; it.increment(error)) {
+    llvm::SmallString<128> toolkit(it->path());
+    path::append(toolkit, "site-packages", "nvidia", "cu13");
+    if (path::filename(it->path()).starts_with("python3") && fs::is_directory(toolkit))
+      toolkits.push_back(toolkit.str().str());
+  }
+}
+
+static llvm::SmallVector<std::string> getToolkits(llvm::StringRef toolkit) {
+  if (!toolkit.empty())
+    return {toolkit.str()};
+  llvm::SmallVector<std::string> toolkits;
+  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"))
+    toolkits.push_back(*home);
+  if (auto environment = llvm::sys::Process::GetEnv("VIRTUAL_ENV"))
+    appendWheelToolkit(*environment, toolkits);
+  toolkits.push_back("/usr/local/cuda");
+  return toolkits;
+}
+
+llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
+  std::string searched;
+  for (const std::string &root : getToolkits(toolkit)) {
+    for (llvm::StringRef file : {"lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
+      llvm::SmallString<128> library(root);
+      path::append(library, file);
+      searched += (searched.empty() ? "" : ", ") + library.str().str();
+      if (!fs::exists(library))
+        continue;
+      std::string error;
+      llvm::sys::DynamicLibrary handle = llvm::sys::DynamicLibrary::getPermanentLibrary(library.c_str(), &error);
+      if (!handle.isValid())
+        return llvm::createStringError("cannot load " + library + ": " + error);
+      auto functions = std::make_shared<Functions>();
+      if (llvm::StringRef missing = functions->find(handle); !missing.empty())
+        return llvm::createStringError(library + " has no function " + missing);
+      return NVRTC(root, functions);
+    }
+  }
+  return llvm::createStringError("cannot find NVRTC 13 (searched " + searched +
+                                 "): install CUDA 13 or the wheel nvidia-cuda-nvrtc, or name the toolkit's folder");
+}
+
+std::string NVRTC::getVersion() const {
+  int major = 0, minor = 0;
+  functions->version(&major, &minor);
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// Reads what the assembler says about each kernel.
+static std::vector<Cubin::Kernel> parseAssemblerLog(llvm::StringRef log) {
+  llvm::Regex compiling("Compiling entry function '([^']+)'"), spilled("([0-9]+) bytes spill stores"),
+      used("Used ([0-9]+) registers");
+  std::vector<Cubin::Kernel> kernels;
+  for (llvm::StringRef line : llvm::split(log, '\n')) {
+    llvm::SmallVector<llvm::StringRef, 2> match;
+    if (compiling.match(line, &match))
+      kernels.push_back({match[1].str()});
+    else if (kernels.empty())
+      continue;
+    else if (spilled.match(line, &match))
+      match[1].getAsInteger(10, kernels.back().spilledBytes);
+    else if (used.match(line, &match))
+      match[1].getAsInteger(10, kernels.back().registers);
+  }
+  return kernels;
+}
+
+llvm::Expected<Cubin> NVRTC::compile(llvm::StringRef text, llvm::StringRef name, llvm::StringRef architecture) const {
+  Functions::Program program = nullptr;
+  auto failed = [&](Functions::Status status, llvm::StringRef log = "") {
+    return llvm::createStringError("compiling " + name + " for " + architecture + ": " +
+                                   functions->getErrorString(status) + (log.empty() ? "" : "\n") + log);
+  };
+  if (auto status = functions->createProgram(&program, text.str().c_str(), name.str().c_str(), 0, nullptr, nullptr))
+    return failed(status);
+  llvm::scope_exit destroy([&] { functions->destroyProgram(&program); });
+
+  std::string options[] = {"--gpu-architecture=" + architecture.str(), "--std=c++17",
+                           "--include-path=" + toolkit + "/include", "--ptxas-options=--verbose"};
+  llvm::SmallVector<const char *> arguments;
+  for (const std::string &option : options)
+    arguments.push_back(option.c_str());
+  Functions::Status compiled = functions->compileProgram(program, arguments.size(), arguments.data());
+
+  size_t size = 0;
+  std::string log;
+  if (functions->getProgramLogSize(program, &size) == 0 && size > 1) {
+    log.resize(size);
+    functions->getProgramLog(program, log.data());
+    log.pop_back(); // The terminating zero.
+  }
+  if (compiled != 0)
+    return failed(compiled, log);
+
+  Cubin cubin{architecture.str(), {}, parseAssemblerLog(log)};
+  if (auto status = functions->getCUBINSize(program, &size))
+    return failed(status);
+  cubin.image.resize(size);
+  if (auto status = functions->getCUBIN(program, cubin.image.data()))
+    return failed(status);
+  return cubin;
+}

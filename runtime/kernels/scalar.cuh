@@ -1,0 +1,25 @@
+//===- scalar.cuh - Scalar functions that CUDA C++ lacks --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+__device__ inline float infinity() { return __int_as_float(0x7f800000); }
+__device__ inline float notANumber() { return __int_as_float(0x7fc00000); }
+
+/// The larger of two floats, NaN if either is; +0 is larger than −0.
+__device__ inline float maximum(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+__device__ inline double maximum(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
+/// The smaller of two floats, NaN if either is; −0 is smaller than +0.
+__device__ inline float minimum(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
+__device__ inline double minimum(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
+
+template <class Integer>
+__device__ inline Integer maximum(Integer a, Integer b) {
+  return a > b ? a : b;
+}
+template <class Integer>
+__device__ inline Integer minimum(Integer a, Integer b) {
+  return a < b ? a : b;
+}
