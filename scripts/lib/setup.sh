@@ -18,16 +18,18 @@ die() {
   exit 1
 }
 
-# as_root COMMAND...: directly as root, otherwise through sudo, which may ask for a password on a terminal only.
-as_root() {
+# Finds out how to run a command as root: directly, or through sudo, which may ask for a password on a terminal only.
+need_root() {
   if [ "$(id -u)" = 0 ]; then
-    "$@"
+    AS_ROOT=()
   elif ! command -v sudo >/dev/null; then
     die "installing Debian packages needs root: run this script as root, or install sudo"
-  elif [ -t 0 ]; then
-    sudo "$@"
+  elif (: </dev/tty) 2>/dev/null; then
+    AS_ROOT=(sudo)
+  elif sudo -n true 2>/dev/null; then
+    AS_ROOT=(sudo -n)
   else
-    sudo -n "$@" || die "'sudo $1' failed, and there is no terminal to ask for a password on: run this script as root"
+    die "installing Debian packages needs root, and sudo has no terminal to ask for a password on: run this script as root"
   fi
 }
 
@@ -57,14 +59,23 @@ need_debian_packages() {
   local missing
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0
+  # shellcheck disable=SC2086 # A word a package.
   say "Installing $(wc -w <<<"$missing") Debian packages (once):" $missing
+  need_root
   # The lists are read every time: a bare machine has none, and stale ones name files that are gone.
-  as_root apt-get -q update </dev/null || die "'apt-get update' failed: is the machine online?"
+  apt_get update || die "'apt-get update' failed: is the machine online?"
   # shellcheck disable=SC2086
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing </dev/null ||
+  apt_get install --yes --no-install-recommends $missing ||
     die "apt-get could not install the packages above, which Debian 12 has; LLVM 22 is in its security archive" \
       "(deb http://deb.debian.org/debian-security bookworm-security main, in /etc/apt/sources.list)." \
       "This machine is $(. /etc/os-release && echo "$PRETTY_NAME")"
+}
+
+# apt_get ARGUMENT...: without questions, and with the lines that say how much there is to do, and what went wrong.
+apt_get() {
+  "${AS_ROOT[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet "$@" </dev/null 2>&1 |
+    grep -E --line-buffered '^(Need to get|Err|E:|W:|dpkg: error)' | sed -u 's/^/    /'
+  return "${PIPESTATUS[0]}"
 }
 
 # Under sudo, what is built belongs to the one who called, so that the next run without sudo can write to it.
@@ -96,15 +107,16 @@ build_jobs() {
 
 # A line every 5 percent of ninja's progress, and whatever the compiler says.
 summarize_ninja() {
-  awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
-         split(substr($0, 2, RLENGTH - 2), n, "/")
-         percent = int(100 * n[1] / n[2] / 5) * 5
-         if (percent != last) { printf "    %3d%% of %d\n", percent, n[2]; fflush() }
-         last = percent
-         next
-       }
-       /^ninja: (no work to do|Entering directory)/ { next }
-       { print; fflush() }'
+  local line percent last=-1
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      percent=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2] / 5 * 5))
+      [ "$percent" = "$last" ] || printf '    %3d%% of %d\n' "$percent" "${BASH_REMATCH[2]}"
+      last=$percent
+    elif [[ ! $line =~ ^ninja:\ (no\ work|Entering) ]]; then
+      printf '%s\n' "$line"
+    fi
+  done
 }
 
 # build PRESET [TARGET...]: configures if need be, and builds. Returns non-zero if the build fails.
