@@ -7,6 +7,7 @@
 
 #include "cs336/Driver/Registration.h"
 
+#include "cs336/Codegen/Passes.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -25,7 +26,7 @@ void cs336::registerAllDialects(DialectRegistry &registry) {
   registerDialects(registry);
 }
 
-void cs336::registerPasses() {}
+void cs336::registerPasses() { registerCS336CodegenPasses(); }
 
 void cs336::registerAllPasses() {
   mlir::registerAllPasses();
