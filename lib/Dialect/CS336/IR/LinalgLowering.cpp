@@ -297,29 +297,40 @@ Lowered EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueR
 
 FusionKind EmbeddingGradOp::getFusionKind() { return FusionKind::Opaque; }
 
-/// Loops over positions and columns that carry the table along: which row a position adds to is data.
+/// Loops over positions, then columns, that carry the table along: which row a position adds to is data.
 Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Location loc = getLoc();
   Value ids = inputs[0], gradient = inputs[1];
-  Type element = getResult().getType().getElementType();
+  Type element = getResult().getType().getElementType(), compute = getComputeType(element);
   Value table = buildFill(builder, loc, builder.getZeroAttr(element), inits.front());
 
-  SmallVector<Value> lower, upper, steps;
-  for (int64_t size : tensorType(gradient).getShape()) {
-    lower.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
-    upper.push_back(arith::ConstantIndexOp::create(builder, loc, size));
-    steps.push_back(arith::ConstantIndexOp::create(builder, loc, 1));
-  }
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
+  SmallVector<Value> sizes;
+  for (int64_t size : tensorType(gradient).getShape())
+    sizes.push_back(arith::ConstantIndexOp::create(builder, loc, size));
+  Value columns = sizes.pop_back_val();
+  SmallVector<Value> lower(sizes.size(), zero), steps(sizes.size(), one);
+
+  auto addElement = [&](OpBuilder &b, Location l, Value row, SmallVector<Value> position, Value carried) -> Value {
+    SmallVector<Value> target = {row, position.back()};
+    Value old = convertScalar(b, l, tensor::ExtractOp::create(b, l, carried, target), compute);
+    Value term = convertScalar(b, l, tensor::ExtractOp::create(b, l, gradient, position), compute);
+    Value sum = convertScalar(b, l, arith::AddFOp::create(b, l, old, term), element);
+    return tensor::InsertOp::create(b, l, sum, carried, target);
+  };
   scf::LoopNest nest = scf::buildLoopNest(
-      builder, loc, lower, upper, steps, table,
+      builder, loc, lower, sizes, steps, table,
       [&](OpBuilder &b, Location l, ValueRange indices, ValueRange carried) -> scf::ValueVector {
-        Value id = tensor::ExtractOp::create(b, l, ids, indices.drop_back());
-        SmallVector<Value> target = {arith::IndexCastOp::create(b, l, b.getIndexType(), id), indices.back()};
-        Type compute = getComputeType(element);
-        Value old = convertScalar(b, l, tensor::ExtractOp::create(b, l, carried.front(), target), compute);
-        Value term = convertScalar(b, l, tensor::ExtractOp::create(b, l, gradient, indices), compute);
-        Value sum = convertScalar(b, l, arith::AddFOp::create(b, l, old, term), element);
-        return {tensor::InsertOp::create(b, l, sum, carried.front(), target)};
+        Value id = tensor::ExtractOp::create(b, l, ids, indices);
+        Value row = arith::IndexCastOp::create(b, l, b.getIndexType(), id);
+        auto loop = scf::ForOp::create(b, l, zero, columns, one, carried,
+                                       [&](OpBuilder &inner, Location at, Value column, ValueRange innerCarried) {
+                                         SmallVector<Value> position(indices);
+                                         position.push_back(column);
+                                         scf::YieldOp::create(
+                                             inner, at, addElement(inner, at, row, position, innerCarried.front()));
+                                       });
+        return scf::ValueVector(loop.getResults());
       });
   return SmallVector<Value>(nest.results);
 }
