@@ -65,8 +65,7 @@ absl::StatusOr<Tensor> Cast(const TensorView &src, DType dtype) {
   });
   if (converted != count)
     return absl::InvalidArgumentError(
-        absl::StrCat("element ", converted, " of a ", ToString(src.type()),
-                     " does not fit in ", Name(dtype)));
+        absl::StrCat("element ", converted, " of a ", ToString(src.type()), " does not fit in ", Name(dtype)));
   return result;
 }
 

@@ -26,9 +26,7 @@ constexpr DTypeTraits kTraits[] = {
     {"i64", 8, false}, {"i32", 4, false}, {"i1", 1, false},
 };
 
-const DTypeTraits &Traits(DType dtype) {
-  return kTraits[static_cast<size_t>(dtype)];
-}
+const DTypeTraits &Traits(DType dtype) { return kTraits[static_cast<size_t>(dtype)]; }
 } // namespace
 
 int64_t ByteSize(DType dtype) { return Traits(dtype).bytes; }
@@ -43,8 +41,7 @@ absl::optional<DType> ParseDType(absl::string_view name) {
 }
 
 std::string ToString(const TensorType &type) {
-  return absl::StrCat(Name(type.dtype), "[", absl::StrJoin(type.shape, ", "),
-                      "]");
+  return absl::StrCat(Name(type.dtype), "[", absl::StrJoin(type.shape, ", "), "]");
 }
 
 absl::optional<int64_t> CheckedNumElements(const TensorType &type) {

@@ -45,14 +45,11 @@ decltype(auto) VisitElement(DType dtype, Visitor &&visit) {
 }
 
 template <typename T>
-inline constexpr bool kIsFloatElement =
-    !std::is_integral_v<T> && !std::is_same_v<T, Bool>;
+inline constexpr bool kIsFloatElement = !std::is_integral_v<T> && !std::is_same_v<T, Bool>;
 
 /// The type in which sums of T are taken.
 template <typename T>
-using Accumulator = std::conditional_t<std::is_same_v<T, Eigen::bfloat16> ||
-                                           std::is_same_v<T, Eigen::half>,
-                                       float, T>;
+using Accumulator = std::conditional_t<std::is_same_v<T, Eigen::bfloat16> || std::is_same_v<T, Eigen::half>, float, T>;
 
 } // namespace cs336::runtime
 

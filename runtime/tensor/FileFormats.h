@@ -21,16 +21,17 @@ namespace cs336::runtime {
 /// type must be one that .npy has.
 absl::StatusOr<std::string> NpyHeader(const Tensor &tensor);
 
+/// Whether a .npy file is one of strings, as archives have for notes.
+bool HoldsText(absl::Span<const uint8_t> npy);
+
 /// Write a whole file of each format to `path`, in place.
 absl::Status WriteNpy(const std::string &path, const TensorMap &tensors);
 absl::Status WriteNpz(const std::string &path, const TensorMap &tensors);
-absl::Status WriteSafetensors(const std::string &path,
-                              const TensorMap &tensors);
+absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors);
 
 /// Writes the pieces one after the other to a new file at `path` and makes sure
 /// that they are on disk.
-absl::Status WriteBytes(const std::string &path,
-                        absl::Span<const absl::string_view> pieces);
+absl::Status WriteBytes(const std::string &path, absl::Span<const absl::string_view> pieces);
 
 /// A tensor's elements as bytes.
 absl::string_view ElementBytes(const Tensor &tensor);

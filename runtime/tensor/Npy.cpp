@@ -28,9 +28,7 @@ namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 
-absl::Status Malformed(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("malformed .npy: ", what));
-}
+absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npy: ", what)); }
 
 /// Reads the header's text: a literal of Python's dict with strings, booleans
 /// and one tuple of integers.
@@ -83,8 +81,7 @@ private:
 
   absl::StatusOr<absl::string_view> String() {
     char quote = Peek();
-    size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1)
-                                               : absl::string_view::npos;
+    size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : absl::string_view::npos;
     if (end == absl::string_view::npos)
       return Malformed("a string expected in its header");
     absl::string_view value = text_.substr(1, end - 1);
@@ -98,8 +95,7 @@ private:
     shape.clear();
     while (!Take(")")) {
       Peek();
-      size_t digits =
-          std::min(text_.find_first_not_of("0123456789"), text_.size());
+      size_t digits = std::min(text_.find_first_not_of("0123456789"), text_.size());
       int64_t size;
       if (!absl::SimpleAtoi(text_.substr(0, digits), &size))
         return Malformed("'shape' holds something other than sizes");
@@ -123,31 +119,18 @@ private:
 absl::StatusOr<const StoredElement *> ParseDescr(absl::string_view descr) {
   absl::string_view type = descr;
   const StoredElement *element = nullptr;
-  if (absl::ConsumePrefix(&type, "<") || absl::ConsumePrefix(&type, "|") ||
-      absl::ConsumePrefix(&type, "="))
+  if (absl::ConsumePrefix(&type, "<") || absl::ConsumePrefix(&type, "|") || absl::ConsumePrefix(&type, "="))
     element = FindNpyElement(type);
   if (!element)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "elements of type '", descr,
-        "' are not supported: use little-endian f8, f4, f2, i8, i4, i2, i1, "
-        "u4, u2, u1 or b1"));
+    return absl::InvalidArgumentError(absl::StrCat("elements of type '", descr,
+                                                   "' are not supported: use little-endian f8, f4, f2, i8, i4, i2, i1, "
+                                                   "u4, u2, u1 or b1"));
   return element;
 }
 
-/// A tensor whose elements were read in column-major order.
-absl::StatusOr<Tensor> FromColumnMajor(const Tensor &reversed) {
-  Dims shape(reversed.shape().rbegin(), reversed.shape().rend());
-  Dims strides = DenseStrides(reversed.shape());
-  std::reverse(strides.begin(), strides.end());
-  return Tensor::CopyOf(
-      TensorView({reversed.dtype(), shape}, strides, reversed.data()));
-}
-
-} // namespace
-
-absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) {
-  absl::string_view text(reinterpret_cast<const char *>(bytes.data()),
-                         bytes.size());
+/// Reads a file's header; leaves in `bytes` what follows it.
+absl::StatusOr<HeaderParser> TakeHeader(absl::Span<const uint8_t> &bytes) {
+  absl::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   if (!absl::ConsumePrefix(&text, kMagic))
     return Malformed("it does not start as one");
   if (text.size() < 2)
@@ -164,61 +147,70 @@ absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) {
   text.remove_prefix(length_bytes);
   if (text.size() < header_bytes)
     return Malformed("truncated in its header");
-
   HeaderParser header(text.substr(0, header_bytes));
   CS336_RETURN_IF_ERROR(header.Parse());
   bytes.remove_prefix(bytes.size() - text.size() + header_bytes);
-  CS336_ASSIGN_OR_RETURN(const StoredElement *element,
-                         ParseDescr(header.descr));
+  return header;
+}
+
+/// A tensor whose elements were read in column-major order.
+absl::StatusOr<Tensor> FromColumnMajor(const Tensor &reversed) {
+  Dims shape(reversed.shape().rbegin(), reversed.shape().rend());
+  Dims strides = DenseStrides(reversed.shape());
+  std::reverse(strides.begin(), strides.end());
+  return Tensor::CopyOf(TensorView({reversed.dtype(), shape}, strides, reversed.data()));
+}
+
+} // namespace
+
+absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) {
+  CS336_ASSIGN_OR_RETURN(HeaderParser header, TakeHeader(bytes));
+  CS336_ASSIGN_OR_RETURN(const StoredElement *element, ParseDescr(header.descr));
   absl::optional<int64_t> size = StoredBytes(*element, header.shape);
   if (!size)
     return Malformed("the size of its shape overflows");
   if (static_cast<uint64_t>(*size) > bytes.size())
-    return Malformed(absl::StrCat(
-        "truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ",
-        *size, " bytes and ", bytes.size(), " follow"));
+    return Malformed(absl::StrCat("truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ", *size,
+                                  " bytes and ", bytes.size(), " follow"));
   if (static_cast<uint64_t>(*size) < bytes.size())
-    return Malformed(
-        absl::StrCat(bytes.size() - *size, " bytes follow its last element"));
+    return Malformed(absl::StrCat(bytes.size() - *size, " bytes follow its last element"));
   if (!header.fortran_order)
     return ReadElements(*element, header.shape, bytes);
   Dims reversed(header.shape.rbegin(), header.shape.rend());
-  CS336_ASSIGN_OR_RETURN(Tensor tensor,
-                         ReadElements(*element, reversed, bytes));
+  CS336_ASSIGN_OR_RETURN(Tensor tensor, ReadElements(*element, reversed, bytes));
   return FromColumnMajor(tensor);
+}
+
+bool HoldsText(absl::Span<const uint8_t> npy) {
+  absl::StatusOr<HeaderParser> header = TakeHeader(npy);
+  return header.ok() && header->descr.size() > 1 && (header->descr[1] == 'U' || header->descr[1] == 'S');
 }
 
 absl::StatusOr<std::string> NpyHeader(const Tensor &tensor) {
   const StoredElement &element = WrittenElement(tensor.dtype());
   if (element.npy.empty())
     return absl::InvalidArgumentError(
-        absl::StrCat("NumPy's formats have no ", Name(tensor.dtype()),
-                     ": write .safetensors, or cast to f32 first"));
+        absl::StrCat("NumPy's formats have no ", Name(tensor.dtype()), ": write .safetensors, or cast to f32 first"));
   std::string dict =
-      absl::StrCat("{'descr': '", element.bytes == 1 ? "|" : "<", element.npy,
-                   "', 'fortran_order': False, 'shape': (",
-                   absl::StrJoin(tensor.shape(), ", "),
-                   tensor.shape().size() == 1 ? "," : "", "), }");
+      absl::StrCat("{'descr': '", element.bytes == 1 ? "|" : "<", element.npy, "', 'fortran_order': False, 'shape': (",
+                   absl::StrJoin(tensor.shape(), ", "), tensor.shape().size() == 1 ? "," : "", "), }");
   // Elements start at a multiple of 64 bytes, after a newline.
   size_t before = kMagic.size() + 2 + 2 + dict.size() + 1;
   dict.append((64 - before % 64) % 64, ' ');
   dict += '\n';
   std::string header(kMagic);
-  header += {'\1', '\0', static_cast<char>(dict.size() & 0xFF),
-             static_cast<char>(dict.size() >> 8)};
+  header += {'\1', '\0', static_cast<char>(dict.size() & 0xFF), static_cast<char>(dict.size() >> 8)};
   return header + dict;
 }
 
 absl::string_view ElementBytes(const Tensor &tensor) {
-  return {static_cast<const char *>(tensor.data()),
-          static_cast<size_t>(tensor.num_bytes())};
+  return {static_cast<const char *>(tensor.data()), static_cast<size_t>(tensor.num_bytes())};
 }
 
 absl::Status WriteNpy(const std::string &path, const TensorMap &tensors) {
   if (tensors.size() != 1)
     return absl::InvalidArgumentError(
-        absl::StrCat("a .npy file holds one tensor, not ", tensors.size(),
-                     ": write .npz or .safetensors"));
+        absl::StrCat("a .npy file holds one tensor, not ", tensors.size(), ": write .npz or .safetensors"));
   const Tensor &tensor = tensors.begin()->second;
   CS336_ASSIGN_OR_RETURN(std::string header, NpyHeader(tensor));
   return WriteBytes(path, {header, ElementBytes(tensor)});

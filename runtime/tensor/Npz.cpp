@@ -22,9 +22,7 @@ namespace cs336::runtime {
 
 namespace {
 
-absl::Status Malformed(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("malformed .npz: ", what));
-}
+absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npz: ", what)); }
 
 struct DiscardArchive {
   void operator()(zip_t *archive) const { zip_discard(archive); }
@@ -35,12 +33,10 @@ absl::StatusOr<Archive> OpenArchive(absl::Span<const uint8_t> bytes) {
   zip_error_t error;
   zip_error_init(&error);
   absl::Cleanup finish = [&] { zip_error_fini(&error); };
-  zip_source_t *source =
-      zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  zip_source_t *source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
   if (!source)
     return Malformed(zip_error_strerror(&error));
-  Archive archive(
-      zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
+  Archive archive(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (!archive) {
     zip_source_free(source);
     return Malformed(zip_error_strerror(&error));
@@ -49,28 +45,22 @@ absl::StatusOr<Archive> OpenArchive(absl::Span<const uint8_t> bytes) {
 }
 
 /// A member's bytes, uncompressed and compared with its checksum.
-absl::StatusOr<std::vector<uint8_t>> ReadMember(zip_t *archive, uint64_t index,
-                                                const zip_stat_t &info) {
+absl::StatusOr<std::vector<uint8_t>> ReadMember(zip_t *archive, uint64_t index, const zip_stat_t &info) {
   if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "compression method ", info.comp_method, " is not supported"));
+    return absl::InvalidArgumentError(absl::StrCat("compression method ", info.comp_method, " is not supported"));
   // Deflate makes at most 1032 bytes of one: a larger claim is a lie that must
   // not become an allocation.
   constexpr uint64_t kMostExpansion = 1032;
-  uint64_t most = info.comp_method == ZIP_CM_STORE
-                      ? info.comp_size
-                      : info.comp_size * kMostExpansion;
+  uint64_t most = info.comp_method == ZIP_CM_STORE ? info.comp_size : info.comp_size * kMostExpansion;
   if (info.comp_size > UINT64_MAX / kMostExpansion || info.size > most)
     return Malformed("its size is more than its data can hold");
-  std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> file(
-      zip_fopen_index(archive, index, 0), zip_fclose);
+  std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> file(zip_fopen_index(archive, index, 0), zip_fclose);
   if (!file)
     return Malformed(zip_strerror(archive));
   std::vector<uint8_t> bytes(info.size);
   uint64_t done = 0;
   while (done < bytes.size()) {
-    zip_int64_t read =
-        zip_fread(file.get(), bytes.data() + done, bytes.size() - done);
+    zip_int64_t read = zip_fread(file.get(), bytes.data() + done, bytes.size() - done);
     if (read < 0)
       return Malformed(zip_file_strerror(file.get()));
     if (read == 0)
@@ -84,24 +74,27 @@ absl::StatusOr<std::vector<uint8_t>> ReadMember(zip_t *archive, uint64_t index,
   return bytes;
 }
 
+/// Adds a member's tensor, unless it holds text.
 absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   zip_stat_t info;
   zip_stat_init(&info);
   if (zip_stat_index(archive, index, 0, &info) != 0 || !info.name)
     return Malformed(zip_strerror(archive));
-  absl::string_view name = info.name;
-  constexpr zip_uint64_t kNeeded =
-      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  std::string member = absl::StrCat("member '", info.name, "'");
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((info.valid & kNeeded) != kNeeded)
-    return Malformed(absl::StrCat("member '", name, "' has no size"));
+    return Malformed(absl::StrCat(member, " has no size"));
+  absl::string_view name = info.name;
   if (!absl::ConsumeSuffix(&name, ".npy"))
-    return Malformed(absl::StrCat("member '", name, "' is no .npy file"));
+    return Malformed(absl::StrCat(member, " is no .npy file"));
   absl::StatusOr<std::vector<uint8_t>> bytes = ReadMember(archive, index, info);
   if (!bytes.ok())
-    return Annotate(bytes.status(), absl::StrCat("member '", name, "'"));
+    return Annotate(bytes.status(), member);
+  if (HoldsText(*bytes))
+    return absl::OkStatus();
   absl::StatusOr<Tensor> tensor = ParseNpy(*bytes);
   if (!tensor.ok())
-    return Annotate(tensor.status(), absl::StrCat("member '", name, "'"));
+    return Annotate(tensor.status(), member);
   if (!tensors.emplace(std::string(name), *std::move(tensor)).second)
     return Malformed(absl::StrCat("two members named '", name, "'"));
   return absl::OkStatus();
@@ -110,6 +103,8 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
 } // namespace
 
 absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes) {
+  if (bytes.empty()) // An archive without members, to libzip.
+    return Malformed("an empty file");
   CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive(bytes));
   TensorMap tensors;
   zip_int64_t members = zip_get_num_entries(archive.get(), 0);
@@ -125,12 +120,8 @@ absl::Status WriteNpz(const std::string &path, const TensorMap &tensors) {
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (!archive)
-    return absl::UnavailableError(
-        absl::StrCat("cannot create a zip file: libzip's error ", code));
-  auto failed = [&] {
-    return absl::UnavailableError(
-        absl::StrCat("cannot write: ", zip_strerror(archive.get())));
-  };
+    return absl::UnavailableError(absl::StrCat("cannot create a zip file: libzip's error ", code));
+  auto failed = [&] { return absl::UnavailableError(absl::StrCat("cannot write: ", zip_strerror(archive.get()))); };
   for (const auto &[name, tensor] : tensors) {
     absl::StatusOr<std::string> header = NpyHeader(tensor);
     if (!header.ok())
@@ -138,18 +129,13 @@ absl::Status WriteNpz(const std::string &path, const TensorMap &tensors) {
     headers.push_back(*std::move(header));
     absl::string_view elements = ElementBytes(tensor);
     zip_buffer_fragment_t fragments[] = {
-        {reinterpret_cast<zip_uint8_t *>(headers.back().data()),
-         headers.back().size()},
-        {const_cast<zip_uint8_t *>(
-             reinterpret_cast<const zip_uint8_t *>(elements.data())),
-         elements.size()}};
-    zip_source_t *source = zip_source_buffer_fragment(
-        archive.get(), fragments, elements.empty() ? 1 : 2, 0);
+        {reinterpret_cast<zip_uint8_t *>(headers.back().data()), headers.back().size()},
+        {const_cast<zip_uint8_t *>(reinterpret_cast<const zip_uint8_t *>(elements.data())), elements.size()}};
+    zip_source_t *source = zip_source_buffer_fragment(archive.get(), fragments, elements.empty() ? 1 : 2, 0);
     if (!source)
       return failed();
     std::string member = absl::StrCat(name, ".npy");
-    zip_int64_t index =
-        zip_file_add(archive.get(), member.c_str(), source, ZIP_FL_ENC_UTF_8);
+    zip_int64_t index = zip_file_add(archive.get(), member.c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(source);
       return failed();

@@ -35,8 +35,7 @@ absl::StatusOr<Dims> Integers(const Json &json) {
     return Malformed("an array of integers expected");
   Dims values;
   for (const Json &value : json) {
-    if (!value.is_number_unsigned() ||
-        value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
       return Malformed("an array holds something other than sizes");
     values.push_back(value.get<int64_t>());
   }
@@ -49,17 +48,14 @@ struct Range {
   int64_t end;
 };
 
-absl::StatusOr<Tensor>
-ReadTensor(const Json &entry, absl::Span<const uint8_t> data, Range &range) {
-  if (!entry.is_object() || !entry.contains("dtype") ||
-      !entry.contains("shape") || !entry.contains("data_offsets") ||
+absl::StatusOr<Tensor> ReadTensor(const Json &entry, absl::Span<const uint8_t> data, Range &range) {
+  if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets") ||
       !entry["dtype"].is_string())
     return Malformed("'dtype', 'shape' and 'data_offsets' expected");
   const std::string &dtype = entry["dtype"].get_ref<const std::string &>();
   const StoredElement *element = FindSafetensorsElement(dtype);
   if (!element)
-    return absl::InvalidArgumentError(
-        absl::StrCat("elements of type '", dtype, "' are not supported"));
+    return absl::InvalidArgumentError(absl::StrCat("elements of type '", dtype, "' are not supported"));
   CS336_ASSIGN_OR_RETURN(Dims shape, Integers(entry["shape"]));
   CS336_ASSIGN_OR_RETURN(Dims offsets, Integers(entry["data_offsets"]));
   absl::optional<int64_t> size = StoredBytes(*element, shape);
@@ -68,14 +64,11 @@ ReadTensor(const Json &entry, absl::Span<const uint8_t> data, Range &range) {
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     return Malformed("its data_offsets are no range");
   if (static_cast<uint64_t>(offsets[1]) > data.size())
-    return Malformed(absl::StrCat("truncated: its data end at byte ",
-                                  offsets[1], " of ", data.size()));
+    return Malformed(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data.size()));
   if (offsets[1] - offsets[0] != *size)
-    return Malformed(absl::StrCat("its shape takes ", *size, " bytes and has ",
-                                  offsets[1] - offsets[0]));
+    return Malformed(absl::StrCat("its shape takes ", *size, " bytes and has ", offsets[1] - offsets[0]));
   range = {offsets[0], offsets[1]};
-  return ReadElements(*element, std::move(shape),
-                      data.subspan(range.begin, *size));
+  return ReadElements(*element, std::move(shape), data.subspan(range.begin, *size));
 }
 
 } // namespace
@@ -88,8 +81,7 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
   bytes.remove_prefix(sizeof(header_bytes));
   constexpr uint64_t kMostHeaderBytes = 100'000'000; // The format's own limit.
   if (header_bytes > kMostHeaderBytes || header_bytes > bytes.size())
-    return Malformed(absl::StrCat("truncated: a header of ", header_bytes,
-                                  " bytes where ", bytes.size(), " follow"));
+    return Malformed(absl::StrCat("truncated: a header of ", header_bytes, " bytes where ", bytes.size(), " follow"));
   const char *text = reinterpret_cast<const char *>(bytes.data());
   Json header = Json::parse(text, text + header_bytes, nullptr,
                             /*allow_exceptions=*/false);
@@ -102,16 +94,14 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
   for (const auto &[name, entry] : header.items()) {
     if (name == kMetadataKey)
       continue;
-    absl::StatusOr<Tensor> tensor =
-        ReadTensor(entry, bytes, ranges.emplace_back());
+    absl::StatusOr<Tensor> tensor = ReadTensor(entry, bytes, ranges.emplace_back());
     if (!tensor.ok())
       return Annotate(tensor.status(), absl::StrCat("tensor '", name, "'"));
     tensors.emplace(name, *std::move(tensor));
   }
   // The format demands that tensors cover the data, once each.
-  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) {
-    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  std::sort(ranges.begin(), ranges.end(),
+            [](Range a, Range b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   int64_t next = 0;
   for (Range range : ranges) {
     if (range.begin != next)
@@ -121,44 +111,36 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
     next = range.end;
   }
   if (static_cast<uint64_t>(next) != bytes.size())
-    return Malformed(
-        absl::StrCat(bytes.size() - next, " bytes follow its last tensor"));
+    return Malformed(absl::StrCat(bytes.size() - next, " bytes follow its last tensor"));
   return tensors;
 }
 
-absl::Status WriteSafetensors(const std::string &path,
-                              const TensorMap &tensors) {
+absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors) {
   // Wider elements first, so that all are aligned.
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
     order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](auto *a, auto *b) {
-    return ByteSize(a->second.dtype()) > ByteSize(b->second.dtype());
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto *a, auto *b) { return ByteSize(a->second.dtype()) > ByteSize(b->second.dtype()); });
   Json header = Json::object();
   std::vector<absl::string_view> pieces(2);
   int64_t offset = 0;
   for (const auto *entry : order) {
     const auto &[name, tensor] = *entry;
     if (name == kMetadataKey)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "'", name, "' cannot be a tensor's name in a .safetensors file"));
+      return absl::InvalidArgumentError(absl::StrCat("'", name, "' cannot be a tensor's name in a .safetensors file"));
     int64_t end = offset + tensor.num_bytes();
-    header[name] = {
-        {"dtype", std::string(WrittenElement(tensor.dtype()).safetensors)},
-        {"shape",
-         std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())},
-        {"data_offsets", {offset, end}}};
+    header[name] = {{"dtype", std::string(WrittenElement(tensor.dtype()).safetensors)},
+                    {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())},
+                    {"data_offsets", {offset, end}}};
     offset = end;
     pieces.push_back(ElementBytes(tensor));
   }
   // A name that is not UTF-8 is written with replacement characters.
-  std::string text =
-      header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t header_bytes = text.size();
-  pieces[0] = {reinterpret_cast<const char *>(&header_bytes),
-               sizeof(header_bytes)};
+  pieces[0] = {reinterpret_cast<const char *>(&header_bytes), sizeof(header_bytes)};
   pieces[1] = text;
   return WriteBytes(path, pieces);
 }

@@ -82,8 +82,7 @@ const StoredElement &WrittenElement(DType dtype) {
   return *element;
 }
 
-absl::optional<int64_t> StoredBytes(const StoredElement &element,
-                                    const Dims &shape) {
+absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape) {
   // What fits in memory's type fits in the file's, which is no wider.
   absl::optional<int64_t> count = CheckedNumElements({element.dtype, shape});
   if (!count)
@@ -91,10 +90,8 @@ absl::optional<int64_t> StoredBytes(const StoredElement &element,
   return *count * element.bytes;
 }
 
-absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape,
-                                    absl::Span<const uint8_t> bytes) {
-  CS336_ASSIGN_OR_RETURN(Tensor tensor,
-                         Tensor::Create({element.dtype, std::move(shape)}));
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, absl::Span<const uint8_t> bytes) {
+  CS336_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create({element.dtype, std::move(shape)}));
   element.widen(bytes.data(), tensor.mutable_data(), tensor.num_elements());
   return tensor;
 }

@@ -36,12 +36,10 @@ const StoredElement &WrittenElement(DType dtype);
 
 /// Bytes of a tensor of that shape in a file, or nothing if that overflows or a
 /// size is negative.
-absl::optional<int64_t> StoredBytes(const StoredElement &element,
-                                    const Dims &shape);
+absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape);
 
 /// The tensor of row-major elements at `bytes`, which are exactly its own.
-absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape,
-                                    absl::Span<const uint8_t> bytes);
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, absl::Span<const uint8_t> bytes);
 
 } // namespace cs336::runtime
 

@@ -14,29 +14,31 @@ namespace cs336::runtime {
 
 namespace {
 template <typename T>
-void CopyRun(const char *src, int64_t src_stride, char *dst, int64_t dst_stride,
-             int64_t count) {
+void CopyRun(const char *src, int64_t src_stride, char *dst, int64_t dst_stride, int64_t count) {
   for (int64_t i = 0; i != count; ++i)
     std::memcpy(dst + i * dst_stride, src + i * src_stride, sizeof(T));
 }
 } // namespace
 
-StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides,
-                         const Dims &dst_strides, int64_t element_size)
+StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides, const Dims &dst_strides, int64_t element_size)
     : element_size_(element_size) {
-  absl::InlinedVector<Dim, 6> dims;
-  for (size_t i = 0; i != shape.size(); ++i)
-    if (shape[i] != 1)
-      dims.push_back({shape[i], src_strides[i] * element_size,
-                      dst_strides[i] * element_size});
   // Writing in order of addresses costs least; equal strides keep their order.
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const Dim &a, const Dim &b) { return a.dst > b.dst; });
+  // Inserting each allocates nothing, as a stable sort would.
+  absl::InlinedVector<Dim, 6> dims;
+  for (size_t i = 0; i != shape.size(); ++i) {
+    if (shape[i] == 1)
+      continue;
+    Dim dim = {shape[i], src_strides[i] * element_size,
+               dst_strides[i] * element_size};
+    auto place = std::find_if(dims.begin(), dims.end(), [&](const Dim &other) {
+      return other.dst < dim.dst;
+    });
+    dims.insert(place, dim);
+  }
   // A dimension that goes on where the next one ends is one with it.
   absl::InlinedVector<Dim, 6> merged;
   for (const Dim &dim : dims) {
-    if (!merged.empty() && merged.back().src == dim.src * dim.size &&
-        merged.back().dst == dim.dst * dim.size) {
+    if (!merged.empty() && merged.back().src == dim.src * dim.size && merged.back().dst == dim.dst * dim.size) {
       merged.back() = {merged.back().size * dim.size, dim.src, dim.dst};
       continue;
     }
@@ -53,12 +55,9 @@ StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides,
     runs_ = 0;
 }
 
-int64_t StridedCopy::bytes_per_run() const {
-  return inner_.size * element_size_;
-}
+int64_t StridedCopy::bytes_per_run() const { return inner_.size * element_size_; }
 
-void StridedCopy::Run(const void *src, void *dst, int64_t begin,
-                      int64_t end) const {
+void StridedCopy::Run(const void *src, void *dst, int64_t begin, int64_t end) const {
   bool contiguous = inner_.src == element_size_ && inner_.dst == element_size_;
   for (int64_t run = begin; run < end; ++run) {
     const char *from = static_cast<const char *>(src);

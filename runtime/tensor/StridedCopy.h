@@ -21,8 +21,7 @@ namespace cs336::runtime {
 class StridedCopy {
 public:
   /// Strides count elements of `element_size` bytes.
-  StridedCopy(const Dims &shape, const Dims &src_strides,
-              const Dims &dst_strides, int64_t element_size);
+  StridedCopy(const Dims &shape, const Dims &src_strides, const Dims &dst_strides, int64_t element_size);
 
   /// Independent runs that the copy consists of.
   int64_t runs() const { return runs_; }

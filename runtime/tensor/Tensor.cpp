@@ -17,8 +17,7 @@
 namespace cs336::runtime {
 
 TensorView::TensorView(TensorType type, const void *data)
-    : type_(std::move(type)), strides_(DenseStrides(type_.shape)), data_(data) {
-}
+    : type_(std::move(type)), strides_(DenseStrides(type_.shape)), data_(data) {}
 
 TensorView::TensorView(TensorType type, Dims strides, const void *data)
     : type_(std::move(type)), strides_(std::move(strides)), data_(data) {
@@ -45,17 +44,14 @@ bool TensorView::is_dense() const {
 }
 
 TensorView TensorView::Rows(int64_t begin, int64_t rows) const {
-  assert(rank() > 0 && begin >= 0 && rows >= 0 &&
-         begin + rows <= type_.shape[0]);
+  assert(rank() > 0 && begin >= 0 && rows >= 0 && begin + rows <= type_.shape[0]);
   TensorView part = *this;
   part.type_.shape[0] = rows;
-  part.data_ = static_cast<const char *>(data_) +
-               begin * strides_[0] * ByteSize(dtype());
+  part.data_ = static_cast<const char *>(data_) + begin * strides_[0] * ByteSize(dtype());
   return part;
 }
 
-MutableTensorView::MutableTensorView(TensorType type, void *data)
-    : TensorView(std::move(type), data) {}
+MutableTensorView::MutableTensorView(TensorType type, void *data) : TensorView(std::move(type), data) {}
 
 MutableTensorView::MutableTensorView(TensorType type, Dims strides, void *data)
     : TensorView(std::move(type), std::move(strides), data) {}
@@ -68,10 +64,8 @@ MutableTensorView MutableTensorView::Rows(int64_t begin, int64_t rows) const {
 absl::StatusOr<Tensor> Tensor::Create(TensorType type) {
   absl::optional<int64_t> count = CheckedNumElements(type);
   if (!count)
-    return absl::InvalidArgumentError(
-        absl::StrCat("no tensor can be a ", ToString(type)));
-  CS336_ASSIGN_OR_RETURN(Storage storage,
-                         Storage::Allocate(*count * ByteSize(type.dtype)));
+    return absl::InvalidArgumentError(absl::StrCat("no tensor can be a ", ToString(type)));
+  CS336_ASSIGN_OR_RETURN(Storage storage, Storage::Allocate(*count * ByteSize(type.dtype)));
   Tensor tensor;
   tensor.type_ = std::move(type);
   tensor.storage_ = std::move(storage);
@@ -86,10 +80,8 @@ absl::StatusOr<Tensor> Tensor::CopyOf(const TensorView &view) {
 
 absl::Status CopyElements(const TensorView &src, const MutableTensorView &dst) {
   if (src.type() != dst.type())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot copy ", ToString(src.type()), " to ", ToString(dst.type())));
-  StridedCopy copy(src.shape(), src.strides(), dst.strides(),
-                   ByteSize(src.dtype()));
+    return absl::InvalidArgumentError(absl::StrCat("cannot copy ", ToString(src.type()), " to ", ToString(dst.type())));
+  StridedCopy copy(src.shape(), src.strides(), dst.strides(), ByteSize(src.dtype()));
   copy.Run(src.data(), dst.mutable_data(), 0, copy.runs());
   return absl::OkStatus();
 }

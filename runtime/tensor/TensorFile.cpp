@@ -27,11 +27,9 @@ namespace cs336::runtime {
 
 namespace {
 
-using TensorReader = absl::StatusOr<TensorMap> (*)(absl::Span<const uint8_t>,
-                                                   const std::string &stem);
+using TensorReader = absl::StatusOr<TensorMap> (*)(absl::Span<const uint8_t>, const std::string &stem);
 
-absl::StatusOr<TensorMap> ReadNpy(absl::Span<const uint8_t> bytes,
-                                  const std::string &stem) {
+absl::StatusOr<TensorMap> ReadNpy(absl::Span<const uint8_t> bytes, const std::string &stem) {
   CS336_ASSIGN_OR_RETURN(Tensor tensor, ParseNpy(bytes));
   TensorMap tensors;
   tensors.emplace(stem, std::move(tensor));
@@ -46,15 +44,8 @@ struct Format {
 
 const Format kFormats[] = {
     {".npy", ReadNpy, WriteNpy},
-    {".npz",
-     [](absl::Span<const uint8_t> bytes, const std::string &) {
-       return ParseNpz(bytes);
-     },
-     WriteNpz},
-    {".safetensors",
-     [](absl::Span<const uint8_t> bytes, const std::string &) {
-       return ParseSafetensors(bytes);
-     },
+    {".npz", [](absl::Span<const uint8_t> bytes, const std::string &) { return ParseNpz(bytes); }, WriteNpz},
+    {".safetensors", [](absl::Span<const uint8_t> bytes, const std::string &) { return ParseSafetensors(bytes); },
      WriteSafetensors},
 };
 
@@ -62,13 +53,10 @@ absl::StatusOr<const Format *> FormatOf(absl::string_view path) {
   for (const Format &format : kFormats)
     if (absl::EndsWith(path, format.extension))
       return &format;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", path, "': the extension must be .npy, .npz or .safetensors"));
+  return absl::InvalidArgumentError(absl::StrCat("'", path, "': the extension must be .npy, .npz or .safetensors"));
 }
 
-absl::Status ErrnoStatus(absl::string_view what) {
-  return absl::ErrnoToStatus(errno, what);
-}
+absl::Status ErrnoStatus(absl::string_view what) { return absl::ErrnoToStatus(errno, what); }
 
 absl::Status WriteAll(int descriptor, absl::string_view bytes) {
   while (!bytes.empty()) {
@@ -84,10 +72,8 @@ absl::Status WriteAll(int descriptor, absl::string_view bytes) {
 
 } // namespace
 
-absl::Status WriteBytes(const std::string &path,
-                        absl::Span<const absl::string_view> pieces) {
-  int descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+absl::Status WriteBytes(const std::string &path, absl::Span<const absl::string_view> pieces) {
+  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
     return ErrnoStatus("cannot create it");
   absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
@@ -116,13 +102,11 @@ absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors) {
   // Renaming would replace a pipe or a device by a file.
   struct stat info;
   if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, " exists and is not a regular file"));
+    return absl::InvalidArgumentError(absl::StrCat(where, " exists and is not a regular file"));
   absl::Cleanup remove_temporary = [&] { unlink(temporary.c_str()); };
   CS336_RETURN_IF_ERROR(Annotate(format->write(temporary, tensors), where));
   if (rename(temporary.c_str(), target.c_str()) != 0)
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat(where, ": cannot replace it"));
+    return absl::ErrnoToStatus(errno, absl::StrCat(where, ": cannot replace it"));
   std::move(remove_temporary).Cancel();
   return absl::OkStatus();
 }

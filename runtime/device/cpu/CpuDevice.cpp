@@ -22,15 +22,11 @@ namespace {
 
 class LaunchCommand : public PreparedCommand {
 public:
-  LaunchCommand(KernelFunction kernel, std::vector<void *> operands,
-                int64_t rows, int64_t grain)
-      : kernel_(kernel), operands_(std::move(operands)), rows_(rows),
-        grain_(grain) {}
+  LaunchCommand(KernelFunction kernel, std::vector<void *> operands, int64_t rows, int64_t grain)
+      : kernel_(kernel), operands_(std::move(operands)), rows_(rows), grain_(grain) {}
 
   absl::Status Execute() override {
-    ParallelFor(rows_, grain_, [this](int64_t begin, int64_t end) {
-      kernel_(operands_.data(), begin, end);
-    });
+    ParallelFor(rows_, grain_, [this](int64_t begin, int64_t end) { kernel_(operands_.data(), begin, end); });
     return absl::OkStatus();
   }
 
@@ -43,15 +39,13 @@ private:
 class CopyCommand : public PreparedCommand {
 public:
   CopyCommand(const MutableTensorView &src, const MutableTensorView &dst)
-      : copy_(src.shape(), src.strides(), dst.strides(), ByteSize(src.dtype())),
-        src_(src.data()), dst_(dst.mutable_data()) {}
+      : copy_(src.shape(), src.strides(), dst.strides(), ByteSize(src.dtype())), src_(src.data()),
+        dst_(dst.mutable_data()) {}
 
   absl::Status Execute() override {
     constexpr int64_t kGrainBytes = 1 << 16;
     int64_t grain = kGrainBytes / copy_.bytes_per_run() + 1;
-    ParallelFor(copy_.runs(), grain, [this](int64_t begin, int64_t end) {
-      copy_.Run(src_, dst_, begin, end);
-    });
+    ParallelFor(copy_.runs(), grain, [this](int64_t begin, int64_t end) { copy_.Run(src_, dst_, begin, end); });
     return absl::OkStatus();
   }
 
@@ -70,43 +64,35 @@ public:
 
 } // namespace
 
-CpuDevice::CpuDevice(int num_threads,
-                     std::shared_ptr<Communicator> communicator)
+CpuDevice::CpuDevice(int num_threads, std::shared_ptr<Communicator> communicator)
     : num_threads_(num_threads),
-      communicator_(communicator ? std::move(communicator)
-                                 : CreateSingleProcessCommunicator()) {}
+      communicator_(communicator ? std::move(communicator) : CreateSingleProcessCommunicator()) {}
 
 absl::Status CpuDevice::LoadKernels(const Executable &executable) {
   CpuFeatures features = CpuFeatures::Host();
   for (const auto &object : executable.description().objects) {
-    CS336_ASSIGN_OR_RETURN(KernelImage image,
-                           KernelImage::Load(*object, features));
+    CS336_ASSIGN_OR_RETURN(KernelImage image, KernelImage::Load(*object, features));
     images_.push_back(std::move(image));
   }
   for (const auto &kernel : executable.description().kernels) {
-    absl::StatusOr<KernelFunction> function =
-        images_[kernel->object].Find(kernel->symbol);
+    absl::StatusOr<KernelFunction> function = images_[kernel->object].Find(kernel->symbol);
     if (!function.ok())
-      return Annotate(function.status(),
-                      absl::StrCat("kernel '", kernel->name, "'"));
+      return Annotate(function.status(), absl::StrCat("kernel '", kernel->name, "'"));
     kernels_.push_back(*function);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareLaunch(const CommandContext &context,
-                         const format::LaunchT &launch) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const CommandContext &context,
+                                                                          const format::LaunchT &launch) {
   std::vector<void *> operands;
   for (uint32_t operand : launch.operands)
     operands.push_back(context.buffers[operand].mutable_data());
-  return std::make_unique<LaunchCommand>(
-      kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
+  return std::make_unique<LaunchCommand>(kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareGemm(const CommandContext &context,
-                       const format::GemmT &gemm) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const CommandContext &context,
+                                                                        const format::GemmT &gemm) {
   GemmProblem problem = BindGemm(context, gemm);
   if (problem.a.dtype == DType::kF64 && problem.c.dtype == DType::kF64)
     return PrepareEigenGemm(problem);
@@ -115,30 +101,24 @@ CpuDevice::PrepareGemm(const CommandContext &context,
   return PrepareOneDnnGemm(problem, workspace_);
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareCopy(const CommandContext &context,
-                       const format::CopyT &copy) {
-  return std::make_unique<CopyCommand>(context.buffers[copy.src],
-                                       context.buffers[copy.dst]);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCopy(const CommandContext &context,
+                                                                        const format::CopyT &copy) {
+  return std::make_unique<CopyCommand>(context.buffers[copy.src], context.buffers[copy.dst]);
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareCollective(const CommandContext &context,
-                             const format::CollectiveT &collective) {
-  return runtime::PrepareCollective(
-      *communicator_, context.buffers[collective.src],
-      context.buffers[collective.dst], collective);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCollective(const CommandContext &context,
+                                                                              const format::CollectiveT &collective) {
+  return runtime::PrepareCollective(*communicator_, context.buffers[collective.src], context.buffers[collective.dst],
+                                    collective);
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareRecord(const CommandContext &context,
-                         const format::RecordT &record) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareRecord(const CommandContext &context,
+                                                                          const format::RecordT &record) {
   return std::make_unique<EventCommand>();
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareWait(const CommandContext &context,
-                       const format::WaitT &wait) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareWait(const CommandContext &context,
+                                                                        const format::WaitT &wait) {
   return std::make_unique<EventCommand>();
 }
 

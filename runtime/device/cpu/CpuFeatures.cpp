@@ -20,16 +20,8 @@ namespace {
 
 /// Spelling apart, the names that Linux and LLVM have for the same thing.
 constexpr std::pair<absl::string_view, absl::string_view> kLlvmToLinux[] = {
-    {"sse3", "pni"},
-    {"lzcnt", "abm"},
-    {"sahf", "lahflm"},
-    {"crc32", "sse42"},
-    {"prfchw", "3dnowprefetch"},
-    {"x87", "fpu"},
-    {"pclmul", "pclmulqdq"},
-    {"rdrnd", "rdrand"},
-    {"sha", "shani"},
-    {"64bit", "lm"},
+    {"sse3", "pni"}, {"lzcnt", "abm"},        {"sahf", "lahflm"},  {"crc32", "sse42"}, {"prfchw", "3dnowprefetch"},
+    {"x87", "fpu"},  {"pclmul", "pclmulqdq"}, {"rdrnd", "rdrand"}, {"sha", "shani"},   {"64bit", "lm"},
 };
 
 /// Lower case, without the separators that spellings differ in.
@@ -56,13 +48,11 @@ absl::string_view HostTarget() {
 CpuFeatures CpuFeatures::Parse(absl::string_view cpuinfo) {
   CpuFeatures features;
   for (absl::string_view line : absl::StrSplit(cpuinfo, '\n')) {
-    std::pair<absl::string_view, absl::string_view> field =
-        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    std::pair<absl::string_view, absl::string_view> field = absl::StrSplit(line, absl::MaxSplits(':', 1));
     absl::string_view key = absl::StripAsciiWhitespace(field.first);
     if (key != "flags" && key != "Features")
       continue;
-    for (absl::string_view name :
-         absl::StrSplit(field.second, ' ', absl::SkipWhitespace()))
+    for (absl::string_view name : absl::StrSplit(field.second, ' ', absl::SkipWhitespace()))
       features.names_.insert(Normalize(name));
     break; // Every processor lists the same.
   }

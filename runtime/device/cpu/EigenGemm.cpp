@@ -21,10 +21,8 @@ namespace cs336::runtime {
 
 namespace {
 
-using RowMajor =
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using ColumnMajor =
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ColumnMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
 template <typename Layout>
 using Map = Eigen::Map<Layout, Eigen::Unaligned, Eigen::OuterStride<>>;
@@ -34,10 +32,8 @@ constexpr int64_t kTileRows = 128, kTileColumns = 128, kTileDepth = 256;
 
 /// A block of an operand that starts at (row, column).
 template <typename Layout>
-Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row,
-                  int64_t column, int64_t rows, int64_t columns) {
-  double *start = reinterpret_cast<double *>(data) + row * matrix.row_stride +
-                  column * matrix.column_stride;
+Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+  double *start = reinterpret_cast<double *>(data) + row * matrix.row_stride + column * matrix.column_stride;
   int64_t outer = Layout::IsRowMajor ? matrix.row_stride : matrix.column_stride;
   return {start, rows, columns, Eigen::OuterStride<>(outer)};
 }
@@ -46,16 +42,14 @@ template <typename LayoutA, typename LayoutB>
 class EigenGemm : public PreparedCommand {
 public:
   explicit EigenGemm(const GemmProblem &problem)
-      : problem_(problem), batch_(problem.batch_size()),
-        row_tiles_(CeilDiv(problem.c.rows, kTileRows)),
+      : problem_(problem), batch_(problem.batch_size()), row_tiles_(CeilDiv(problem.c.rows, kTileRows)),
         column_tiles_(CeilDiv(problem.c.columns, kTileColumns)) {}
 
   absl::Status Execute() override {
-    ParallelFor(batch_ * row_tiles_ * column_tiles_, /*grain=*/1,
-                [this](int64_t begin, int64_t end) {
-                  for (int64_t tile = begin; tile != end; ++tile)
-                    ComputeTile(tile);
-                });
+    ParallelFor(batch_ * row_tiles_ * column_tiles_, /*grain=*/1, [this](int64_t begin, int64_t end) {
+      for (int64_t tile = begin; tile != end; ++tile)
+        ComputeTile(tile);
+    });
     return absl::OkStatus();
   }
 
@@ -70,14 +64,13 @@ private:
     int64_t rows = std::min(kTileRows, p.c.rows - row);
     int64_t columns = std::min(kTileColumns, p.c.columns - column);
     char *a = p.BatchData(p.a, index), *b = p.BatchData(p.b, index);
-    Map<RowMajor> c = Block<RowMajor>(p.c, p.BatchData(p.c, index), row, column,
-                                      rows, columns);
+    Map<RowMajor> c = Block<RowMajor>(p.c, p.BatchData(p.c, index), row, column, rows, columns);
     if (!p.accumulate)
       c.setZero();
     for (int64_t k = 0; k < p.a.columns; k += kTileDepth) {
       int64_t depth = std::min(kTileDepth, p.a.columns - k);
-      c.noalias() += p.alpha * Block<LayoutA>(p.a, a, row, k, rows, depth) *
-                     Block<LayoutB>(p.b, b, k, column, depth, columns);
+      c.noalias() +=
+          p.alpha * Block<LayoutA>(p.a, a, row, k, rows, depth) * Block<LayoutB>(p.b, b, k, column, depth, columns);
     }
   }
 

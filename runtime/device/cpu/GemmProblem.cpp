@@ -25,8 +25,7 @@ GemmMatrix BindMatrix(const MutableTensorView &view, const Dims &batch_dims) {
   // The stride of a dimension of size 1 is free: one that makes the matrix
   // dense in the other dimension, where that is contiguous, suits libraries.
   if (matrix.columns == 1)
-    matrix.column_stride =
-        matrix.row_stride == 1 && matrix.rows > 1 ? matrix.rows : 1;
+    matrix.column_stride = matrix.row_stride == 1 && matrix.rows > 1 ? matrix.rows : 1;
   if (matrix.rows == 1)
     matrix.row_stride = matrix.column_stride == 1 ? matrix.columns : 1;
   for (int64_t dim : batch_dims)

@@ -25,35 +25,38 @@ namespace cs336::runtime {
 
 namespace {
 
-absl::Status CheckMachine(const format::CodeObjectT &object,
-                          const CpuFeatures &features) {
+absl::Status CheckMachine(const format::CodeObjectT &object, const CpuFeatures &features) {
   if (object.target != HostTarget())
-    return absl::FailedPreconditionError(
-        absl::StrCat("its kernels are for ", object.target, ", this host is ",
-                     HostTarget(), ": compile it for this target"));
+    return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", object.target, ", this host is ",
+                                                      HostTarget(), ": compile it for this target"));
   std::vector<absl::string_view> missing;
   for (const std::string &feature : object.features)
     if (!features.Has(feature))
       missing.push_back(feature);
   if (!missing.empty())
-    return absl::FailedPreconditionError(absl::StrCat(
-        "its kernels use instructions that this processor lacks: ",
-        absl::StrJoin(missing, ", "), ". Compile it for this processor"));
+    return absl::FailedPreconditionError(absl::StrCat("its kernels use instructions that this processor lacks: ",
+                                                      absl::StrJoin(missing, ", "), ". Compile it for this processor"));
   return absl::OkStatus();
 }
 
-/// The dynamic linker trusts what it is given, so the least is checked here.
+/// The dynamic linker trusts what it is given: that a file holds what its
+/// segments map is checked here.
 absl::Status CheckElf(const std::vector<uint8_t> &image) {
+  absl::Status malformed = absl::DataLossError("a code object is no ELF shared object");
   Elf64_Ehdr header;
   if (image.size() < sizeof(header))
-    return absl::DataLossError("a code object is no ELF file");
+    return malformed;
   std::memcpy(&header, image.data(), sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN ||
-      header.e_phentsize != sizeof(Elf64_Phdr) ||
-      header.e_phoff > image.size() ||
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_type != ET_DYN || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > image.size() ||
       header.e_phnum * sizeof(Elf64_Phdr) > image.size() - header.e_phoff)
-    return absl::DataLossError("a code object is no ELF shared object");
+    return malformed;
+  for (size_t i = 0; i != header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image.data() + header.e_phoff + i * sizeof(segment), sizeof(segment));
+    if (segment.p_offset > image.size() || segment.p_filesz > image.size() - segment.p_offset)
+      return absl::DataLossError("a code object is truncated");
+  }
   return absl::OkStatus();
 }
 
@@ -61,8 +64,7 @@ absl::Status CheckElf(const std::vector<uint8_t> &image) {
 
 void KernelImage::Close::operator()(void *library) const { dlclose(library); }
 
-absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
-                                              const CpuFeatures &features) {
+absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object, const CpuFeatures &features) {
   if (absl::Status status = CheckMachine(object, features); !status.ok())
     return status;
   if (absl::Status status = CheckElf(object.image); !status.ok())
@@ -72,8 +74,7 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
     return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
   absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
   for (size_t done = 0; done < object.image.size();) {
-    ssize_t written = write(descriptor, object.image.data() + done,
-                            object.image.size() - done);
+    ssize_t written = write(descriptor, object.image.data() + done, object.image.size() - done);
     if (written < 0 && errno != EINTR)
       return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
     done += written < 0 ? 0 : written;
@@ -82,17 +83,14 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
   KernelImage image;
   image.library_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!image.library_)
-    return absl::DataLossError(
-        absl::StrCat("a code object cannot be linked: ", dlerror()));
+    return absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
   return image;
 }
 
-absl::StatusOr<KernelFunction>
-KernelImage::Find(absl::string_view symbol) const {
+absl::StatusOr<KernelFunction> KernelImage::Find(absl::string_view symbol) const {
   void *address = dlsym(library_.get(), std::string(symbol).c_str());
   if (!address)
-    return absl::DataLossError(
-        absl::StrCat("its code object has no symbol '", symbol, "'"));
+    return absl::DataLossError(absl::StrCat("its code object has no symbol '", symbol, "'"));
   return reinterpret_cast<KernelFunction>(address);
 }
 

@@ -48,9 +48,7 @@ dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch) {
   return {shape, ToDnnl(matrix.dtype), strides};
 }
 
-dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem,
-                                            const Dims &batch,
-                                            const dnnl::engine &engine) {
+dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Dims &batch, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (problem.alpha != 1)
@@ -60,10 +58,16 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem,
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  return {{Describe(problem.a, batch), Describe(problem.b, batch),
-           Describe(problem.c, batch)},
-          attributes,
-          engine};
+  return {{Describe(problem.a, batch), Describe(problem.b, batch), Describe(problem.c, batch)}, attributes, engine};
+}
+
+/// Whether oneDNN has one primitive for the whole batch: not if both factors
+/// are broadcast along one dimension.
+bool IsBatchable(const GemmProblem &problem) {
+  for (size_t i = 0; i != problem.batch.size(); ++i)
+    if (problem.a.batch_strides[i] == 0 && problem.b.batch_strides[i] == 0)
+      return false;
+  return true;
 }
 
 /// The implementation that oneDNN falls back to is a naive loop.
@@ -75,13 +79,13 @@ class OneDnnGemm : public PreparedCommand {
 public:
   /// Throws dnnl::error.
   OneDnnGemm(const GemmProblem &problem, Workspace &workspace)
-      : workspace_(workspace), engine_(dnnl::engine::kind::cpu, 0),
-        stream_(engine_) {
-    dnnl::matmul::primitive_desc descriptor =
-        MakeDescriptor(problem, problem.batch, engine_);
-    bool one_by_one = !problem.batch.empty() && IsNaive(descriptor);
-    if (one_by_one)
+      : workspace_(workspace), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    bool one_by_one = !IsBatchable(problem);
+    dnnl::matmul::primitive_desc descriptor = MakeDescriptor(problem, one_by_one ? Dims() : problem.batch, engine_);
+    if (!one_by_one && !problem.batch.empty() && IsNaive(descriptor)) {
+      one_by_one = true;
       descriptor = MakeDescriptor(problem, {}, engine_);
+    }
     primitive_ = dnnl::matmul(descriptor);
     workspace.Reserve(descriptor.scratchpad_desc().get_size());
 
@@ -95,9 +99,8 @@ public:
                    {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}}};
     int64_t executions = one_by_one ? problem.batch_size() : 1;
     for (int64_t i = 0; i != executions; ++i)
-      addresses_.push_back({problem.BatchData(problem.a, i),
-                            problem.BatchData(problem.b, i),
-                            problem.BatchData(problem.c, i)});
+      addresses_.push_back(
+          {problem.BatchData(problem.a, i), problem.BatchData(problem.b, i), problem.BatchData(problem.c, i)});
   }
 
   absl::Status Execute() override {
@@ -108,16 +111,12 @@ public:
       dnnl_memory_set_data_handle(b_.get(), addresses.b);
       dnnl_memory_set_data_handle(c_.get(), addresses.c);
       dnnl_status_t status =
-          dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                 arguments_.size(), arguments_.data());
+          dnnl_primitive_execute(primitive_.get(), stream_.get(), arguments_.size(), arguments_.data());
       if (status != dnnl_success)
-        return absl::InternalError(
-            absl::StrCat("oneDNN failed with status ", status));
+        return absl::InternalError(absl::StrCat("oneDNN failed with status ", status));
     }
-    if (dnnl_status_t status = dnnl_stream_wait(stream_.get());
-        status != dnnl_success)
-      return absl::InternalError(
-          absl::StrCat("oneDNN failed with status ", status));
+    if (dnnl_status_t status = dnnl_stream_wait(stream_.get()); status != dnnl_success)
+      return absl::InternalError(absl::StrCat("oneDNN failed with status ", status));
     return absl::OkStatus();
   }
 
@@ -137,21 +136,15 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace) {
-  std::string types =
-      absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ",
-                   Name(problem.c.dtype));
-  if (ToDnnl(problem.a.dtype) == DnnlType::undef ||
-      ToDnnl(problem.c.dtype) == DnnlType::undef)
-    return absl::UnimplementedError(
-        absl::StrCat("the CPU has no GEMM for ", types));
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace) {
+  std::string types = absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype));
+  if (ToDnnl(problem.a.dtype) == DnnlType::undef || ToDnnl(problem.c.dtype) == DnnlType::undef)
+    return absl::UnimplementedError(absl::StrCat("the CPU has no GEMM for ", types));
   try {
     return std::make_unique<OneDnnGemm>(problem, workspace);
   } catch (const dnnl::error &error) {
     return absl::UnimplementedError(
-        absl::StrCat("oneDNN has no GEMM for ", types,
-                     " on this processor: ", error.what()));
+        absl::StrCat("oneDNN has no GEMM for ", types, " on this processor: ", error.what()));
   }
 }
 
