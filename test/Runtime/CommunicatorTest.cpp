@@ -1,0 +1,263 @@
+//===- CommunicatorTest.cpp - One suite for every communicator ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Communicator.h"
+
+#include "ProgramBuilder.h"
+#include "cs336/runtime/Session.h"
+
+#include "absl/time/clock.h"
+
+#include <Eigen/Core>
+#include <atomic>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace cs336::runtime {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+/// An implementation and how to make a group of it.
+struct Backend {
+  std::string name;
+  std::function<std::vector<std::unique_ptr<Communicator>>()> create;
+};
+
+std::vector<Backend> Backends() {
+  std::vector<Backend> backends;
+  backends.push_back({"SingleProcess", [] {
+                        std::vector<std::unique_ptr<Communicator>> group;
+                        group.push_back(CreateSingleProcessCommunicator());
+                        return group;
+                      }});
+  for (int size : {1, 2, 3, 8})
+    backends.push_back(
+        {"InProcess" + std::to_string(size), [size] { return CreateInProcessGroup(size, absl::Seconds(30)); }});
+  return backends;
+}
+
+class CommunicatorTest : public ::testing::TestWithParam<Backend> {
+protected:
+  /// Runs `body` for every rank of a new group at once.
+  void ForEachRank(const std::function<void(Communicator &)> &body) {
+    auto group = GetParam().create();
+    std::vector<std::thread> threads;
+    for (auto &communicator : group)
+      threads.emplace_back([&body, &communicator] { body(*communicator); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+
+  /// Element i of a rank's block.
+  static double Value(int rank, int64_t i) { return static_cast<double>((rank + 1) * (i % 7) - 3 * rank); }
+
+  template <typename T>
+  static std::vector<T> Block(int rank, int64_t count) {
+    std::vector<T> block(count);
+    for (int64_t i = 0; i != count; ++i)
+      block[i] = static_cast<T>(static_cast<float>(Value(rank, i)));
+    return block;
+  }
+
+  static double Reduced(int ranks, int64_t i, Reduction reduction) {
+    double result = Value(0, i);
+    for (int rank = 1; rank != ranks; ++rank) {
+      double value = Value(rank, i);
+      result = reduction == Reduction::kMax   ? std::max(result, value)
+               : reduction == Reduction::kMin ? std::min(result, value)
+                                              : result + value;
+    }
+    return reduction == Reduction::kMean ? result / ranks : result;
+  }
+
+  template <typename T>
+  void CheckReductions(DType dtype, double tolerance) {
+    ForEachRank([&](Communicator &communicator) {
+      int ranks = communicator.size(), rank = communicator.rank();
+      for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax, Reduction::kMin})
+        for (int64_t count : {0, 1, 5, 1000}) {
+          if (reduction == Reduction::kMean && !IsFloat(dtype))
+            continue;
+          std::vector<T> src = Block<T>(rank, count), dst(count);
+          ASSERT_TRUE(communicator.AllReduce(src.data(), dst.data(), count, dtype, reduction).ok());
+          ASSERT_TRUE(communicator.AllReduce(src.data(), src.data(), count, dtype, reduction).ok());
+          for (int64_t i = 0; i != count; ++i) {
+            double expected = Reduced(ranks, i, reduction);
+            EXPECT_NEAR(static_cast<double>(dst[i]), expected, tolerance * (1 + std::abs(expected)));
+            EXPECT_EQ(src[i], dst[i]);
+          }
+          src = Block<T>(rank, count * ranks);
+          ASSERT_TRUE(communicator.ReduceScatter(src.data(), dst.data(), count, dtype, reduction).ok());
+          for (int64_t i = 0; i != count; ++i) {
+            double expected = Reduced(ranks, rank * count + i, reduction);
+            EXPECT_NEAR(static_cast<double>(dst[i]), expected, tolerance * (1 + std::abs(expected)));
+          }
+        }
+    });
+  }
+};
+
+TEST_P(CommunicatorTest, RanksAreNumbered) {
+  auto group = GetParam().create();
+  for (size_t i = 0; i != group.size(); ++i) {
+    EXPECT_EQ(group[i]->rank(), static_cast<int>(i));
+    EXPECT_EQ(group[i]->size(), static_cast<int>(group.size()));
+  }
+}
+
+TEST_P(CommunicatorTest, ReducesF64) { CheckReductions<double>(DType::kF64, 1e-15); }
+TEST_P(CommunicatorTest, ReducesF32) { CheckReductions<float>(DType::kF32, 1e-7); }
+TEST_P(CommunicatorTest, ReducesBf16) { CheckReductions<Eigen::bfloat16>(DType::kBF16, 1.0 / 256); }
+TEST_P(CommunicatorTest, ReducesF16) { CheckReductions<Eigen::half>(DType::kF16, 1.0 / 2048); }
+TEST_P(CommunicatorTest, ReducesI64) { CheckReductions<int64_t>(DType::kI64, 0); }
+TEST_P(CommunicatorTest, ReducesI32) { CheckReductions<int32_t>(DType::kI32, 0); }
+
+TEST_P(CommunicatorTest, RefusesToReduceBooleans) {
+  ForEachRank([](Communicator &communicator) {
+    std::vector<uint8_t> block(communicator.size());
+    EXPECT_EQ(communicator.AllReduce(block.data(), block.data(), 1, DType::kI1, Reduction::kSum).code(),
+              absl::StatusCode::kInvalidArgument);
+    uint8_t part;
+    EXPECT_EQ(communicator.ReduceScatter(block.data(), &part, 1, DType::kI1, Reduction::kSum).code(),
+              absl::StatusCode::kInvalidArgument);
+  });
+}
+
+TEST_P(CommunicatorTest, GathersInTheOrderOfRanks) {
+  ForEachRank([](Communicator &communicator) {
+    for (int64_t count : {0, 1, 17}) {
+      std::vector<int32_t> src = Block<int32_t>(communicator.rank(), count);
+      std::vector<int32_t> dst(count * communicator.size());
+      ASSERT_TRUE(communicator.AllGather(src.data(), dst.data(), count, DType::kI32).ok());
+      for (int rank = 0; rank != communicator.size(); ++rank)
+        for (int64_t i = 0; i != count; ++i)
+          EXPECT_EQ(dst[rank * count + i], Value(rank, i));
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, BroadcastsFromEveryRoot) {
+  ForEachRank([](Communicator &communicator) {
+    for (int root = 0; root != communicator.size(); ++root) {
+      std::vector<float> src = Block<float>(communicator.rank(), 9), dst(9);
+      ASSERT_TRUE(communicator.Broadcast(src.data(), dst.data(), 9, DType::kF32, root).ok());
+      EXPECT_EQ(dst, Block<float>(root, 9));
+      ASSERT_TRUE(communicator.Broadcast(src.data(), src.data(), 9, DType::kF32, root).ok());
+      EXPECT_EQ(src, Block<float>(root, 9));
+    }
+    float value = 0;
+    for (int root : {-1, communicator.size()})
+      EXPECT_EQ(communicator.Broadcast(&value, &value, 1, DType::kF32, root).code(),
+                absl::StatusCode::kInvalidArgument);
+  });
+}
+
+TEST_P(CommunicatorTest, SumsAreTheSameBitsOnEveryRankAndRun) {
+  auto sums = [this] {
+    std::vector<std::vector<float>> results(GetParam().create().size());
+    ForEachRank([&](Communicator &communicator) {
+      std::vector<float> block(100);
+      for (size_t i = 0; i != block.size(); ++i)
+        block[i] = 1.0f / static_cast<float>(3 + communicator.rank() + i);
+      EXPECT_TRUE(communicator.AllReduce(block.data(), block.data(), 100, DType::kF32, Reduction::kSum).ok());
+      results[communicator.rank()] = block;
+    });
+    return results;
+  };
+  auto first = sums();
+  EXPECT_THAT(first, Each(first[0]));
+  EXPECT_EQ(first, sums());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest, ::testing::ValuesIn(Backends()),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(InProcessTest, MismatchedCallsAreAnErrorForAll) {
+  auto group = CreateInProcessGroup(2, absl::Seconds(30));
+  float values[2][4] = {};
+  absl::Status statuses[2];
+  std::thread other([&] { statuses[1] = group[1]->AllReduce(values[1], values[1], 3, DType::kF32, Reduction::kSum); });
+  statuses[0] = group[0]->AllReduce(values[0], values[0], 4, DType::kF32, Reduction::kSum);
+  other.join();
+  for (const absl::Status &status : statuses)
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  // The group goes on.
+  std::thread again([&] { statuses[1] = group[1]->Broadcast(values[1], values[1], 4, DType::kF32, 0); });
+  statuses[0] = group[0]->Broadcast(values[0], values[0], 4, DType::kF32, 0);
+  again.join();
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(InProcessTest, ARankThatLeftIsAnError) {
+  auto group = CreateInProcessGroup(2, absl::Seconds(30));
+  float value = 0;
+  std::thread leaving([&] {
+    absl::SleepFor(absl::Milliseconds(20));
+    group[1].reset();
+  });
+  EXPECT_EQ(group[0]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kUnavailable);
+  leaving.join();
+}
+
+TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
+  auto group = CreateInProcessGroup(2, absl::Milliseconds(20));
+  float value = 0;
+  EXPECT_EQ(group[0]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(group[1]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(InProcessTest, SessionsExchangeGradients) {
+  using testing::MakeType;
+  constexpr int kRanks = 3;
+  testing::ProgramBuilder program;
+  testing::EntryBuilder entry = program.Entry("train");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+  uint32_t mean = entry.Output("mean", MakeType(DType::kF32, {2}));
+  uint32_t all = entry.Output("all", MakeType(DType::kF32, {kRanks, 2}));
+  uint32_t part = entry.Output("part", MakeType(DType::kF32, {2}));
+  uint32_t first = entry.Output("first", MakeType(DType::kF32, {2}));
+  using format::CollectiveKind;
+  entry.Collective(CollectiveKind::all_reduce, x, mean, format::Reduction::mean);
+  entry.Collective(CollectiveKind::all_gather, x, all);
+  entry.Collective(CollectiveKind::reduce_scatter, all, part, format::Reduction::max);
+  entry.Collective(CollectiveKind::broadcast, x, first, format::Reduction::sum, 1);
+  auto executable = *program.Build();
+  auto group = CreateInProcessGroup(kRanks, absl::Seconds(30));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank != kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      SessionOptions options;
+      options.num_threads = 1;
+      options.communicator = std::move(group[rank]);
+      auto session = *Session::Create(executable, options);
+      float own = static_cast<float>(rank);
+      Tensor value = testing::MakeTensor<float>(DType::kF32, {2}, {own, 10 * own});
+      ASSERT_TRUE(session->Run("train", {{"x", value}}).ok());
+      auto output = [&](const char *name) {
+        absl::Span<const float> values = session->Output("train", name)->values<float>();
+        return std::vector<float>(values.begin(), values.end());
+      };
+      EXPECT_THAT(output("mean"), ::testing::ElementsAre(1, 10));
+      EXPECT_THAT(output("all"), ::testing::ElementsAre(0, 0, 1, 10, 2, 20));
+      EXPECT_THAT(output("part"), ::testing::ElementsAre(own, 10 * own));
+      EXPECT_THAT(output("first"), ::testing::ElementsAre(1, 10));
+      // Leaving early would end the others' last collective.
+      static std::atomic<int> done{0};
+      for (++done; done != kRanks;)
+        std::this_thread::yield();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace
+} // namespace cs336::runtime

@@ -1,0 +1,287 @@
+//===- ExecutableTest.cpp - Reading executables, whole and damaged --------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Executable.h"
+
+#include "ProgramBuilder.h"
+#include "cs336/runtime/PlanSummary.h"
+#include "cs336/runtime/format/ExecutableFile.h"
+
+#include <fstream>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace cs336::runtime {
+namespace {
+
+using testing::AsBytes;
+using testing::EntryBuilder;
+using ::testing::HasSubstr;
+using testing::MakeType;
+using testing::ProgramBuilder;
+using testing::SampleProgram;
+
+/// Loads a copy in a block of its exact size, so that AddressSanitizer sees
+/// every read beyond it.
+absl::Status LoadStatus(absl::Span<const uint8_t> bytes) {
+  std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
+  std::copy(bytes.begin(), bytes.end(), exact.get());
+  return Executable::FromBytes({exact.get(), bytes.size()}).status();
+}
+
+TEST(ExecutableTest, RoundTrips) {
+  auto executable = SampleProgram().Build();
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const format::ExecutableT &description = (*executable)->description();
+  EXPECT_EQ(description.producer, "test");
+  ASSERT_EQ(description.variables.size(), 4u);
+  EXPECT_EQ(description.variables[0]->views[1]->name, "k.weight");
+  EXPECT_EQ(description.variables[0]->views[1]->row_offset, 2);
+  const format::EntryT *train = (*executable)->FindEntry("train");
+  ASSERT_NE(train, nullptr);
+  EXPECT_EQ(train->commands[0]->location, "model.mlir:1");
+  EXPECT_EQ(train->commands[3]->body.AsGemm()->c, 2u);
+  EXPECT_EQ((*executable)->FindEntry("loss"), nullptr);
+}
+
+TEST(ExecutableTest, LoadsFromAFile) {
+  std::string path = ::testing::TempDir() + "sample.cs336x";
+  std::ofstream(path, std::ios::binary) << SampleProgram().Bytes();
+  EXPECT_TRUE(Executable::Load(path).ok());
+  std::ofstream(path, std::ios::binary) << "nothing of the kind, but long enough";
+  absl::Status status = Executable::Load(path).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  EXPECT_EQ(Executable::Load(path + ".missing").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(Executable::Load(::testing::TempDir()).ok());
+}
+
+TEST(ExecutableTest, RefusesEveryTruncation) {
+  std::string bytes = SampleProgram().Bytes();
+  for (size_t size = 0; size != bytes.size(); ++size)
+    ASSERT_EQ(LoadStatus(AsBytes(bytes).first(size)).code(), absl::StatusCode::kDataLoss) << size;
+  EXPECT_EQ(LoadStatus(AsBytes(bytes + '\0')).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ExecutableTest, RefusesEveryChangedByte) {
+  // Without the kernels' image, whose bytes are no different from others.
+  ProgramBuilder program = SampleProgram();
+  program.executable().objects[0]->image.resize(64);
+  std::string bytes = program.Bytes();
+  std::mt19937 random(1);
+  for (size_t i = 0; i != bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] ^= static_cast<char>(1u << random() % 8);
+    ASSERT_FALSE(LoadStatus(AsBytes(changed)).ok()) << "byte " << i;
+  }
+}
+
+TEST(ExecutableTest, SurvivesDamageUnderAValidChecksum) {
+  ProgramBuilder program = SampleProgram();
+  program.executable().objects[0]->image.resize(64);
+  std::string bytes = program.Bytes();
+  std::string table = bytes.substr(format::kFrameSize);
+  std::mt19937 random(2);
+  int accepted = 0, refused = 0;
+  for (int trial = 0; trial != 20000; ++trial) {
+    std::string changed = table;
+    for (int flips = 1 + random() % 3; flips != 0; --flips) {
+      char &byte = changed[random() % changed.size()];
+      byte = random() % 2 ? static_cast<char>(random()) : static_cast<char>(byte ^ 1u << random() % 8);
+    }
+    std::string sealed = format::Seal(reinterpret_cast<const uint8_t *>(changed.data()), changed.size());
+    (LoadStatus(AsBytes(sealed)).ok() ? accepted : refused)++;
+  }
+  // Both happen: a name may change, an offset may not.
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(ExecutableTest, RefusesUnknownCommands) {
+  // Writers refuse to write these, so they are made in the table's memory.
+  std::string bytes = SampleProgram().Bytes();
+  std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
+  uint8_t *table = reinterpret_cast<uint8_t *>(aligned.data());
+  size_t size = bytes.size() - format::kFrameSize;
+  std::copy_n(bytes.begin() + format::kFrameSize, size, table);
+  const format::Command *command = format::GetExecutable(table)->entries()->Get(1)->commands()->Get(0);
+  auto *fields = reinterpret_cast<flatbuffers::Table *>(const_cast<format::Command *>(command));
+  for (uint8_t kind : {uint8_t{0}, uint8_t{7}, uint8_t{255}}) {
+    ASSERT_TRUE(fields->SetField(format::Command::VT_BODY_TYPE, kind, uint8_t{100}));
+    absl::Status status = LoadStatus(AsBytes(format::Seal(table, size)));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("command 0 'c0': unknown kind of command"));
+  }
+}
+
+TEST(ExecutableTest, RefusesANewerVersion) {
+  std::string bytes = SampleProgram().Bytes();
+  std::string newer = format::Seal(reinterpret_cast<const uint8_t *>(bytes.data()) + format::kFrameSize,
+                                   bytes.size() - format::kFrameSize, format::kFormatVersion + 1);
+  absl::Status status = LoadStatus(AsBytes(newer));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("format version 2"));
+}
+
+TEST(ExecutableTest, ReadsUnalignedBytes) {
+  std::string bytes = SampleProgram().Bytes();
+  for (int shift = 1; shift != 8; ++shift) {
+    std::string shifted = std::string(shift, ' ') + bytes;
+    EXPECT_TRUE(Executable::FromBytes(AsBytes(shifted).subspan(shift)).ok());
+  }
+}
+
+TEST(ExecutableTest, SummarizesThePlan) {
+  auto executable = *SampleProgram().Build();
+  PlanSummary plan = *Summarize(*executable, "train", 5);
+  EXPECT_EQ(plan.arena_bytes, 48);
+  EXPECT_EQ(plan.parameter_bytes, 6 * 4 * 4 + 4 * 4);
+  EXPECT_EQ(plan.state_bytes, 8);
+  EXPECT_EQ(plan.derived_bytes, 6 * 4 * 4);
+  EXPECT_EQ(plan.input_bytes, 3 * 4 * 4 + 2 * 3 * 4);
+  EXPECT_EQ(plan.output_bytes, 3 * 6 * 4 + 3 * 4 * 4);
+  EXPECT_EQ(plan.commands, 7);
+  EXPECT_EQ(plan.kernels, 2);
+  ASSERT_EQ(plan.largest.size(), 1u);
+  EXPECT_EQ(plan.largest[0].name, "scaled");
+  EXPECT_EQ(plan.largest[0].byte_size, 48);
+  EXPECT_EQ(Summarize(*executable, "loss").status().code(), absl::StatusCode::kNotFound);
+}
+
+/// One way to break a rule of the format, and what the error must say.
+struct BrokenRule {
+  const char *name;
+  std::function<void(format::ExecutableT &)> apply;
+  const char *message;
+};
+
+format::EntryT &Train(format::ExecutableT &executable) { return *executable.entries[1]; }
+format::BufferT &Buffer(format::ExecutableT &executable, const std::string &name) {
+  for (auto &buffer : Train(executable).buffers)
+    if (buffer->name == name)
+      return *buffer;
+  throw std::out_of_range(name);
+}
+format::CommandBodyUnion &Body(format::ExecutableT &executable, size_t index) {
+  return Train(executable).commands.at(index)->body;
+}
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+const BrokenRule kBrokenRules[] = {
+    {"NoEntry", [](auto &e) { e.entries.clear(); }, "no entry"},
+    {"EntriesOfOneName", [](auto &e) { e.entries[0]->name = "train"; }, "'train' occurs twice"},
+    {"PrepareWithInputs",
+     [](auto &e) {
+       e.entries[0]->name = "other";
+       e.entries[1]->name = "prepare";
+     },
+     "'prepare' must have no inputs"},
+    {"VariablesOfOneName", [](auto &e) { e.variables[1]->name = "qkv.weight"; }, "occurs twice"},
+    {"ViewWithAVariablesName", [](auto &e) { e.variables[0]->views[0]->name = "norm.weight"; },
+     "'norm.weight' occurs twice"},
+    {"ViewsWithAHole", [](auto &e) { e.variables[0]->views[1]->row_offset = 3; }, "view 'k.weight'"},
+    {"ViewsTooFar", [](auto &e) { e.variables[0]->views[2]->rows = 3; }, "view 'v.weight'"},
+    {"ViewsTooFew", [](auto &e) { e.variables[0]->views.pop_back(); }, "end at row 4 of 6"},
+    {"UnknownVariableKind", [](auto &e) { e.variables[0]->kind = static_cast<format::VariableKind>(9); },
+     "unknown kind of variable"},
+    {"UnknownDType", [](auto &e) { e.variables[1]->type->dtype = static_cast<format::DType>(7); },
+     "unknown element type"},
+    {"NegativeSize", [](auto &e) { e.variables[1]->type->shape = {-4}; }, "size -4"},
+    {"ZeroSize", [](auto &e) { e.variables[1]->type->shape = {0}; }, "size 0"},
+    {"OverflowingSize", [](auto &e) { e.variables[1]->type->shape = {kHuge, 4}; }, "overflows"},
+    {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; }, "no normal distribution"},
+    {"NormalWithoutSpread", [](auto &e) { e.variables[0]->init->std = 0; }, "std > 0"},
+    {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
+    {"KernelWithoutObject", [](auto &e) { e.kernels[0]->object = 1; }, "code object 1 of 1"},
+    {"KernelsOfOneName", [](auto &e) { e.kernels[1]->name = "scale_rows"; }, "occurs twice"},
+    {"KernelWithoutSymbol", [](auto &e) { e.kernels[0]->symbol.clear(); }, "no symbol"},
+    {"ObjectWithoutTarget", [](auto &e) { e.objects[0]->target.clear(); }, "names no target"},
+    {"OddAlignment", [](auto &e) { Train(e).alignment = 48; }, "alignment 48"},
+    {"NegativeArena", [](auto &e) { Train(e).arena_bytes = -1; }, "arena of -1"},
+    {"NoStream", [](auto &e) { Train(e).streams = 0; }, "no stream"},
+    {"ManyEvents", [](auto &e) { Train(e).events = 4000000000u; }, "4000000000 events"},
+    {"InputsOfOneName", [](auto &e) { Train(e).inputs[0]->name = "tokens"; }, "'tokens' occurs twice"},
+    {"BoundOnFloats", [](auto &e) { Train(e).inputs[0]->bound = 5; }, "bound 5"},
+    {"OutputsOfOneName", [](auto &e) { Train(e).outputs[0]->name = "x_scaled"; }, "'x_scaled' occurs twice"},
+    {"OutputWithoutBuffer", [](auto &e) { Train(e).outputs[0]->buffer = 99; }, "buffer 99"},
+    {"OutputInTheArena", [](auto &e) { Train(e).outputs[1]->buffer = 7; }, "does not outlive a run"},
+    {"OutputOfAnotherShape", [](auto &e) { Train(e).outputs[1]->buffer = 2; }, "output 'x_scaled'"},
+    {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 4; }, "not within the 48"},
+    {"BufferBeforeTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = -4; }, "bytes [-4"},
+    {"BufferAtAnOddOffset",
+     [](auto &e) {
+       Train(e).arena_bytes = 64;
+       Buffer(e, "scaled").byte_offset = 2;
+     },
+     "offset 2 does not suit"},
+    {"BufferSizeOverflow",
+     [](auto &e) {
+       Buffer(e, "scaled").byte_offset = 8;
+       Buffer(e, "scaled").byte_size = INT64_MAX;
+     },
+     "not within"},
+    {"ExtentBeyondSize", [](auto &e) { Buffer(e, "scaled").strides = {5, 1}; }, "do not fit"},
+    {"ExtentOverflow", [](auto &e) { Buffer(e, "scaled").strides = {kHuge, 1}; }, "do not fit"},
+    {"NegativeStride", [](auto &e) { Buffer(e, "scaled").strides = {-4, 1}; }, "stride -4"},
+    {"StridesOfAnotherRank", [](auto &e) { Buffer(e, "scaled").strides = {1}; }, "2 sizes and 1 strides"},
+    {"BufferOfNoVariable", [](auto &e) { Buffer(e, "step").index = 4; }, "variable 4 of 4"},
+    {"BufferOfAnotherDType", [](auto &e) { Buffer(e, "step").dtype = format::DType::f64; }, "its elements are f64"},
+    {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(4); },
+     "unknown source"},
+    {"NoSuchStream", [](auto &e) { Train(e).commands[0]->stream = 2; }, "stream 2 of 2"},
+    {"NoSuchKernel", [](auto &e) { Body(e, 0).AsLaunch()->kernel = 2; }, "kernel 2 of 2"},
+    {"NoSuchOperand", [](auto &e) { Body(e, 0).AsLaunch()->operands[1] = 99; }, "buffer 99"},
+    {"NoSuchWrite", [](auto &e) { Body(e, 0).AsLaunch()->writes[0] = 3; }, "writes operand 3 of 3"},
+    {"NoRows", [](auto &e) { Body(e, 0).AsLaunch()->rows = 0; }, "0 rows"},
+    {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
+    {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "scaled").strides = {0, 1}; }, "share addresses"},
+    {"WaitBeforeRecord", [](auto &e) { std::swap(Train(e).commands[1], Train(e).commands[2]); }, "waits for event 0"},
+    {"RecordTwice",
+     [](auto &e) {
+       format::RecordT record;
+       Body(e, 2).Set(std::move(record));
+     },
+     "recorded twice"},
+    {"NoSuchEvent", [](auto &e) { Train(e).events = 0; }, "event 0 of 0"},
+    {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); }, "is no 'y'"},
+    {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "is no 'y'"},
+    {"GemmStrides",
+     [](auto &e) {
+       // f32[4, 6] with neither stride 1, inside of the 96 bytes.
+       Buffer(e, "qkv.shadow.view").shape = {4, 2};
+       Buffer(e, "qkv.shadow.view").strides = {2, 4};
+       Buffer(e, "y").shape = {3, 2};
+       Buffer(e, "y").strides = {2, 1};
+       Train(e).outputs[0]->type->shape = {3, 2};
+       Buffer(e, "y").byte_size = 24;
+     },
+     "must be 1"},
+    {"GemmBeta", [](auto &e) { Body(e, 3).AsGemm()->beta = 0.5; }, "beta is 0.5"},
+    {"GemmAlpha", [](auto &e) { Body(e, 3).AsGemm()->alpha = INFINITY; }, "alpha is not finite"},
+    {"CopyShapes", [](auto &e) { Body(e, 4).AsCopy()->dst = 2; }, "it copies"},
+    {"CollectiveSizes", [](auto &e) { Body(e, 5).AsCollective()->src = 0; }, "a collective from"},
+    {"UnknownReduction", [](auto &e) { Body(e, 5).AsCollective()->reduction = static_cast<format::Reduction>(9); },
+     "unknown kind of collective"},
+};
+
+class BrokenRuleTest : public ::testing::TestWithParam<BrokenRule> {};
+
+TEST_P(BrokenRuleTest, IsRefused) {
+  ProgramBuilder program = SampleProgram();
+  GetParam().apply(program.executable());
+  absl::Status status = program.Build().status();
+  EXPECT_TRUE(status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kDataLoss)
+      << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(ExecutableTest, BrokenRuleTest, ::testing::ValuesIn(kBrokenRules),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace cs336::runtime

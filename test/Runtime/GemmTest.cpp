@@ -1,0 +1,204 @@
+//===- GemmTest.cpp - GEMM commands against a plain loop in double --------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+#include "cs336/runtime/Session.h"
+
+#include <Eigen/Core>
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace cs336::runtime {
+namespace {
+
+using testing::EntryBuilder;
+using testing::MakeType;
+using testing::ProgramBuilder;
+
+/// How an operand lies in storage that its last two dimensions do not fill.
+struct Layout {
+  std::vector<int64_t> shape, strides;
+  int64_t elements = 1; // Of its storage.
+};
+
+/// Lays out batch x rows x columns: rows or columns contiguous, padded, batch
+/// dimensions in any order around the matrices or between their rows and
+/// columns, as heads are, or broadcast.
+Layout MakeLayout(const std::vector<int64_t> &batch, int64_t rows, int64_t columns, bool may_broadcast,
+                  std::mt19937 &random) {
+  auto chance = [&](int one_in) { return random() % one_in == 0; };
+  Layout layout;
+  layout.shape = batch;
+  layout.shape.insert(layout.shape.end(), {rows, columns});
+  layout.strides.resize(layout.shape.size());
+  size_t rank = layout.shape.size();
+  bool transposed = chance(2);
+  std::vector<size_t> order; // Fastest first.
+  order.push_back(transposed ? rank - 2 : rank - 1);
+  if (chance(3)) // Heads inside of rows.
+    for (size_t i = rank - 2; i-- > 0;)
+      order.push_back(i);
+  order.push_back(transposed ? rank - 1 : rank - 2);
+  for (size_t i = rank - 2; i-- > 0;)
+    if (std::find(order.begin(), order.end(), i) == order.end())
+      order.push_back(i);
+  int64_t stride = 1;
+  for (size_t dim : order) {
+    bool broadcast = may_broadcast && dim < rank - 2 && chance(5);
+    layout.strides[dim] = broadcast ? 0 : stride;
+    if (!broadcast)
+      stride *= layout.shape[dim] + (chance(4) ? random() % 3 : 0);
+  }
+  layout.elements = stride;
+  return layout;
+}
+
+/// A buffer for the layout over a flat port of the entry.
+uint32_t AddOperand(EntryBuilder &entry, uint32_t port, const Layout &layout) {
+  return entry.View(port, layout.shape, layout.strides);
+}
+
+template <typename T>
+Tensor RandomTensor(DType dtype, int64_t elements, std::mt19937 &random) {
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Tensor tensor = *Tensor::Create({dtype, {elements}});
+  for (T &value : tensor.mutable_values<T>())
+    value = static_cast<T>(uniform(random));
+  return tensor;
+}
+
+int64_t Offset(const Layout &layout, const std::vector<int64_t> &index) {
+  int64_t offset = 0;
+  for (size_t i = 0; i != index.size(); ++i)
+    offset += index[i] * layout.strides[i];
+  return offset;
+}
+
+/// Runs one random GEMM of T and compares every element of C's storage with a
+/// sum in double; what lies between C's rows must stay.
+template <typename T, typename TC = T>
+void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed) {
+  std::mt19937 random(seed);
+  auto size = [&](int64_t most) -> int64_t { return 1 + random() % most; };
+  std::vector<int64_t> batch;
+  for (int i = random() % 3; i != 0; --i)
+    batch.push_back(size(4));
+  int64_t most = batch.empty() ? 300 : 60;
+  int64_t m = size(most), n = size(most), k = size(most);
+  Layout a = MakeLayout(batch, m, k, true, random);
+  Layout b = MakeLayout(batch, k, n, true, random);
+  Layout c = MakeLayout(batch, m, n, false, random);
+  double alpha = random() % 2 ? 1 : 0.375, beta = random() % 2;
+
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t a_port = entry.Input("a", MakeType(dtype, {a.elements}));
+  uint32_t b_port = entry.Input("b", MakeType(dtype, {b.elements}));
+  uint32_t c_port = entry.Input("c", MakeType(c_dtype, {c.elements}));
+  uint32_t out = entry.Output("out", MakeType(c_dtype, {c.elements}));
+  entry.Copy(c_port, out);
+  entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b), AddOperand(entry, out, c), beta, alpha);
+  auto executable = program.Build();
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  auto session = Session::Create(*executable);
+  ASSERT_TRUE(session.ok()) << session.status();
+
+  Tensor a_values = RandomTensor<T>(dtype, a.elements, random);
+  Tensor b_values = RandomTensor<T>(dtype, b.elements, random);
+  Tensor c_values = RandomTensor<TC>(c_dtype, c.elements, random);
+  ASSERT_TRUE((*session)->Run("forward", {{"a", a_values}, {"b", b_values}, {"c", c_values}}).ok());
+
+  std::vector<double> expected(c_values.values<TC>().begin(), c_values.values<TC>().end());
+  std::vector<int64_t> index(c.shape.size());
+  for (int64_t i = 0, count = TensorView({c_dtype, Dims(c.shape.begin(), c.shape.end())}, nullptr).num_elements();
+       i != count; ++i) {
+    int64_t rest = i;
+    for (size_t dim = index.size(); dim-- > 0; rest /= c.shape[dim])
+      index[dim] = rest % c.shape[dim];
+    std::vector<int64_t> a_index = index, b_index = index;
+    double sum = 0;
+    for (int64_t depth = 0; depth != k; ++depth) {
+      a_index.back() = depth;
+      b_index[b_index.size() - 2] = depth;
+      sum += static_cast<double>(a_values.values<T>()[Offset(a, a_index)]) *
+             static_cast<double>(b_values.values<T>()[Offset(b, b_index)]);
+    }
+    double &element = expected[Offset(c, index)];
+    element = alpha * sum + beta * element;
+  }
+  absl::Span<const TC> found = (*session)->Output("forward", "out")->values<TC>();
+  double bound = tolerance * std::sqrt(static_cast<double>(k));
+  for (int64_t i = 0; i != c.elements; ++i)
+    ASSERT_NEAR(static_cast<double>(found[i]), expected[i], bound * (1 + std::abs(expected[i])))
+        << "seed " << seed << ", element " << i << ", m " << m << " n " << n << " k " << k;
+}
+
+TEST(GemmTest, F32MatchesDouble) {
+  for (unsigned seed = 0; seed != 150; ++seed)
+    ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<float>(DType::kF32, DType::kF32, 2e-6, seed));
+}
+
+TEST(GemmTest, F64MatchesDouble) {
+  for (unsigned seed = 1000; seed != 1150; ++seed)
+    ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<double>(DType::kF64, DType::kF64, 1e-14, seed));
+}
+
+TEST(GemmTest, Bf16MatchesDoubleWhereTheProcessorHasIt) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kBF16, {2, 2}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {2, 2}));
+  entry.Gemm(x, x, y);
+  absl::Status status = Session::Create(*program.Build()).status();
+  if (absl::IsUnimplemented(status))
+    GTEST_SKIP() << status;
+  ASSERT_TRUE(status.ok()) << status;
+  for (unsigned seed = 2000; seed != 2050; ++seed) {
+    ASSERT_NO_FATAL_FAILURE((CheckRandomGemm<Eigen::bfloat16, float>(DType::kBF16, DType::kF32, 2e-6, seed)));
+    ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<Eigen::bfloat16>(DType::kBF16, DType::kBF16, 8e-3, seed));
+  }
+}
+
+TEST(GemmTest, F64BitsDoNotDependOnThreads) {
+  auto run = [](int threads) {
+    ProgramBuilder program;
+    EntryBuilder entry = program.Entry("forward");
+    uint32_t x = entry.Input("x", MakeType(DType::kF64, {300, 300}));
+    uint32_t y = entry.Output("y", MakeType(DType::kF64, {300, 300}));
+    entry.Gemm(x, x, y);
+    SessionOptions options;
+    options.num_threads = threads;
+    auto session = *Session::Create(*program.Build(), options);
+    std::mt19937 random(5);
+    Tensor flat = RandomTensor<double>(DType::kF64, 300 * 300, random);
+    TensorView value({DType::kF64, {300, 300}}, flat.data());
+    EXPECT_TRUE(session->Run("forward", {{"x", value}}).ok());
+    absl::Span<const double> found = session->Output("forward", "y")->values<double>();
+    return std::vector<double>(found.begin(), found.end());
+  };
+  EXPECT_EQ(run(1), run(3));
+}
+
+TEST(GemmTest, PrecisionIeeeIsNotTf32) {
+  // 1 + 2^-12 squared keeps its cross term in f32; tf32's 10 bits lose it.
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {64, 64}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {64, 64}));
+  entry.Gemm(x, x, y);
+  auto session = *Session::Create(*program.Build());
+  Tensor value = *Tensor::Create({DType::kF32, {64, 64}});
+  for (int i = 0; i != 64; ++i)
+    value.mutable_values<float>()[i * 64 + i] = 1 + 0x1p-12f;
+  ASSERT_TRUE(session->Run("forward", {{"x", value}}).ok());
+  EXPECT_EQ(session->Output("forward", "y")->values<float>()[0], 1 + 0x1p-11f);
+}
+
+} // namespace
+} // namespace cs336::runtime

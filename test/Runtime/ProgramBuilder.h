@@ -1,0 +1,98 @@
+//===- ProgramBuilder.h - Executables by hand -------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TEST_RUNTIME_PROGRAMBUILDER_H
+#define CS336_TEST_RUNTIME_PROGRAMBUILDER_H
+
+#include "cs336/runtime/Executable.h"
+#include "cs336/runtime/Session.h"
+#include "cs336/runtime/Tensor.h"
+
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime::testing {
+
+format::TensorTypeT MakeType(DType dtype, std::vector<int64_t> shape);
+
+/// A dense tensor of those elements.
+template <typename T>
+Tensor MakeTensor(DType dtype, Dims shape, std::vector<T> values) {
+  Tensor tensor = *Tensor::Create({dtype, std::move(shape)});
+  std::copy(values.begin(), values.end(), tensor.mutable_values<T>().begin());
+  return tensor;
+}
+
+/// Adds to one entry. Functions that add something return its index.
+class EntryBuilder {
+public:
+  EntryBuilder(format::ExecutableT &executable, format::EntryT &entry) : executable_(executable), entry_(entry) {}
+
+  /// A port and a dense buffer for its storage; the buffer's index.
+  uint32_t Input(const std::string &name, const format::TensorTypeT &type, int64_t bound = 0);
+  uint32_t Output(const std::string &name, const format::TensorTypeT &type);
+  /// A dense buffer for a variable of the executable.
+  uint32_t Variable(const std::string &name);
+  /// A dense buffer at the end of the arena, which grows.
+  uint32_t Arena(const std::string &name, const format::TensorTypeT &type);
+  /// Another view of a buffer's storage, `offset` bytes further on.
+  uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
+
+  format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,
+                          int64_t grain = 1);
+  format::GemmT &Gemm(uint32_t a, uint32_t b, uint32_t c, double beta = 0, double alpha = 1);
+  void Copy(uint32_t src, uint32_t dst);
+  void Collective(format::CollectiveKind kind, uint32_t src, uint32_t dst,
+                  format::Reduction reduction = format::Reduction::sum, uint32_t root = 0);
+  void Record(uint32_t event);
+  void Wait(uint32_t event);
+
+  format::EntryT &entry() { return entry_; }
+
+private:
+  uint32_t AddBuffer(const std::string &name, format::BufferSource source, uint32_t index,
+                     const format::TensorTypeT &type, int64_t offset);
+  template <typename Body>
+  Body &AddCommand(Body body);
+
+  format::ExecutableT &executable_;
+  format::EntryT &entry_;
+};
+
+/// Adds to an executable.
+class ProgramBuilder {
+public:
+  format::VariableT &Variable(const std::string &name, const format::TensorTypeT &type,
+                              format::VariableKind kind = format::VariableKind::parameter);
+  /// Views of the variable, one after the other.
+  static void AddViews(format::VariableT &variable, std::vector<std::pair<std::string, int64_t>> rows);
+  EntryBuilder Entry(const std::string &name, format::Mode mode = format::Mode::forward);
+  /// The kernel of test/Runtime/kernels that has that symbol; its index.
+  uint32_t Kernel(const std::string &symbol);
+
+  std::string Bytes() const;
+  absl::StatusOr<std::shared_ptr<const Executable>> Build() const;
+
+  format::ExecutableT &executable() { return executable_; }
+
+private:
+  format::ExecutableT executable_;
+};
+
+absl::Span<const uint8_t> AsBytes(const std::string &text);
+
+/// A program that has some of everything: packed parameters, a derived variable
+/// that "prepare" fills, and "train", which reads tokens below 16, launches a
+/// kernel, multiplies matrices, copies and counts its steps.
+ProgramBuilder SampleProgram();
+
+} // namespace cs336::runtime::testing
+
+#endif // CS336_TEST_RUNTIME_PROGRAMBUILDER_H

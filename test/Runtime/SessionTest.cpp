@@ -1,0 +1,446 @@
+//===- SessionTest.cpp - Running programs, and refusing to ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Session.h"
+
+#include "ProgramBuilder.h"
+#include "device/cpu/Parallel.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace cs336::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EntryBuilder;
+using ::testing::HasSubstr;
+using testing::MakeTensor;
+using testing::MakeType;
+using testing::ProgramBuilder;
+using testing::SampleProgram;
+
+std::unique_ptr<Session> MakeSession(const ProgramBuilder &program, const SessionOptions &options = {}) {
+  auto session = Session::Create(*program.Build(), options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+SessionOptions WithThreads(int threads) {
+  SessionOptions options;
+  options.num_threads = threads;
+  return options;
+}
+
+absl::Status CreateStatus(const ProgramBuilder &program, const SessionOptions &options = {}) {
+  auto executable = program.Build();
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return Session::Create(*executable, options).status();
+}
+
+std::string Message(const absl::Status &status) { return std::string(status.message()); }
+
+/// The sample's inputs, with x = 0, 1, 2, ...
+struct SampleInputs {
+  Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  Tensor tokens = MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 15});
+  std::vector<NamedTensor> named() const { return {{"x", x}, {"tokens", tokens}}; }
+};
+
+TEST(SessionTest, RunsEveryKindOfCommand) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(7).ok());
+  Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
+  ASSERT_TRUE(session->SetVariable("norm.weight", norm).ok());
+  SampleInputs inputs;
+  for (int64_t step = 1; step != 4; ++step) {
+    ASSERT_TRUE(session->Run("train", inputs.named()).ok());
+    EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], step);
+  }
+  TensorView scaled = *session->Output("train", "x_scaled");
+  EXPECT_THAT(scaled.values<float>(), ElementsAre(0, 2, 6, 12, 4, 10, 18, 28, 8, 18, 30, 44));
+  Tensor qkv = *session->GetVariable("qkv.weight");
+  TensorView y = *session->Output("train", "y");
+  for (int row = 0; row != 3; ++row)
+    for (int column = 0; column != 6; ++column) {
+      float sum = 0;
+      for (int k = 0; k != 4; ++k)
+        sum += scaled.values<float>()[row * 4 + k] * qkv.values<float>()[column * 4 + k];
+      EXPECT_NEAR(y.values<float>()[row * 6 + column], sum, 1e-4);
+    }
+}
+
+TEST(SessionTest, CommandsSplitRowsByGrain) {
+  ProgramBuilder program;
+  uint32_t kernel = program.Kernel("record_range");
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t ranges = entry.Output("ranges", MakeType(DType::kI64, {10, 2}));
+  entry.Launch(kernel, {ranges}, {0}, 10, /*grain=*/4);
+  auto session = MakeSession(program, WithThreads(8));
+  ASSERT_TRUE(session->Run("forward", {}).ok());
+  absl::Span<const int64_t> found = session->Output("forward", "ranges")->values<int64_t>();
+  int64_t next = 0;
+  for (int64_t row = 0; row != 10; ++row) {
+    int64_t begin = found[2 * row], end = found[2 * row + 1];
+    EXPECT_LE(begin, row);
+    EXPECT_LT(row, end);
+    if (row == next) {
+      EXPECT_EQ(begin, next);
+      EXPECT_GE(end - begin, 3); // Ten rows in three runs.
+      next = end;
+    }
+  }
+  EXPECT_EQ(next, 10);
+}
+
+TEST(SessionTest, KernelsMayUseLibm) {
+  ProgramBuilder program;
+  uint32_t kernel = program.Kernel("logarithm");
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {3}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {3}));
+  entry.Launch(kernel, {x, y}, {1}, 3);
+  auto session = MakeSession(program);
+  Tensor value = MakeTensor<float>(DType::kF32, {3}, {1, 2, 3});
+  ASSERT_TRUE(session->Run("forward", {{"x", value}}).ok());
+  EXPECT_FLOAT_EQ(session->Output("forward", "y")->values<float>()[2], std::log(3.0f));
+}
+
+TEST(SessionTest, StridedCopies) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {2, 3}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {3, 2}));
+  uint32_t wide = entry.Output("wide", MakeType(DType::kF32, {3, 2}));
+  entry.Copy(entry.View(x, {3, 2}, {1, 3}), y);
+  entry.Copy(entry.View(x, {3, 2}, {0, 1}, /*offset=*/4), wide);
+  auto session = MakeSession(program);
+  Tensor value = MakeTensor<float>(DType::kF32, {2, 3}, {0, 1, 2, 3, 4, 5});
+  ASSERT_TRUE(session->Run("forward", {{"x", value}}).ok());
+  EXPECT_THAT(session->Output("forward", "y")->values<float>(), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(session->Output("forward", "wide")->values<float>(), ElementsAre(1, 2, 1, 2, 1, 2));
+}
+
+TEST(SessionTest, InputsMayBeStridedViews) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  SampleInputs inputs;
+  Tensor columns = MakeTensor<float>(DType::kF32, {4, 3}, {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
+  TensorView x({DType::kF32, {3, 4}}, {1, 3}, columns.data());
+  ASSERT_TRUE(session->Run("train", {{"tokens", inputs.tokens}, {"x", x}}).ok());
+  EXPECT_THAT(session->Output("train", "x_scaled")->values<float>(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+TEST(SessionTest, OutputsMayBeVariablesAndHaveViews) {
+  ProgramBuilder program;
+  ProgramBuilder::AddViews(program.Variable("w", MakeType(DType::kF32, {3, 2})), {{"a", 1}, {"b", 2}});
+  EntryBuilder entry = program.Entry("train");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {3, 2}));
+  uint32_t w = entry.Variable("w");
+  entry.Copy(x, w);
+  entry.Output("w.new", MakeType(DType::kF32, {3, 2}));
+  entry.entry().outputs[0]->buffer = w;
+  auto &views = entry.entry().outputs[0]->views;
+  views.push_back(std::make_unique<format::ViewT>());
+  views.back()->name = "a.new";
+  views.back()->rows = 1;
+  views.push_back(std::make_unique<format::ViewT>());
+  views.back()->name = "b.new";
+  views.back()->row_offset = 1;
+  views.back()->rows = 2;
+  auto session = MakeSession(program);
+  Tensor value = MakeTensor<float>(DType::kF32, {3, 2}, {0, 1, 2, 3, 4, 5});
+  ASSERT_TRUE(session->Run("train", {{"x", value}}).ok());
+  EXPECT_THAT(session->Output("train", "b.new")->values<float>(), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(session->GetVariable("a")->values<float>(), ElementsAre(0, 1));
+}
+
+TEST(SessionTest, RefusesWrongInputs) {
+  auto session = MakeSession(SampleProgram());
+  SampleInputs inputs;
+  auto run = [&](std::vector<NamedTensor> named) {
+    absl::Status status = session->Run("train", named);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return Message(status);
+  };
+  EXPECT_THAT(run({{"x", inputs.x}}), HasSubstr("'tokens', a i32[2, 3]"));
+  EXPECT_THAT(run({{"x", inputs.x}, {"y", inputs.x}}), HasSubstr("no input 'y'; the inputs are: x, tokens"));
+  EXPECT_THAT(run({{"x", inputs.x}, {"x", inputs.x}}), HasSubstr("twice"));
+  EXPECT_THAT(run({{"x", inputs.tokens}, {"tokens", inputs.tokens}}),
+              HasSubstr("'x' is a f32[3, 4], the value a i32[2, 3]"));
+  Tensor flat = MakeTensor<float>(DType::kF32, {12}, {});
+  EXPECT_THAT(run({{"x", flat}, {"tokens", inputs.tokens}}), HasSubstr("f32[12]"));
+  inputs.tokens.mutable_values<int32_t>()[4] = 16;
+  EXPECT_THAT(run(inputs.named()), HasSubstr("'tokens' holds 16 at [1, 1], outside of [0, 16)"));
+  inputs.tokens.mutable_values<int32_t>()[4] = -1;
+  EXPECT_THAT(run(inputs.named()), HasSubstr("holds -1 at [1, 1]"));
+  EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], 0);
+  absl::Status status = session->Run("loss", inputs.named());
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("it has: prepare, train"));
+  EXPECT_EQ(session->Output("train", "z").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(SessionTest, PrepareFillsDerivedVariables) {
+  auto session = MakeSession(SampleProgram());
+  auto shadow = [&] { return *session->GetVariable("qkv.shadow"); };
+  auto weight = [&] { return *session->GetVariable("qkv.weight"); };
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  EXPECT_EQ(shadow().values<float>(), weight().values<float>());
+  Tensor q = MakeTensor<float>(DType::kF32, {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  ASSERT_TRUE(session->SetVariable("q.weight", q).ok());
+  EXPECT_NE(shadow().values<float>(), weight().values<float>());
+  ASSERT_TRUE(session->Prepare().ok());
+  EXPECT_EQ(shadow().values<float>(), weight().values<float>());
+  EXPECT_EQ(session->GetVariable("q.weight")->values<float>(), q.values<float>());
+}
+
+TEST(SessionTest, CheckpointsUseTheNamesOfViews) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  TensorMap saved = *session->SaveVariables();
+  std::vector<std::string> names;
+  for (const auto &[name, tensor] : saved)
+    names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("k.weight", "norm.weight", "q.weight", "step", "v.weight"));
+  EXPECT_EQ(session->SaveVariables(VariableSet::kParameters)->size(), 4u);
+
+  auto other = MakeSession(SampleProgram());
+  ASSERT_TRUE(other->LoadVariables(saved).ok());
+  for (const char *name : {"qkv.weight", "qkv.shadow"})
+    EXPECT_EQ(other->GetVariable(name)->values<float>(), session->GetVariable(name)->values<float>());
+}
+
+TEST(SessionTest, ListsWhatACheckpointGetsWrong) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  TensorMap tensors = *session->SaveVariables();
+  Tensor before = *session->GetVariable("q.weight");
+  tensors.erase("k.weight");
+  tensors.erase("step");
+  tensors.insert_or_assign("q.weight", MakeTensor<float>(DType::kF32, {2, 4}, {9, 9}));
+  tensors.insert_or_assign("norm.weight", MakeTensor<double>(DType::kF64, {4}, {}));
+  tensors.insert_or_assign("bias", MakeTensor<float>(DType::kF32, {4}, {}));
+  absl::Status status = session->LoadVariables(tensors);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("missing (2): k.weight, step"));
+  EXPECT_THAT(Message(status), HasSubstr("norm.weight is a f64[4], not f32[4]"));
+  EXPECT_THAT(Message(status), HasSubstr("that no variable has (1): bias"));
+  EXPECT_EQ(session->GetVariable("q.weight")->values<float>(), before.values<float>());
+
+  TensorMap parameters = *session->SaveVariables(VariableSet::kParameters);
+  EXPECT_FALSE(session->LoadVariables(parameters).ok());
+  EXPECT_TRUE(session->LoadVariables(parameters, {VariableSet::kParameters}).ok());
+  parameters.insert_or_assign("bias", MakeTensor<float>(DType::kF32, {4}, {}));
+  EXPECT_FALSE(session->LoadVariables(parameters, {VariableSet::kParameters}).ok());
+  EXPECT_TRUE(session->LoadVariables(parameters, {VariableSet::kParameters, true}).ok());
+}
+
+TEST(SessionTest, RefusesWrongVariables) {
+  auto session = MakeSession(SampleProgram());
+  Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
+  EXPECT_EQ(session->SetVariable("nobody", value).code(), absl::StatusCode::kNotFound);
+  absl::Status status = session->SetVariable("q.weight", value);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], the value a f32[4]"));
+  EXPECT_EQ(session->GetVariable("nobody").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(SessionTest, MemoryLimitIsAnAnswer) {
+  auto session = MakeSession(SampleProgram());
+  int64_t needed = session->allocated_bytes();
+  EXPECT_GT(needed, 0);
+  SessionOptions options;
+  options.memory_limit_bytes = needed;
+  EXPECT_TRUE(CreateStatus(SampleProgram(), options).ok());
+  options.memory_limit_bytes = needed - 1;
+  absl::Status status = CreateStatus(SampleProgram(), options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("parameters 112 bytes"));
+  EXPECT_THAT(Message(status), HasSubstr("arena (for entry 'train') 48 bytes"));
+}
+
+TEST(SessionTest, MoreThanTheHostHasIsAnAnswer) {
+  ProgramBuilder program;
+  program.Variable("a", MakeType(DType::kF32, {int64_t{1} << 58}));
+  program.Variable("b", MakeType(DType::kF32, {int64_t{1} << 60}));
+  program.Variable("c", MakeType(DType::kF32, {int64_t{1} << 60}));
+  program.Entry("forward");
+  absl::Status status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("are available"));
+  // A limit beyond the host's memory does not make more of it.
+  ProgramBuilder large;
+  large.Variable("a", MakeType(DType::kF32, {int64_t{1} << 50}));
+  large.Entry("forward");
+  SessionOptions options;
+  options.memory_limit_bytes = INT64_MAX;
+  status = CreateStatus(large, options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("variable 'a'"));
+}
+
+TEST(SessionTest, RefusesKernelsOfAnotherMachine) {
+  ProgramBuilder program = SampleProgram();
+  program.executable().objects[0]->target = "sm_90a";
+  absl::Status status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("its kernels are for sm_90a"));
+
+  program = SampleProgram();
+  program.executable().objects[0]->features = {"sse2", "avx9000", "amx_2"};
+  status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("lacks: avx9000, amx_2"));
+}
+
+TEST(SessionTest, RefusesBrokenKernels) {
+  ProgramBuilder program = SampleProgram();
+  program.executable().kernels[0]->symbol = "nothing";
+  absl::Status status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("no symbol 'nothing'"));
+
+  std::vector<uint8_t> whole = SampleProgram().executable().objects[0]->image;
+  for (size_t size : {size_t{0}, size_t{10}, size_t{63}, size_t{64}, whole.size() / 4}) {
+    program = SampleProgram();
+    program.executable().objects[0]->image.resize(size);
+    EXPECT_EQ(CreateStatus(program).code(), absl::StatusCode::kDataLoss) << size;
+  }
+}
+
+TEST(SessionTest, NamesTheCommandThatTheDeviceLacks) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kI32, {2, 2}));
+  uint32_t y = entry.Output("y", MakeType(DType::kI32, {2, 2}));
+  entry.Gemm(x, x, y);
+  absl::Status status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Message(status), HasSubstr("entry 'forward': gemm 'c0' of "
+                                         "layers.0 at model.mlir:1"));
+  EXPECT_THAT(Message(status), HasSubstr("i32 x i32 -> i32"));
+}
+
+TEST(SessionTest, RefusesCollectivesForOtherRanks) {
+  using format::CollectiveKind;
+  for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+    ProgramBuilder program;
+    EntryBuilder entry = program.Entry("forward");
+    uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+    uint32_t y = entry.Output("y", MakeType(DType::kF32, {4}));
+    bool gather = kind == CollectiveKind::all_gather;
+    entry.Collective(kind, gather ? x : y, gather ? y : x);
+    absl::Status status = CreateStatus(program);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(status), HasSubstr("compiled for 2 ranks"));
+  }
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+  entry.Collective(CollectiveKind::broadcast, x, x, format::Reduction::sum, 1);
+  EXPECT_THAT(Message(CreateStatus(program)), HasSubstr("its root is rank 1"));
+}
+
+TEST(SessionTest, RefusesImpossibleOptions) {
+  SessionOptions options;
+  options.num_threads = -1;
+  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SessionTest, RunsDoNotChangeTheCallersThreadCount) {
+  int before = MaxThreads();
+  auto session = MakeSession(SampleProgram(), WithThreads(before + 1));
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  ASSERT_TRUE(session->Run("train", SampleInputs().named()).ok());
+  EXPECT_EQ(MaxThreads(), before);
+}
+
+TEST(SessionTest, SameSeedSameBits) {
+  auto run = [](int threads) {
+    auto session = MakeSession(SampleProgram(), WithThreads(threads));
+    EXPECT_TRUE(session->InitializeVariables(11).ok());
+    EXPECT_TRUE(session->Run("train", SampleInputs().named()).ok());
+    TensorView y = *session->Output("train", "y");
+    return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
+  };
+  EXPECT_EQ(run(2), run(2));
+  EXPECT_EQ(run(1), run(4)); // Small enough not to be split in its sums.
+}
+
+TEST(SessionTest, ObserversSeeEveryCommandAndWhatItWrote) {
+  class Recorder : public RunObserver {
+  public:
+    absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                               absl::Span<const WrittenTensor> written) override {
+      EXPECT_GE(elapsed, absl::ZeroDuration());
+      std::string line(command.kind);
+      for (const WrittenTensor &tensor : written)
+        line += " " + std::string(tensor.name);
+      lines.push_back(line);
+      if (command.index == 0) {
+        EXPECT_EQ(written[0].value.values<float>()[5], 5);
+        EXPECT_EQ(command.entry, "train");
+        EXPECT_EQ(command.layer, "layers.0");
+        EXPECT_EQ(command.phase, "forward");
+        EXPECT_EQ(command.location, "model.mlir:1");
+      }
+      return absl::OkStatus();
+    }
+    std::vector<std::string> lines;
+  };
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  Recorder recorder;
+  ASSERT_TRUE(session->Run("train", SampleInputs().named(), &recorder).ok());
+  EXPECT_THAT(recorder.lines,
+              ElementsAre("launch scaled", "record", "wait", "gemm y", "copy x_scaled", "collective y", "launch step"));
+}
+
+TEST(SessionTest, NanCheckNamesTheFirstCommand) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  SampleInputs inputs;
+  NanCheck check, strict(/*reject_infinities=*/true);
+  EXPECT_TRUE(session->Run("train", inputs.named(), &check).ok());
+  inputs.x.mutable_values<float>()[6] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(Message(session->Run("train", inputs.named(), &strict)),
+              HasSubstr("an infinity at [1, 2] of 'scaled' f32[3, 4]"));
+  inputs.x.mutable_values<float>()[6] = NAN;
+  absl::Status status = session->Run("train", inputs.named(), &check);
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(Message(status), HasSubstr("launch 'c0' of layers.0 at model.mlir:1 is the first "
+                                         "to write NaN at [1, 2] of 'scaled'"));
+}
+
+TEST(SessionTest, ReadsOfUnwrittenArenaShowAsNan) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {2}));
+  entry.Copy(entry.Arena("never written", MakeType(DType::kF32, {2})), y);
+  auto session = MakeSession(program);
+  NanCheck check;
+  EXPECT_FALSE(session->Run("forward", {}, &check).ok());
+}
+
+TEST(SessionTest, ProfileAddsUpRuns) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  CommandProfile profile;
+  for (int i = 0; i != 3; ++i)
+    ASSERT_TRUE(session->Run("train", SampleInputs().named(), &profile).ok());
+  ASSERT_EQ(profile.rows().size(), 7u);
+  EXPECT_EQ(profile.rows()[3].command.kind, "gemm");
+  EXPECT_EQ(profile.rows()[3].runs, 3);
+  EXPECT_GE(profile.rows()[3].total, 3 * profile.rows()[3].shortest);
+  EXPECT_EQ(session->Run("prepare", {}, &profile).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+} // namespace
+} // namespace cs336::runtime
