@@ -34,36 +34,6 @@ void ExecDialect::initialize() {
       >();
 }
 
-BufferOpInterface exec::getStorage(Value buffer) {
-  while (buffer) {
-    auto op = buffer.getDefiningOp<BufferOpInterface>();
-    if (!op || !op.getViewSource())
-      return op;
-    buffer = op.getViewSource();
-  }
-  return {};
-}
-
-int64_t exec::getElementBytes(Type elementType) { return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8); }
-
-int64_t exec::getStorageBytes(MemRefType type) {
-  return type.getNumElements() * getElementBytes(type.getElementType());
-}
-
-MemRefType exec::dropOffset(MemRefType type) {
-  auto layout = dyn_cast<StridedLayoutAttr>(type.getLayout());
-  if (!layout)
-    return type;
-  auto plain = MemRefType::get(type.getShape(), type.getElementType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  // A row-major layout has one spelling, so that equal layouts have equal types.
-  if (succeeded(plain.getStridesAndOffset(strides, offset)) && ArrayRef(strides) == layout.getStrides())
-    return plain;
-  return MemRefType::get(type.getShape(), type.getElementType(),
-                         StridedLayoutAttr::get(type.getContext(), 0, layout.getStrides()));
-}
-
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision) {

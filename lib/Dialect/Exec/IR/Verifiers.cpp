@@ -13,17 +13,6 @@ using namespace cs336::exec;
 
 static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
 
-struct Strides {
-  SmallVector<int64_t> values;
-  int64_t offset;
-
-  explicit Strides(MemRefType type) {
-    // Operands are strided by their type constraint.
-    if (failed(type.getStridesAndOffset(values, offset)))
-      values.assign(type.getRank(), ShapedType::kDynamic);
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Variables and buffers
 //===----------------------------------------------------------------------===//
@@ -67,15 +56,15 @@ LogicalResult ViewOp::verify() {
     return emitOpError() << "source is no buffer of an entry";
   if (getSource().getType().getElementType() != getType().getElementType())
     return emitOpError() << "changes the element type";
-  Strides strides(getType());
-  int64_t last = strides.offset;
-  for (auto [size, stride] : llvm::zip_equal(getType().getShape(), strides.values)) {
+  BufferLayout layout(getType());
+  int64_t last = layout.offset;
+  for (auto [size, stride] : llvm::zip_equal(getType().getShape(), layout.strides)) {
     if (ShapedType::isDynamic(stride) || stride < 0)
       return emitOpError() << "strides must be known and not negative";
     last += (size - 1) * stride;
   }
   int64_t elements = storage.getBuffer().getType().getNumElements();
-  if (ShapedType::isDynamic(strides.offset) || strides.offset < 0 || last >= elements)
+  if (ShapedType::isDynamic(layout.offset) || layout.offset < 0 || last >= elements)
     return emitOpError() << "reaches element " << last << " of storage that has " << elements;
   return success();
 }
@@ -114,8 +103,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 bool GemmOp::acceptsLayout(MemRefType type) {
   if (type.getRank() < 2)
     return false;
-  Strides strides(type);
-  ArrayRef<int64_t> sizes = type.getShape().take_back(2), last = ArrayRef(strides.values).take_back(2);
+  BufferLayout layout(type);
+  ArrayRef<int64_t> sizes = type.getShape().take_back(2), last = ArrayRef(layout.strides).take_back(2);
   auto isMatrix = [&](int outer, int inner) {
     return (sizes[inner] == 1 || last[inner] == 1) && (sizes[outer] == 1 || last[outer] >= sizes[inner]);
   };

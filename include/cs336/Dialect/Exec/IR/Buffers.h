@@ -1,0 +1,52 @@
+//===- Buffers.h - Types, storage and views of buffers -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_EXEC_IR_BUFFERS_H
+#define CS336_DIALECT_EXEC_IR_BUFFERS_H
+
+#include "cs336/Dialect/Exec/IR/ExecInterfaces.h"
+#include "mlir/IR/Builders.h"
+
+namespace cs336::exec {
+
+/// Sizes, strides and offset of a buffer, in elements.
+struct BufferLayout {
+  explicit BufferLayout(mlir::MemRefType type);
+
+  /// The memref type. Row-major layouts at offset 0 have one spelling, the plain type, so that equal layouts have
+  /// equal types.
+  mlir::MemRefType getType() const;
+
+  llvm::SmallVector<int64_t> sizes, strides;
+  int64_t offset;
+  mlir::Type elementType;
+};
+
+/// The operation that owns the bytes of `buffer`, views followed; null if `buffer` is no buffer of an entry.
+BufferOpInterface getStorage(mlir::Value buffer);
+
+/// Bytes of an element in memory; an i1 takes one.
+int64_t getElementBytes(mlir::Type elementType);
+
+/// Bytes of dense storage of this type.
+int64_t getStorageBytes(mlir::MemRefType type);
+
+/// `type` with its offset at 0: what a kernel sees of a buffer.
+mlir::MemRefType dropOffset(mlir::MemRefType type);
+
+/// Dense row-major storage for the elements of `type`.
+mlir::MemRefType getDenseType(mlir::ShapedType type);
+
+/// The storage of `buffer` seen as `type`, whose strides and offset count from its start.
+mlir::Value createView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, mlir::MemRefType type);
+
+/// A copy of `buffer` in a fresh row-major allocation.
+mlir::Value createDenseCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer);
+
+} // namespace cs336::exec
+
+#endif // CS336_DIALECT_EXEC_IR_BUFFERS_H
