@@ -1,0 +1,95 @@
+//===- CS336ToExecPass.cpp - Functions on tensors become entry points -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Conversion/CS336ToExec/Passes.h"
+
+#include "EntryBuilder.h"
+#include "Variables.h"
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_CONVERTCS336TOEXECPASS
+#include "cs336/Conversion/CS336ToExec/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+/// Entry points have a mode, one block, and names that no variable has.
+static LogicalResult verifyFunction(func::FuncOp function, const SymbolTable &symbols) {
+  if (!getMode(function))
+    return function.emitError() << "@" << function.getSymName()
+                                << " computes on tensors but is no entry point: give it the attribute cs336.mode";
+  if (!function.getBody().hasOneBlock())
+    return function.emitError() << "an entry point has one block, @" << function.getSymName() << " has "
+                                << function.getBody().getBlocks().size();
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    if (symbols.lookup(getPortName(function.getArgAttrDict(index))))
+      return function.emitError() << "argument " << index << " has the name of a symbol of the module, '"
+                                  << getPortName(function.getArgAttrDict(index)) << "'; rename one of them";
+  return success();
+}
+
+static bool holdsModelCode(func::FuncOp function) {
+  return getMode(function) || function
+                                  .walk([](Operation *op) {
+                                    return isa_and_present<CS336Dialect>(op->getDialect()) ? WalkResult::interrupt()
+                                                                                           : WalkResult::advance();
+                                  })
+                                  .wasInterrupted();
+}
+
+namespace {
+struct ConvertCS336ToExecPass : cs336::impl::ConvertCS336ToExecPassBase<ConvertCS336ToExecPass> {
+  void runOnOperation() override {
+    if (failed(convert()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult convert();
+};
+} // namespace
+
+LogicalResult ConvertCS336ToExecPass::convert() {
+  ModuleOp module = getOperation();
+  SmallVector<func::FuncOp> functions;
+  SymbolTable names(module);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!holdsModelCode(function))
+      continue;
+    if (failed(verifyFunction(function, names)))
+      return failure();
+    functions.push_back(function);
+  }
+  if (functions.empty())
+    return success();
+
+  OpBuilder builder(functions.front());
+  if (failed(createVariables(functions, builder)))
+    return failure();
+  SymbolTable symbols(module);
+  KernelTable kernels(symbols, functions.front()->getIterator());
+  ConversionCounts counts;
+  for (func::FuncOp function : functions) {
+    builder.setInsertionPointAfter(function);
+    if (failed(EntryBuilder(function, kernels, builder, counts).build()))
+      return failure();
+  }
+  for (func::FuncOp function : functions)
+    function.erase();
+
+  numEntries = functions.size();
+  numKernels = kernels.size();
+  numLaunches = counts.launches;
+  numResultCopies = counts.resultCopies;
+  numRequiredCopies = counts.requiredCopies - counts.resultCopies;
+  numInPlace = counts.inPlace;
+  return success();
+}

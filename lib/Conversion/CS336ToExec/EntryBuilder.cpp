@@ -1,0 +1,295 @@
+//===- EntryBuilder.cpp - A function becomes an entry -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EntryBuilder.h"
+
+#include "Variables.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static constexpr llvm::StringLiteral kRemarkCategory = "convert-cs336-to-exec";
+
+static MemRefType typeOf(Value storage) { return cast<MemRefType>(storage.getType()); }
+
+EntryBuilder::EntryBuilder(func::FuncOp function, KernelTable &kernels, OpBuilder &builder, ConversionCounts &counts)
+    : function(function), kernels(kernels), builder(builder), counts(counts), lastUses(function.getBody().front()) {}
+
+LogicalResult EntryBuilder::build() {
+  auto entry = EntryOp::create(builder, function.getLoc(), function.getSymName(), *getMode(function), IntegerAttr(),
+                               IntegerAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
+  if (failed(declarePorts()))
+    return failure();
+  Block &block = function.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (lastUses.isNeeded(&op) && failed(convert(&op)))
+      return failure();
+  finishResults(block.getTerminator());
+  // An operation may have asked for a view and then have taken the storage in another layout.
+  for (ViewOp view : llvm::make_early_inc_range(entry.getBody().getOps<ViewOp>()))
+    if (view.use_empty())
+      view.erase();
+  counts.requiredCopies += llvm::range_size(entry.getBody().getOps<CopyOp>());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ports
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryBuilder::declarePorts() {
+  llvm::DenseMap<StringRef, Value> storageOf;
+  llvm::DenseMap<StringRef, Value> oldValueOf;
+  auto getVariable = [&](const Port &port, Type type, Location loc) {
+    Value &storage = storageOf[port.name];
+    if (!storage)
+      storage = GetOp::create(builder, loc, getDenseType(cast<RankedTensorType>(type)), port.name);
+    return storage;
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    FailureOr<Port> port = getArgumentPort(function, argument.getArgNumber());
+    if (failed(port))
+      return failure();
+    if (port->isVariable()) {
+      if (storageOf.contains(port->name))
+        return function.emitError() << "two arguments of @" << function.getSymName() << " are called '" << port->name
+                                    << '\'';
+      place(argument, getVariable(*port, argument.getType(), argument.getLoc()));
+      oldValueOf[port->name] = argument;
+      continue;
+    }
+    auto bound = port->attributes.getAs<IntegerAttr>(CS336Dialect::kBoundAttr);
+    place(argument,
+          InputOp::create(builder, argument.getLoc(), getDenseType(cast<RankedTensorType>(argument.getType())),
+                          builder.getStringAttr(port->name), bound));
+  }
+
+  Operation *terminator = function.getBody().front().getTerminator();
+  llvm::DenseSet<StringRef> assigned;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    FailureOr<Port> port = getResultPort(function, operand.getOperandNumber());
+    if (failed(port))
+      return failure();
+    Value value = operand.get();
+    if (port->isVariable()) {
+      if (!assigned.insert(port->name).second)
+        return function.emitError() << "two results of @" << function.getSymName() << " are new values of '"
+                                    << port->name << '\'';
+      results.addVariable(value, getVariable(*port, value.getType(), value.getLoc()), oldValueOf.lookup(port->name));
+      continue;
+    }
+    OutputKind kind = port->kind == port::kGradient ? OutputKind::Gradient : OutputKind::Output;
+    results.addOutput(value,
+                      OutputOp::create(builder, value.getLoc(), getDenseType(cast<RankedTensorType>(value.getType())),
+                                       port->name, kind, getPortViews(port->attributes)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Placements
+//===----------------------------------------------------------------------===//
+
+void EntryBuilder::place(Value tensor, Value storage) {
+  placements[tensor] = {storage, typeOf(storage)};
+  contents[storage] = tensor;
+}
+
+EntryBuilder::Placement EntryBuilder::getPlacement(Value tensor) {
+  if (auto found = placements.find(tensor); found != placements.end())
+    return found->second;
+  // Only rematerializable operations have not been converted where they stand.
+  Operation *op = tensor.getDefiningOp();
+  if (auto view = dyn_cast<ViewOpInterface>(op)) {
+    convertView(view);
+    return placements.at(tensor);
+  }
+  Group group = Group::collect(op);
+  auto operands = llvm::map_to_vector(group.getInputs(), [&](Value input) { return getBuffer(input); });
+  auto types = llvm::map_to_vector(operands, [](Value operand) { return typeOf(operand); });
+  Value storage =
+      AllocOp::create(builder, op->getLoc(), getDenseType(cast<RankedTensorType>(tensor.getType())), IntegerAttr());
+  LaunchOp::create(builder, op->getLoc(), kernels.getOrCreate(group, types).getSymName(), operands, storage);
+  ++counts.launches;
+  place(tensor, storage);
+  return placements.at(tensor);
+}
+
+Value EntryBuilder::getBuffer(Value tensor) {
+  Placement placement = getPlacement(tensor);
+  Value &view = views[{placement.storage, placement.type}];
+  if (!view)
+    view = createView(builder, tensor.getLoc(), placement.storage, placement.type);
+  return view;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryBuilder::convert(Operation *op) {
+  if (isRematerializable(op))
+    return success();
+  if (auto view = dyn_cast<ViewOpInterface>(op)) {
+    convertView(view);
+    return success();
+  }
+  if (isa<FusedOp, FusibleOpInterface>(op)) {
+    launch(op);
+    return success();
+  }
+  if (auto command = dyn_cast<CommandLoweringInterface>(op))
+    return convertToCommands(command);
+  auto diagnostic = op->emitError() << "'" << op->getName() << "' cannot be executed";
+  if (isa<DecomposableOpInterface>(op))
+    return diagnostic << ": decompose it first (--cs336-decompose)";
+  return diagnostic << ": it must implement FusibleOpInterface, ViewOpInterface or CommandLoweringInterface";
+}
+
+void EntryBuilder::convertView(ViewOpInterface view) {
+  Value source = view->getOperand(0), result = view->getResult(0);
+  Placement placement = getPlacement(source);
+  FailureOr<MemRefType> type = view.getViewType(placement.type);
+  if (succeeded(type)) {
+    placements[result] = {placement.storage, *type};
+    return;
+  }
+  remark::missed(view.getLoc(), remark::RemarkOpts::name("LayoutCopied").category(kRemarkCategory))
+      << "copied first: no strides say this " << view->getName().stripDialect();
+  Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
+  // From row-major storage every layout operation is a view.
+  placements[result] = {copy, *view.getViewType(typeOf(copy))};
+  contents[copy] = result;
+}
+
+void EntryBuilder::launch(Operation *op) {
+  Group group = Group::collect(op);
+  SmallVector<Value> buffers;
+  SmallVector<Placement> operands;
+  SmallVector<MemRefType> types;
+  for (Value input : group.getInputs()) {
+    operands.push_back(getPlacement(input));
+    types.push_back(operands.back().type);
+    buffers.push_back(getBuffer(input));
+  }
+  KernelOp kernel = kernels.getOrCreate(group, types);
+  SmallVector<Value> targets;
+  for (OpResult result : op->getResults())
+    targets.push_back(chooseStorage(op, result, result.getResultNumber(), kernel, operands, targets));
+  LaunchOp::create(builder, op->getLoc(), kernel.getSymName(), buffers, targets);
+  ++counts.launches;
+  for (auto [result, target] : llvm::zip_equal(op->getResults(), targets))
+    place(result, target);
+}
+
+LogicalResult EntryBuilder::convertToCommands(CommandLoweringInterface op) {
+  SmallVector<Value> buffers, targets;
+  SmallVector<Placement> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(getPlacement(operand));
+    buffers.push_back(getBuffer(operand));
+  }
+  for (OpResult result : op->getResults())
+    targets.push_back(chooseStorage(op, result, result.getResultNumber(), KernelOp(), operands, targets));
+  if (failed(op.lowerToCommands(builder, buffers, targets)))
+    return failure();
+  for (auto [result, target] : llvm::zip_equal(op->getResults(), targets))
+    place(result, target);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Destinations
+//===----------------------------------------------------------------------===//
+
+bool EntryBuilder::mayLaunchInto(Value storage, unsigned index, KernelOp kernel, ArrayRef<Placement> operands) {
+  for (auto [position, operand] : llvm::enumerate(operands))
+    if (operand.storage == storage &&
+        (!kernel || operand.type != typeOf(storage) || !kernel.canWriteOver(position, index)))
+      return false;
+  return true;
+}
+
+bool EntryBuilder::mayReplaceVariable(const VariableResult &variable, Operation *op, unsigned index, KernelOp kernel,
+                                      ArrayRef<Placement> operands) {
+  return (!variable.oldValue || lastUses.isDeadAfter(variable.oldValue, op)) &&
+         mayLaunchInto(variable.storage, index, kernel, operands);
+}
+
+Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, KernelOp kernel,
+                                  ArrayRef<Placement> operands, ArrayRef<Value> taken) {
+  if (VariableResult *variable = results.findVariable(result)) {
+    if (mayReplaceVariable(*variable, op, index, kernel, operands)) {
+      variable->isWritten = true;
+      ++counts.inPlace;
+      return variable->storage;
+    }
+    remark::missed(op->getLoc(), remark::RemarkOpts::name("VariableCopied").category(kRemarkCategory))
+        << "a new value is copied to its variable at the end: the old one is still needed here or later";
+  }
+  if (OutputResult *output = results.findOutput(result)) {
+    output->isWritten = true;
+    return output->storage;
+  }
+  MemRefType type = getDenseType(cast<RankedTensorType>(result.getType()));
+  if (kernel) {
+    for (const Placement &operand : operands) {
+      Value storage = operand.storage;
+      if (isa<AllocOp>(storage.getDefiningOp()) && typeOf(storage) == type && !llvm::is_contained(taken, storage) &&
+          lastUses.isDeadAfter(contents.lookup(storage), op) && mayLaunchInto(storage, index, kernel, operands)) {
+        ++counts.inPlace;
+        return storage;
+      }
+    }
+  }
+  return AllocOp::create(builder, op->getLoc(), type, IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Results that were not produced where they belong
+//===----------------------------------------------------------------------===//
+
+void EntryBuilder::copyResult(Value tensor, Value target, Location loc) {
+  CopyOp::create(builder, loc, getBuffer(tensor), target);
+  ++counts.resultCopies;
+}
+
+void EntryBuilder::finishResults(Operation *terminator) {
+  auto getLoc = [&](Value value) { return value.getDefiningOp() ? value.getLoc() : terminator->getLoc(); };
+  // Outputs first: they may be old values of variables.
+  for (OutputResult &output : results.getOutputs())
+    if (!output.isWritten)
+      copyResult(output.value, output.storage, getLoc(output.value));
+
+  // Then variables, as if at once: a value that lies in a variable which is about to change is saved before.
+  llvm::SmallDenseSet<Value> changing;
+  for (const VariableResult &variable : results.getVariables())
+    if (!variable.isWritten)
+      changing.insert(variable.storage);
+  SmallVector<std::pair<Value, VariableResult *>> sources;
+  for (VariableResult &variable : results.getVariables()) {
+    if (variable.isWritten)
+      continue;
+    Value source = getBuffer(variable.value);
+    if (changing.contains(getPlacement(variable.value).storage)) {
+      source = createDenseCopy(builder, getLoc(variable.value), source);
+      ++counts.resultCopies;
+    }
+    sources.push_back({source, &variable});
+  }
+  for (auto [source, variable] : sources) {
+    CopyOp::create(builder, getLoc(variable->value), source, variable->storage);
+    ++counts.resultCopies;
+  }
+}

@@ -1,0 +1,94 @@
+//===- KernelTable.cpp - Distinct kernels of a module -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTable.h"
+
+#include "LastUses.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static FunctionType getSignature(const Group &group, ArrayRef<MemRefType> operandLayouts) {
+  auto operands = llvm::map_to_vector(operandLayouts, [](MemRefType type) -> Type { return dropOffset(type); });
+  auto results = llvm::map_to_vector(
+      group.getOutputs(), [](Value value) -> Type { return getDenseType(cast<RankedTensorType>(value.getType())); });
+  return FunctionType::get(group.getLoc().getContext(), operands, results);
+}
+
+/// All that tells kernels apart: types, operations, attributes, and who reads what. Everything is uniqued, so that its
+/// address stands for it.
+static std::vector<const void *> encode(const Group &group, FunctionType signature) {
+  std::vector<const void *> key{signature.getAsOpaquePointer()};
+  auto addNumber = [&](Value value) {
+    key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(group.getNumber(value))));
+  };
+  for (Operation *op : group.getOps()) {
+    key.push_back(op->getName().getAsOpaquePointer());
+    key.push_back(op->getAttrDictionary().getAsOpaquePointer());
+    for (Type type : op->getResultTypes())
+      key.push_back(type.getAsOpaquePointer());
+    llvm::for_each(op->getOperands(), addNumber);
+  }
+  llvm::for_each(group.getOutputs(), addNumber);
+  return key;
+}
+
+/// What the kernel computes: the names of its first operations, without those that only arrange indices.
+static std::string describe(const Group &group) {
+  constexpr size_t kMostNames = 4;
+  SmallVector<StringRef> names;
+  for (Operation *op : group.getOps())
+    if (!isRematerializable(op) && names.size() < kMostNames)
+      names.push_back(op->getName().stripDialect());
+  if (names.empty())
+    names.push_back(group.getOps().empty() ? StringRef("copy") : group.getOps().back()->getName().stripDialect());
+  return llvm::join(names, "_");
+}
+
+/// A hash of the kernel's text, the same wherever and however often the program is compiled.
+static uint16_t hashText(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).printGenericOpForm().useLocalScope());
+  return static_cast<uint16_t>(llvm::xxh3_64bits(text));
+}
+
+KernelOp KernelTable::create(const Group &group, FunctionType signature) {
+  OpBuilder builder(signature.getContext());
+  std::string description = describe(group);
+  auto kernel = KernelOp::create(builder, group.getLoc(), description, signature);
+  Block &body = kernel.getBody().emplaceBlock();
+  SmallVector<Value> values;
+  for (Value input : group.getInputs())
+    values.push_back(body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  for (Operation *op : group.getOps()) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, values[group.getNumber(operand)]);
+    llvm::append_range(values, builder.clone(*op, mapping)->getResults());
+  }
+  auto outputs = llvm::map_to_vector(group.getOutputs(), [&](Value value) { return values[group.getNumber(value)]; });
+  YieldOp::create(builder, group.getLoc(), outputs);
+  kernel.setSymName(llvm::formatv("{0}_{1:x-4}", description, hashText(kernel)).str());
+  symbols.insert(kernel, position);
+  return kernel;
+}
+
+KernelOp KernelTable::getOrCreate(const Group &group, ArrayRef<MemRefType> operandLayouts) {
+  FunctionType signature = getSignature(group, operandLayouts);
+  auto [found, isNew] = kernels.try_emplace(encode(group, signature));
+  if (isNew)
+    found->second = create(group, signature);
+  return found->second;
+}

@@ -1,0 +1,92 @@
+//===- MatmulLowering.cpp - Matrix products as strided GEMMs -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulLowering.h"
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+namespace {
+/// A matrix, or a batch of them, in storage.
+struct Matrix {
+  Value buffer;
+  BufferLayout layout;
+
+  explicit Matrix(Value buffer) : buffer(buffer), layout(cast<MemRefType>(buffer.getType())) {}
+
+  size_t getRank() const { return layout.sizes.size(); }
+  void transpose() {
+    std::swap(layout.sizes.end()[-1], layout.sizes.end()[-2]);
+    std::swap(layout.strides.end()[-1], layout.strides.end()[-2]);
+  }
+};
+} // namespace
+
+/// Copies a matrix whose layout no GEMM takes.
+static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
+  MemRefType type = matrix.layout.getType();
+  if (GemmOp::acceptsLayout(type))
+    return;
+  remark::missed(loc, remark::RemarkOpts::name("OperandCopied").category("convert-cs336-to-exec"))
+      << "a product's operand is copied: neither of its last two axes is contiguous";
+  matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
+}
+
+/// Makes all axes but the last one, if strides can say it.
+static bool flattenRows(BufferLayout &layout) {
+  int64_t rows = 1, stride = 0;
+  for (auto [size, axisStride] :
+       llvm::reverse(llvm::zip_equal(ArrayRef(layout.sizes).drop_back(), ArrayRef(layout.strides).drop_back()))) {
+    if (size == 1)
+      continue;
+    if (rows == 1)
+      stride = axisStride;
+    else if (axisStride != stride * rows)
+      return false;
+    rows *= size;
+  }
+  // Of one row, the stride has no say; the one that a dense matrix would have is as good as any.
+  if (rows == 1)
+    stride = layout.sizes.back();
+  layout.sizes = {rows, layout.sizes.back()};
+  layout.strides = {stride, layout.strides.back()};
+  return true;
+}
+
+/// One matrix for all batches.
+static void repeat(BufferLayout &layout, ArrayRef<int64_t> batch) {
+  layout.sizes.insert(layout.sizes.begin(), batch.begin(), batch.end());
+  layout.strides.insert(layout.strides.begin(), batch.size(), 0);
+}
+
+void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, Value output) {
+  Location loc = op.getLoc();
+  Matrix a(lhs), b(rhs), c(output);
+  if (op.getTransposeA())
+    a.transpose();
+  if (op.getTransposeB())
+    b.transpose();
+  makeAcceptable(a, builder, loc);
+  makeAcceptable(b, builder, loc);
+
+  if (b.getRank() < a.getRank()) {
+    BufferLayout flat = a.layout;
+    if (flattenRows(flat) && GemmOp::acceptsLayout(flat.getType())) {
+      a.layout = flat;
+      flattenRows(c.layout); // Dense, so it can.
+    } else {
+      repeat(b.layout, ArrayRef(a.layout.sizes).drop_back(2));
+    }
+  }
+  auto view = [&](const Matrix &matrix) { return createView(builder, loc, matrix.buffer, matrix.layout.getType()); };
+  Value aView = view(a), bView = view(b), cView = view(c);
+  GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision());
+}

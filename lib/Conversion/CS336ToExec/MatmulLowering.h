@@ -1,0 +1,21 @@
+//===- MatmulLowering.h - Matrix products as strided GEMMs -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_CONVERSION_CS336TOEXEC_MATMULLOWERING_H
+#define CS336_LIB_CONVERSION_CS336TOEXEC_MATMULLOWERING_H
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+namespace cs336 {
+
+/// Builds the GEMM that computes `op` from buffers `lhs` and `rhs` into dense storage `output`, and the copies that
+/// operands need whose layout no GEMM takes.
+void lowerMatmul(MatmulOp op, mlir::OpBuilder &builder, mlir::Value lhs, mlir::Value rhs, mlir::Value output);
+
+} // namespace cs336
+
+#endif // CS336_LIB_CONVERSION_CS336TOEXEC_MATMULLOWERING_H
