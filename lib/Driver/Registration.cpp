@@ -8,8 +8,11 @@
 #include "cs336/Driver/Registration.h"
 
 #include "cs336/Codegen/Passes.h"
+#include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.h"
+#include "cs336/Conversion/CS336ToExec/Passes.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
+#include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -18,7 +21,10 @@
 
 using namespace mlir;
 
-void cs336::registerDialects(DialectRegistry &registry) { registry.insert<CS336Dialect, exec::ExecDialect>(); }
+void cs336::registerDialects(DialectRegistry &registry) {
+  registry.insert<CS336Dialect, exec::ExecDialect>();
+  registerCommandLoweringModels(registry);
+}
 
 void cs336::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
@@ -26,7 +32,11 @@ void cs336::registerAllDialects(DialectRegistry &registry) {
   registerDialects(registry);
 }
 
-void cs336::registerPasses() { registerCS336CodegenPasses(); }
+void cs336::registerPasses() {
+  registerCS336CodegenPasses();
+  registerCS336ToExecPasses();
+  exec::registerExecPasses();
+}
 
 void cs336::registerAllPasses() {
   mlir::registerAllPasses();

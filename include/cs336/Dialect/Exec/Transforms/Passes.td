@@ -1,0 +1,66 @@
+//===- Passes.td - Passes over the exec dialect -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD
+#define CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
+  let summary = "Gives every allocation of an entry its place in one arena";
+  let description = [{
+    Two allocations may share bytes if every use of the one happens before every use of the other. On one stream that is the
+    order of commands; between streams it takes `exec.record` and `exec.wait`, which vector clocks follow. Allocations are then placed
+    one by one, the largest first, each into the smallest gap that fits between the placed ones that it interferes with;
+    other orders are tried as long as the arena is larger than the largest live set, and the smallest arena wins.
+
+    Contract: the last pass that changes buffers. Planning again replaces an earlier plan. Refuses commands that touch the same storage on
+    different streams without events between them, if one of them writes.
+
+    Before:
+
+    ```mlir
+    exec.entry @forward mode<forward> {
+      %x = exec.input "x" : memref<256xf32>
+      %y = exec.output "y" output : memref<256xf32>
+      %a = exec.alloc : memref<256xf32>
+      exec.launch @exp ins(%x : memref<256xf32>) outs(%a : memref<256xf32>)
+      %b = exec.alloc : memref<256xf32>
+      exec.launch @reverse ins(%a : memref<256xf32>) outs(%b : memref<256xf32>)
+      %c = exec.alloc : memref<256xf32>
+      exec.launch @reverse ins(%b : memref<256xf32>) outs(%c : memref<256xf32>)
+      exec.launch @add ins(%b, %c : memref<256xf32>, memref<256xf32>) outs(%y : memref<256xf32>)
+    }
+    ```
+
+    After:
+
+    ```mlir
+    exec.entry @forward mode<forward> arena_bytes = 2048 alignment = 64 {
+      %x = exec.input "x" : memref<256xf32>
+      %y = exec.output "y" output : memref<256xf32>
+      %a = exec.alloc offset = 0 : memref<256xf32>
+      exec.launch @exp ins(%x : memref<256xf32>) outs(%a : memref<256xf32>)
+      %b = exec.alloc offset = 1024 : memref<256xf32>
+      exec.launch @reverse ins(%a : memref<256xf32>) outs(%b : memref<256xf32>)
+      %c = exec.alloc offset = 0 : memref<256xf32>
+      exec.launch @reverse ins(%b : memref<256xf32>) outs(%c : memref<256xf32>)
+      exec.launch @add ins(%b, %c : memref<256xf32>, memref<256xf32>) outs(%y : memref<256xf32>)
+    }
+    ```
+
+    An analysis remark (`--remarks-filter-analysis=exec-plan-memory`) gives the arena, the largest live set, and the number of
+    allocations.
+  }];
+  let options = [Option<"alignment", "alignment", "uint64_t", "64", "Bytes that offsets are multiples of: a power of two">];
+  let statistics = [
+    Statistic<"numAllocations", "num-allocations", "Number of allocations placed">,
+    Statistic<"arenaBytes", "arena-bytes", "Bytes of all arenas">,
+    Statistic<"liveBytes", "live-bytes", "Bytes of the largest live sets, which no plan can go below">];
+}
+
+#endif // CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD

@@ -1,0 +1,127 @@
+//===- Lifetimes.cpp - When allocations hold values -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+namespace {
+/// The latest accesses of a piece of storage.
+struct Accesses {
+  std::optional<unsigned> lastWrite;
+  /// Since then, the last on each stream.
+  llvm::SmallDenseMap<unsigned, unsigned, 2> reads;
+};
+
+/// Follows an entry's commands and remembers who touched which storage.
+class LifetimeBuilder {
+public:
+  LifetimeBuilder(const HappensBefore &order) : order(order) {}
+
+  LogicalResult access(Value buffer, unsigned position, bool isWrite);
+  std::vector<Lifetime> takeLifetimes() { return std::move(lifetimes); }
+
+private:
+  LogicalResult checkOrder(Accesses &accesses, unsigned position, bool isWrite);
+  void extendLifetime(AllocOp alloc, unsigned position);
+
+  const HappensBefore &order;
+  /// By storage; a variable's key is the first `exec.get` of it.
+  llvm::DenseMap<Operation *, Accesses> storage;
+  llvm::DenseMap<StringAttr, Operation *> variables;
+  llvm::DenseMap<Operation *, unsigned> lifetimeOf;
+  std::vector<Lifetime> lifetimes;
+};
+} // namespace
+
+/// A write follows the accesses since the last write, and a read follows the last write. That earlier ones are over
+/// too follows by transitivity.
+LogicalResult LifetimeBuilder::checkOrder(Accesses &accesses, unsigned position, bool isWrite) {
+  auto check = [&](unsigned earlier) -> LogicalResult {
+    if (earlier == position || order.isBefore(earlier, position))
+      return success();
+    CommandOpInterface command = order.getCommands()[position], other = order.getCommands()[earlier];
+    InFlightDiagnostic diagnostic = command->emitError()
+                                    << "'" << command->getName() << "' on stream " << command.getStream()
+                                    << (isWrite ? " writes" : " reads") << " storage that stream " << other.getStream()
+                                    << " may still be using; record an event there and wait for it";
+    diagnostic.attachNote(other->getLoc()) << "the other command is here";
+    return diagnostic;
+  };
+  if (accesses.lastWrite && failed(check(*accesses.lastWrite)))
+    return failure();
+  if (!isWrite) {
+    accesses.reads[order.getStream(position)] = position;
+    return success();
+  }
+  for (auto [stream, read] : accesses.reads)
+    if (failed(check(read)))
+      return failure();
+  accesses.reads.clear();
+  accesses.lastWrite = position;
+  return success();
+}
+
+void LifetimeBuilder::extendLifetime(AllocOp alloc, unsigned position) {
+  auto [index, isNew] = lifetimeOf.try_emplace(alloc, lifetimes.size());
+  if (isNew) {
+    Lifetime &lifetime = lifetimes.emplace_back();
+    lifetime.alloc = alloc;
+    lifetime.bytes = getStorageBytes(alloc.getType());
+    lifetime.first = position;
+  }
+  Lifetime &lifetime = lifetimes[index->second];
+  lifetime.last = position;
+  if (order.getNumStreams() == 1)
+    return;
+  auto isSameStream = [&](unsigned other) { return order.getStream(other) == order.getStream(position); };
+  auto *found = llvm::find_if(lifetime.lastOfStreams, isSameStream);
+  if (found != lifetime.lastOfStreams.end()) {
+    *found = position;
+    return;
+  }
+  lifetime.firstOfStreams.push_back(position);
+  lifetime.lastOfStreams.push_back(position);
+}
+
+LogicalResult LifetimeBuilder::access(Value buffer, unsigned position, bool isWrite) {
+  Operation *owner = getStorage(buffer);
+  if (auto get = dyn_cast<GetOp>(owner))
+    owner = variables.try_emplace(get.getVariableAttr().getAttr(), owner).first->second;
+  if (auto alloc = dyn_cast<AllocOp>(owner))
+    extendLifetime(alloc, position);
+  if (order.getNumStreams() == 1)
+    return success();
+  return checkOrder(storage[owner], position, isWrite);
+}
+
+FailureOr<std::vector<Lifetime>> exec::computeLifetimes(EntryOp entry, const HappensBefore &order) {
+  LifetimeBuilder builder(order);
+  for (auto [position, command] : llvm::enumerate(order.getCommands())) {
+    for (Value buffer : const_cast<CommandOpInterface &>(command).getReads())
+      if (failed(builder.access(buffer, position, /*isWrite=*/false)))
+        return failure();
+    for (Value buffer : const_cast<CommandOpInterface &>(command).getWrites())
+      if (failed(builder.access(buffer, position, /*isWrite=*/true)))
+        return failure();
+  }
+  return builder.takeLifetimes();
+}
+
+bool exec::interferes(const Lifetime &a, const Lifetime &b, const HappensBefore &order) {
+  const Lifetime &earlier = a.first <= b.first ? a : b, &later = a.first <= b.first ? b : a;
+  if (earlier.last >= later.first)
+    return true;
+  // The entry's order is one of the orders that are possible, so only the other possible ones are left to check.
+  for (unsigned last : earlier.lastOfStreams)
+    for (unsigned first : later.firstOfStreams)
+      if (!order.isBefore(last, first))
+        return true;
+  return false;
+}

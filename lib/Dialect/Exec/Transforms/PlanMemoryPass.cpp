@@ -1,0 +1,74 @@
+//===- PlanMemoryPass.cpp - Gives every allocation its place in one arena -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
+#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+#include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace cs336::exec {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "cs336/Dialect/Exec/Transforms/Passes.h.inc"
+} // namespace cs336::exec
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+namespace {
+struct PlanMemoryPass : exec::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
+
+  void runOnOperation() override {
+    if (failed(plan()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult plan();
+  void setOffset(AllocOp alloc, int64_t offset) {
+    alloc.setOffsetAttr(IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
+  }
+};
+} // namespace
+
+LogicalResult PlanMemoryPass::plan() {
+  EntryOp entry = getOperation();
+  if (!llvm::isPowerOf2_64(alignment))
+    return entry.emitError() << "alignment must be a power of two, is " << alignment;
+
+  HappensBefore order(entry);
+  FailureOr<std::vector<Lifetime>> lifetimes = computeLifetimes(entry, order);
+  if (failed(lifetimes))
+    return failure();
+  auto blocks = llvm::map_to_vector(*lifetimes, [&](const Lifetime &lifetime) {
+    return ArenaBlock{static_cast<int64_t>(llvm::alignTo(lifetime.bytes, alignment)), lifetime.first, lifetime.last};
+  });
+  bool isOneStream = order.getNumStreams() <= 1;
+  ArenaPlan plan = packArena(blocks, [&](unsigned earlier, unsigned later) {
+    return !isOneStream && interferes((*lifetimes)[earlier], (*lifetimes)[later], order);
+  });
+
+  // What nothing touches needs no bytes.
+  for (auto alloc : entry.getBody().getOps<AllocOp>())
+    setOffset(alloc, 0);
+  for (auto [lifetime, offset] : llvm::zip_equal(*lifetimes, plan.offsets))
+    setOffset(lifetime.alloc, offset);
+  entry.setArenaBytes(plan.bytes);
+  entry.setAlignment(alignment);
+
+  int64_t largestLiveSet = getLargestLiveSet(blocks);
+  numAllocations += blocks.size();
+  arenaBytes += plan.bytes;
+  liveBytes += largestLiveSet;
+  remark::analysis(entry.getLoc(), remark::RemarkOpts::name("MemoryPlan").category("exec-plan-memory"))
+      << remark::add("@{0}: {1} allocations in an arena of {2} bytes; the largest live set is {3} bytes",
+                     entry.getSymName().str(), blocks.size(), plan.bytes, largestLiveSet);
+  return success();
+}
