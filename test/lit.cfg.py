@@ -2,6 +2,7 @@
 
 Features that a test may require:
   python-numpy   the interpreter %python has NumPy.
+  nvrtc          NVIDIA's runtime compiler is installed (a CUDA 13 toolkit, or wheels in %python's environment).
 Substitutions besides lit's own: %cs336-source (the checkout), %examples, %python.
 """
 
@@ -35,3 +36,17 @@ config.substitutions += [
 
 if subprocess.run([config.python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0:
     config.available_features.add("python-numpy")
+
+# Where cs336-nvrtc-check looks for the compiler: a toolkit, and the environment that the wheels are installed in.
+if "CUDA_HOME" in os.environ:
+    config.environment["CUDA_HOME"] = os.environ["CUDA_HOME"]
+config.environment["VIRTUAL_ENV"] = os.path.dirname(os.path.dirname(config.python))
+probe = subprocess.run(
+    ["cs336-nvrtc-check", "--probe"], env=config.environment, capture_output=True, text=True, check=False
+)
+if probe.returncode == 0:
+    config.available_features.add("nvrtc")
+elif config.require_nvrtc:
+    lit_config.fatal(probe.stderr.strip())
+else:
+    lit_config.note("tests that require nvrtc are skipped: " + probe.stderr.strip())

@@ -6,15 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
+#include "cs336/Target/CUDA/EmitCUDA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -29,22 +33,29 @@ A Transformer from a named size, from flags, or from JSON (flags replace its key
   cs336-translate --import-transformer model.json --batch-size 1 --mode loss
 where model.json is, for example,
   {"size": "tiny", "context_length": 64, "optimizer": {"lr": 3e-4, "max_norm": 1.0}}
+
+CUDA C++ of the kernels of exec IR:
+  cs336-translate --emit-cuda small-exec.mlir -o kernels.cu
 )";
 
 namespace {
 
-enum class Action { ImportTransformer };
+enum class Action { ImportTransformer, EmitCUDA };
 
 struct Flags {
   cl::OptionCategory category{"Translation"};
   cl::OptionCategory modelCategory{"The model (--import-transformer)"};
   cl::opt<Action> action{cl::desc("What to do:"),
                          cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
-                                               "Build a Transformer's IR from flags, or from a JSON description")),
+                                               "Build a Transformer's IR from flags, or from a JSON description"),
+                                    clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
                          cl::Required, cl::cat(category)};
   cl::opt<std::string> input{cl::Positional, cl::desc("[input file, - is standard input]"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Where to write, - is standard output"), cl::value_desc("file"),
                               cl::init("-"), cl::cat(category)};
+  cl::OptionCategory cudaCategory{"CUDA text (--emit-cuda)"};
+  cl::opt<bool> requireAll{"require-all", cl::desc("Fail if there is a kernel that no schedule accepts"),
+                           cl::cat(cudaCategory)};
   cs336::ModelFlags model{modelCategory, cl::SubCommand::getTopLevel()};
 };
 
@@ -96,17 +107,54 @@ static LogicalResult importTransformer(const Flags &flags, MLIRContext &context)
   return write(flags.output, [&](raw_ostream &stream) { (*module)->print(stream); });
 }
 
+static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
+  std::string path = flags.input.empty() ? "-" : flags.input.getValue();
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!file) {
+    llvm::WithColor::error(llvm::errs()) << "cannot read '" << path << "': " << file.getError().message() << "\n";
+    return failure();
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return failure();
+  bool isExec =
+      llvm::any_of(module->getOps(), [](Operation &op) { return isa<cs336::exec::ExecDialect>(op.getDialect()); });
+  if (!isExec)
+    return module->emitError("holds no exec IR: run cs336-opt --cs336-pipeline first");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  cs336::CUDAOptions options;
+  options.requireAll = flags.requireAll;
+  if (failed(cs336::emitCUDA(*module, stream, options)))
+    return failure();
+  return write(flags.output, [&](raw_ostream &stream) { stream << text; });
+}
+
+static LogicalResult run(const Flags &flags, MLIRContext &context) {
+  switch (flags.action) {
+  case Action::ImportTransformer:
+    return importTransformer(flags, context);
+  case Action::EmitCUDA:
+    return emitCUDA(flags, context);
+  }
+  llvm_unreachable("all actions are handled");
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   cs336::printLocationsByDefault();
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory});
+  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.cudaCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   DialectRegistry registry;
+  registry.insert<func::FuncDialect>();
   cs336::registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  return failed(importTransformer(flags, context));
+  return failed(run(flags, context));
 }

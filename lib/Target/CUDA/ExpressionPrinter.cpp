@@ -8,8 +8,9 @@
 #include "ExpressionPrinter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <charconv>
 
 using namespace mlir;
 using namespace cs336::cuda;
@@ -159,10 +160,11 @@ static Expression printFloat(APFloat value, Type type) {
     return value.isNegative() ? Expression{"-" + special.text, Precedence::Unary} : special;
   }
   Precedence precedence = value.isNegative() ? Precedence::Unary : Precedence::Primary;
-  SmallString<24> digits;
-  // As many digits as tell the value from its neighbours; small exponents are written out.
-  value.toString(digits, /*FormatPrecision=*/0, /*FormatMaxPadding=*/4);
-  std::string text = digits.str().lower();
+  // The shortest text that reads back as the same number.
+  char digits[32];
+  std::to_chars_result end = isDouble ? std::to_chars(digits, std::end(digits), value.convertToDouble())
+                                      : std::to_chars(digits, std::end(digits), value.convertToFloat());
+  std::string text(digits, end.ptr);
   if (StringRef(text).find_first_of(".e") == StringRef::npos)
     text += ".0";
   return {text + (isDouble ? "" : "f"), precedence};
@@ -301,7 +303,8 @@ static Expression printConversion(Operation *op, const Expression &value) {
     return compare(Expression::infix(value, "&", {"1"}, Precedence::Bitwise), "!=", {"0"});
   if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op))
     return Expression::staticCast(type, asUnsigned(from, value));
-  return Expression::staticCast(type, asSigned(from, value));
+  bool sameVariable = ExpressionPrinter::getComputeType(from) == type;
+  return sameVariable ? value : Expression::staticCast(type, asSigned(from, value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,8 +321,9 @@ std::string ExpressionPrinter::whyUnknown(Operation *op) {
       isConversion(op) || isa<arith::NegFOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp>(op) || findSpelling(op);
   if (!known)
     return ("contains " + op->getName().getStringRef() + ", which has no spelling in CUDA C++ yet").str();
-  for (Type type :
-       llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  for (Type type : types)
     if (!isKnownType(type)) {
       std::string text;
       llvm::raw_string_ostream(text) << "computes in " << type << ", which has no type in the generated text";

@@ -88,6 +88,8 @@ private:
   void emitBody(StringRef indent);
   void emitStores();
   Expression printScalar(const Scalar &scalar, unsigned id);
+  /// The index that the scalar is a conversion of, or null. It is converted at once from the unsigned variables.
+  AffineExpr getConvertedIndex(const Scalar &scalar) const;
   /// The index in the lane at hand.
   Expression printIndex(AffineExpr index);
   Expression printGather(const Scalar &scalar);
@@ -192,19 +194,37 @@ void PointwiseKernel::Emitter::emit() {
 }
 
 void PointwiseKernel::Emitter::emitSignature() {
-  os << "extern \"C\" __global__ void __launch_bounds__(" << threadsPerBlock << ")\n" << self.kernel.name << "(";
+  constexpr size_t lineWidth = 120;
+  std::string line = self.kernel.name + "(";
+  const std::string indent(line.size(), ' ');
+  os << "extern \"C\" __global__ void __launch_bounds__(" << threadsPerBlock << ")\n";
   for (auto [i, type] : llvm::enumerate(self.kernel.operands)) {
-    os << (i == 0 ? "" : ", ") << (i < self.kernel.numInputs ? "const " : "")
-       << ExpressionPrinter::getStorageType(type.getElementType()) << " *" << self.kernel.getOperandName(i);
+    std::string parameter = (i < self.kernel.numInputs ? "const " : "") +
+                            ExpressionPrinter::getStorageType(type.getElementType()).str() + " *" +
+                            self.kernel.getOperandName(i) + (i + 1 < self.kernel.operands.size() ? "," : ") {");
+    if (line.size() + parameter.size() >= lineWidth) {
+      os << line << "\n";
+      line = indent;
+    } else if (i != 0) {
+      line += " ";
+    }
+    line += parameter;
   }
-  os << ") {\n";
+  os << line << "\n";
 }
 
 void PointwiseKernel::Emitter::emitLoads() {
+  SmallVector<unsigned> loads;
+  for (auto [id, scalar] : llvm::enumerate(self.program.scalars))
+    if (scalar.kind == Scalar::Kind::Load)
+      loads.push_back(id);
+  llvm::stable_sort(loads, [&](unsigned lhs, unsigned rhs) {
+    return self.program.scalars[lhs].operand < self.program.scalars[rhs].operand;
+  });
+
   SmallVector<unsigned> timesLoaded(self.kernel.operands.size(), 0);
-  for (auto [id, scalar] : llvm::enumerate(self.program.scalars)) {
-    if (scalar.kind != Scalar::Kind::Load)
-      continue;
+  for (unsigned id : loads) {
+    const Scalar &scalar = self.program.scalars[id];
     // x3 is in3's element, x3_1 another element of it.
     std::string variable = scalar.operand < self.kernel.numInputs
                                ? "x" + std::to_string(scalar.operand)
@@ -232,18 +252,24 @@ Expression PointwiseKernel::Emitter::printScalar(const Scalar &scalar, unsigned 
   case Scalar::Kind::Constant:
     return ExpressionPrinter::print(scalar.constant);
   case Scalar::Kind::Index:
-    return Expression::staticCast(ExpressionPrinter::getComputeType(scalar.type), printIndex(scalar.index));
   case Scalar::Kind::Operation:
-    // The conversion of an index starts from the unsigned variables, not from their value as a long long.
-    if (const Scalar &source = self.program.scalars[scalar.operands.front()];
-        source.kind == Scalar::Kind::Index && isa<arith::IndexCastOp, arith::IndexCastUIOp>(scalar.op))
-      return Expression::staticCast(ExpressionPrinter::getComputeType(scalar.type), printIndex(source.index));
+    if (AffineExpr index = getConvertedIndex(scalar))
+      return Expression::staticCast(ExpressionPrinter::getComputeType(scalar.type), printIndex(index));
     SmallVector<Expression, 3> operands;
     for (unsigned operand : scalar.operands)
       operands.push_back(expressions[operand]);
     return ExpressionPrinter::print(scalar.op, operands);
   }
   llvm_unreachable("all kinds are handled");
+}
+
+AffineExpr PointwiseKernel::Emitter::getConvertedIndex(const Scalar &scalar) const {
+  if (scalar.kind == Scalar::Kind::Index)
+    return scalar.index;
+  if (!isa_and_present<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp>(scalar.op) ||
+      scalar.type.isInteger(1))
+    return {};
+  return getConvertedIndex(self.program.scalars[scalar.operands.front()]);
 }
 
 Expression PointwiseKernel::Emitter::printIndex(AffineExpr index) {
@@ -288,7 +314,7 @@ Expression PointwiseKernel::Emitter::printStored(const Store &store) {
 
 void PointwiseKernel::Emitter::emitBody(StringRef indent) {
   // An expression of one use stands where it is used, unless it makes that line hard to read.
-  constexpr size_t longestInline = 72;
+  constexpr size_t longestOperand = 72, longestStored = 104;
   unsigned numVariables = 0;
   for (auto [id, scalar] : llvm::enumerate(self.program.scalars)) {
     if (isRoundedByStore(id))
@@ -297,8 +323,10 @@ void PointwiseKernel::Emitter::emitBody(StringRef indent) {
     bool isWord =
         expression.precedence == Precedence::Primary && StringRef(expression.text).find('(') == StringRef::npos;
     bool atOnce = scalar.kind == Scalar::Kind::Constant || isWord || uses[id] <= 1;
+    bool isStored = llvm::any_of(self.program.stores, [&](const Store &store) { return store.value == id; });
+    bool isShort = expression.text.size() <= (isStored ? longestStored : longestOperand);
     // A gather is a load, and loads come before stores.
-    if (scalar.kind != Scalar::Kind::Gather && atOnce && expression.text.size() <= longestInline)
+    if (scalar.kind != Scalar::Kind::Gather && atOnce && isShort)
       continue;
     std::string variable = getNoun(scalar).str() + std::to_string(numVariables++);
     os << indent << "const " << ExpressionPrinter::getComputeType(scalar.type) << " " << variable << " = "

@@ -1,0 +1,288 @@
+# ===- test_cuda_text.py - What generated CUDA kernels compute ------------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""What generated CUDA kernels compute: the text, compiled for the host, equals NumPy on random operands."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from cuda_on_host import HostKernel, compile_for_host, emit_cuda
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+BF16 = ml_dtypes.bfloat16
+
+KERNELS = """
+exec.kernel @silu_mul(%gate: tensor<3x32x128xf32>, %up: tensor<3x32x128xf32>)
+    : (memref<3x32x128xf32>, memref<3x32x128xf32>) -> memref<3x32x128xf32> {
+  %sigmoid = cs336.sigmoid %gate : tensor<3x32x128xf32>
+  %silu = cs336.mul %gate, %sigmoid : tensor<3x32x128xf32>
+  %product = cs336.mul %silu, %up : tensor<3x32x128xf32>
+  exec.yield %product : tensor<3x32x128xf32>
+}
+exec.kernel @scale_rows(%x: tensor<6x10x8xf32>, %w: tensor<8xf32>, %r: tensor<6x10xf32>)
+    : (memref<6x10x8xf32>, memref<8xf32>, memref<6x10xf32>) -> memref<6x10x8xf32> {
+  %weight = cs336.broadcast %w dims = [2] : tensor<8xf32> -> tensor<6x10x8xf32>
+  %factor = cs336.broadcast %r dims = [0, 1] : tensor<6x10xf32> -> tensor<6x10x8xf32>
+  %scaled = cs336.mul %x, %factor : tensor<6x10x8xf32>
+  %y = cs336.mul %weight, %scaled : tensor<6x10x8xf32>
+  exec.yield %y : tensor<6x10x8xf32>
+}
+exec.kernel @causal_mask(%scores: tensor<5x32x32xf32>) : (memref<5x32x32xf32>) -> memref<5x32x32xf32> {
+  %query = cs336.iota axis = 1 : tensor<5x32x32xi32>
+  %key = cs336.iota axis = 2 : tensor<5x32x32xi32>
+  %visible = cs336.compare ge %query, %key : tensor<5x32x32xi32>
+  %hidden = cs336.constant dense<0xFF800000> : tensor<5x32x32xf32>
+  %masked = cs336.select %visible, %scores, %hidden : tensor<5x32x32xf32>
+  exec.yield %masked : tensor<5x32x32xf32>
+}
+exec.kernel @part_of_row(%x: tensor<7x192xf32>) : (memref<7x192xf32, strided<[256, 1]>>) -> memref<7x64xf32> {
+  %part = cs336.slice %x offsets = [0, 64] : tensor<7x192xf32> -> tensor<7x64xf32>
+  %y = cs336.neg %part : tensor<7x64xf32>
+  exec.yield %y : tensor<7x64xf32>
+}
+exec.kernel @transposed_sum(%x: tensor<9x33xf32>, %y: tensor<33x9xf32>)
+    : (memref<9x33xf32, strided<[1, 9]>>, memref<33x9xf32>) -> memref<9x33xf32> {
+  %t = cs336.transpose %y perm = [1, 0] : tensor<33x9xf32> -> tensor<9x33xf32>
+  %sum = cs336.add %x, %t : tensor<9x33xf32>
+  exec.yield %sum : tensor<9x33xf32>
+}
+exec.kernel @embedding(%table: tensor<97x20xf32>, %ids: tensor<3x11xi64>)
+    : (memref<97x20xf32>, memref<3x11xi64>) -> memref<3x11x20xf32> {
+  %x = cs336.embedding %table, %ids : tensor<97x20xf32>, tensor<3x11xi64> -> tensor<3x11x20xf32>
+  exec.yield %x : tensor<3x11x20xf32>
+}
+exec.kernel @polynomial_bf16(%x: tensor<40x16xbf16>, %y: tensor<40x16xbf16>)
+    : (memref<40x16xbf16>, memref<40x16xbf16>) -> memref<40x16xbf16> {
+  %square = cs336.mul %x, %x : tensor<40x16xbf16>
+  %sum = cs336.add %square, %y : tensor<40x16xbf16>
+  %quotient = cs336.div %sum, %x : tensor<40x16xbf16>
+  exec.yield %quotient : tensor<40x16xbf16>
+}
+exec.kernel @round_f16(%x: tensor<301xf32>) : (memref<301xf32>) -> memref<301xf32> {
+  %low = cs336.cast %x : tensor<301xf32> -> tensor<301xf16>
+  %y = cs336.cast %low : tensor<301xf16> -> tensor<301xf32>
+  exec.yield %y : tensor<301xf32>
+}
+exec.kernel @casts(%x: tensor<64xf32>, %i: tensor<64xi32>, %b: tensor<64xi1>)
+    : (memref<64xf32>, memref<64xi32>, memref<64xi1>)
+    -> (memref<64xi64>, memref<64xf64>, memref<64xbf16>, memref<64xi1>) {
+  %truncated = cs336.cast %x : tensor<64xf32> -> tensor<64xi64>
+  %wide = cs336.cast %i : tensor<64xi32> -> tensor<64xi64>
+  %sum = cs336.add %truncated, %wide : tensor<64xi64>
+  %double = cs336.cast %x : tensor<64xf32> -> tensor<64xf64>
+  %low = cs336.cast %b : tensor<64xi1> -> tensor<64xbf16>
+  %nonzero = cs336.cast %i : tensor<64xi32> -> tensor<64xi1>
+  exec.yield %sum, %double, %low, %nonzero : tensor<64xi64>, tensor<64xf64>, tensor<64xbf16>, tensor<64xi1>
+}
+exec.kernel @functions(%x: tensor<500xf64>) : (memref<500xf64>) -> memref<500xf64> {
+  %tanh = cs336.tanh %x : tensor<500xf64>
+  %exp = cs336.exp %tanh : tensor<500xf64>
+  %log = cs336.log %exp : tensor<500xf64>
+  %erf = cs336.erf %log : tensor<500xf64>
+  %sin = cs336.sin %x : tensor<500xf64>
+  %cos = cs336.cos %x : tensor<500xf64>
+  %a = cs336.sub %erf, %sin : tensor<500xf64>
+  %b = cs336.mul %a, %cos : tensor<500xf64>
+  %r = cs336.rsqrt %exp : tensor<500xf64>
+  %s = cs336.sqrt %exp : tensor<500xf64>
+  %p = cs336.pow %s, %r : tensor<500xf64>
+  %c = cs336.add %b, %p : tensor<500xf64>
+  exec.yield %c : tensor<500xf64>
+}
+exec.kernel @extremes(%x: tensor<64xf32>, %y: tensor<64xf32>)
+    : (memref<64xf32>, memref<64xf32>) -> (memref<64xf32>, memref<64xf32>) {
+  %largest = cs336.max %x, %y : tensor<64xf32>
+  %smallest = cs336.min %x, %y : tensor<64xf32>
+  exec.yield %largest, %smallest : tensor<64xf32>, tensor<64xf32>
+}
+"""
+
+ADAMW = """
+exec.kernel @adamw_{form}(%p: tensor<30x12xf32>, %g: tensor<30x12xf32>, %m: tensor<30x12xf32>, %v: tensor<30x12xf32>,
+    %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>, %scale: tensor<f32>, %apply: tensor<i1>)
+    : (memref<30x12xf32>, memref<30x12xf32>, memref<30x12xf32>, memref<30x12xf32>,
+       memref<f32>, memref<f32>, memref<f32>, memref<f32>, memref<i1>)
+    -> (memref<30x12xf32>, memref<30x12xf32>, memref<30x12xf32>) {{
+  %p1, %m1, %v1 = cs336.adamw %p, %g, %m, %v
+      lr = %lr, correction1 = %c1, correction2 = %c2, scale = %scale, apply = %apply
+      {{beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, weight_decay = 0.1 : f64,
+       form = #cs336<adamw_form {form}>}}
+      : tensor<30x12xf32>, tensor<30x12xf32>, tensor<30x12xf32>, tensor<f32>
+  exec.yield %p1, %m1, %v1 : tensor<30x12xf32>, tensor<30x12xf32>, tensor<30x12xf32>
+}}
+"""
+ADAMW_FORMS = ("pytorch", "cs336_2025", "cs336_2026")
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, HostKernel]:
+    text = KERNELS + "".join(ADAMW.format(form=form) for form in ADAMW_FORMS)
+    return compile_for_host(emit_cuda(text, "--require-all"), tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def run(kernel: HostKernel, inputs: list[Array], outputs: list[tuple[tuple[int, ...], Any]]) -> list[Array]:
+    """Run a kernel into outputs that lie between guards, which must stay as they are."""
+    guard = 16
+    buffers = []
+    for shape, dtype in outputs:
+        size = int(np.prod(shape, dtype=np.int64))
+        buffer = np.zeros(size + 2 * guard, dtype)
+        buffer[:guard] = buffer[-guard:] = 1
+        buffers.append(buffer)
+    kernel(*inputs, *(buffer[guard:] for buffer in buffers))
+    for buffer in buffers:
+        assert (buffer[:guard] == 1).all() and (buffer[-guard:] == 1).all(), "the kernel wrote outside its output"
+    return [buffer[guard:-guard].reshape(shape) for buffer, (shape, _) in zip(buffers, outputs, strict=True)]
+
+
+def normal(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def test_silu_mul(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    gate, up = normal(rng, 3, 32, 128) * 20, normal(rng, 3, 32, 128)
+    (product,) = run(kernels["silu_mul"], [gate, up], [(gate.shape, np.float32)])
+    wide = gate.astype(np.float64)
+    np.testing.assert_allclose(product, wide / (1 + np.exp(-wide)) * up, rtol=1e-6, atol=1e-30)
+
+
+def test_broadcast_operands(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, w, r = normal(rng, 6, 10, 8), normal(rng, 8), normal(rng, 6, 10)
+    (y,) = run(kernels["scale_rows"], [x, w, r], [(x.shape, np.float32)])
+    np.testing.assert_array_equal(y, w * (x * r[:, :, None]))
+
+
+def test_causal_mask(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    scores = normal(rng, 5, 32, 32)
+    (masked,) = run(kernels["causal_mask"], [scores], [(scores.shape, np.float32)])
+    np.testing.assert_array_equal(masked, np.where(np.tri(32, dtype=bool), scores, -np.inf))
+
+
+def test_part_of_a_wider_row(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    storage = normal(rng, 7, 256)
+    (y,) = run(kernels["part_of_row"], [storage], [((7, 64), np.float32)])
+    np.testing.assert_array_equal(y, -storage[:, 64:128])
+
+
+def test_transposed_operands(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    storage, y = normal(rng, 33, 9), normal(rng, 33, 9)
+    (total,) = run(kernels["transposed_sum"], [storage, y], [((9, 33), np.float32)])
+    np.testing.assert_array_equal(total, storage.T + y.T)
+
+
+def test_rows_by_index(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    table, ids = normal(rng, 97, 20), rng.integers(0, 97, (3, 11))
+    (rows,) = run(kernels["embedding"], [table, ids], [((3, 11, 20), np.float32)])
+    np.testing.assert_array_equal(rows, table[ids])
+
+
+def test_every_bf16_operation_rounds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, y = (normal(rng, 40, 16).astype(BF16) for _ in range(2))
+    (quotient,) = run(kernels["polynomial_bf16"], [x, y], [(x.shape, BF16)])
+    np.testing.assert_array_equal(quotient, (x * x + y) / x)
+    at_once = ((x.astype(np.float32) ** 2 + y.astype(np.float32)) / x.astype(np.float32)).astype(BF16)
+    assert (quotient != at_once).any(), "the operands tell rounding each operation from rounding once"
+
+
+def test_a_narrowing_cast_before_a_widening_one_stays(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x = np.concatenate([normal(rng, 298), np.float32([1e6, 1e-8, 0.01])])
+    (y,) = run(kernels["round_f16"], [x], [(x.shape, np.float32)])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(y, x.astype(np.float16).astype(np.float32))
+
+
+def test_casts(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, i, b = normal(rng, 64) * 100, rng.integers(-3, 3, 64, np.int32), rng.integers(0, 2, 64).astype(bool)
+    outputs = [((64,), dtype) for dtype in (np.int64, np.float64, BF16, np.bool_)]
+    total, double, low, nonzero = run(kernels["casts"], [x, i, b], outputs)
+    np.testing.assert_array_equal(total, x.astype(np.int64) + i)
+    np.testing.assert_array_equal(double, x)
+    np.testing.assert_array_equal(low, b.astype(BF16))
+    np.testing.assert_array_equal(nonzero, i != 0)
+
+
+def test_functions(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x = rng.standard_normal(500)
+    (y,) = run(kernels["functions"], [x], [(x.shape, np.float64)])
+    exp = np.exp(np.tanh(x))
+    erf = np.vectorize(math.erf)(np.log(exp))
+    np.testing.assert_allclose(
+        y, (erf - np.sin(x)) * np.cos(x) + np.sqrt(exp) ** (1 / np.sqrt(exp)), rtol=1e-13, atol=1e-14
+    )
+
+
+def test_extremes_of_nan(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, y = normal(rng, 64), normal(rng, 64)
+    x[:8], y[4:12] = np.nan, np.nan
+    x[12:14], y[12:14] = np.inf, -np.inf
+    largest, smallest = run(kernels["extremes"], [x, y], [((64,), np.float32)] * 2)
+    np.testing.assert_array_equal(largest, np.maximum(x, y))
+    np.testing.assert_array_equal(smallest, np.minimum(x, y))
+
+
+def adamw(
+    form: str, p: Array, g: Array, m: Array, v: Array, lr: float, c1: float, c2: float
+) -> tuple[Array, Array, Array]:
+    """One update in float64, from the formulas of `cs336.adamw`."""
+    m, v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g * g
+    if form == "pytorch":
+        p = p - lr * 0.1 * p
+        return p - lr * (m / c1) / (np.sqrt(v / c2) + 1e-8), m, v
+    step = lr * np.sqrt(c2) / c1 * m / (np.sqrt(v) + 1e-8)
+    if form == "cs336_2025":
+        p = p - step
+        return p - lr * 0.1 * p, m, v
+    return p - lr * 0.1 * p - step, m, v
+
+
+@pytest.mark.parametrize("form", ADAMW_FORMS)
+@pytest.mark.parametrize("apply", [True, False])
+def test_adamw_in_place(kernels: dict[str, HostKernel], rng: np.random.Generator, form: str, apply: bool) -> None:
+    p, g, m, v = normal(rng, 30, 12), normal(rng, 30, 12), normal(rng, 30, 12), np.abs(normal(rng, 30, 12))
+    lr, c1, c2, scale = (np.float32([value]) for value in (1e-2, 0.271, 0.142625, 0.5))
+    wide = [array.astype(np.float64) for array in (p, g * scale, m, v)]
+    expected = adamw(form, *wide, float(lr[0]), float(c1[0]), float(c2[0])) if apply else (p.copy(), m.copy(), v.copy())
+    kernels[f"adamw_{form}"](p, g, m, v, lr, c1, c2, scale, np.array([apply]), p, m, v)
+    for actual, exact in zip((p, m, v), expected, strict=True):
+        np.testing.assert_allclose(actual, exact, rtol=1e-5, atol=1e-6)
+
+
+def test_operands_that_a_launch_places_askew_are_not_read_as_vectors(
+    tmp_path: pathlib.Path, rng: np.random.Generator
+) -> None:
+    ir = """
+exec.kernel @square(%x: tensor<4x8xf32>) : (memref<4x8xf32, strided<[12, 1]>>) -> memref<4x8xf32> {
+  %y = cs336.mul %x, %x : tensor<4x8xf32>
+  exec.yield %y : tensor<4x8xf32>
+}
+exec.entry @forward mode<forward> {
+  %x = exec.input "x" : memref<4x12xf32>
+  %y = exec.output "y" output : memref<4x8xf32>
+  %v = exec.view %x : memref<4x12xf32> to memref<4x8xf32, strided<[12, 1], offset: OFFSET>>
+  exec.launch @square ins(%v : memref<4x8xf32, strided<[12, 1], offset: OFFSET>>) outs(%y : memref<4x8xf32>)
+}
+"""
+    storage = normal(rng, 4, 12)
+    for offset, vectors in ((4, True), (2, True), (1, False)):
+        text = emit_cuda(ir.replace("OFFSET", str(offset)))
+        assert ("loadVector" in text) == vectors
+        folder = tmp_path / str(offset)
+        folder.mkdir()
+        kernel = compile_for_host(text, folder)["square"]
+        (y,) = run(kernel, [storage.reshape(-1)[offset:]], [((4, 8), np.float32)])
+        np.testing.assert_array_equal(y, storage[:, offset : offset + 8] ** 2)

@@ -1,0 +1,156 @@
+// The text of pointwise kernels: what each thread computes, and how it reads and writes memory.
+// RUN: cs336-translate --emit-cuda %s | FileCheck %s
+
+// CHECK: // Computes cs336.broadcast, cs336.add.
+// CHECK-NEXT: // Schedule pointwise: 4 neighbouring elements a thread, of 6144 = 96 x 64 (i0, i1, …).
+// CHECK-NEXT: // Grid of 6 blocks of 256 threads.
+// CHECK: //   in1: memref<64xf32>
+// CHECK: extern "C" __global__ void __launch_bounds__(256)
+// CHECK-NEXT: add_broadcast(const float *in0, const float *in1, float *out0) {
+// CHECK-NEXT:   const unsigned item = blockIdx.x * 256 + threadIdx.x;
+// CHECK-NEXT:   if (item >= 1536)
+// CHECK-NEXT:     return;
+// CHECK-NEXT:   const unsigned i1 = item % 16 * 4;
+// CHECK-NEXT:   const unsigned i0 = item / 16;
+// CHECK-NEXT:   const Vector<float, 4> x0 = loadVector<4>(in0 + i0 * 64 + i1);
+// CHECK-NEXT:   const Vector<float, 4> x1 = loadVector<4>(in1 + i1);
+// CHECK-NEXT:   Vector<float, 4> y0;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int lane = 0; lane < 4; ++lane) {
+// CHECK-NEXT:     y0[lane] = x0[lane] + x1[lane];
+// CHECK-NEXT:   }
+// CHECK-NEXT:   storeVector(out0 + i0 * 64 + i1, y0);
+// CHECK-NEXT: }
+exec.kernel @add_broadcast(%x: tensor<96x64xf32>, %bias: tensor<64xf32>)
+    : (memref<96x64xf32>, memref<64xf32>) -> memref<96x64xf32> {
+  %rows = cs336.broadcast %bias dims = [1] : tensor<64xf32> -> tensor<96x64xf32>
+  %sum = cs336.add %x, %rows : tensor<96x64xf32>
+  exec.yield %sum : tensor<96x64xf32>
+}
+
+// Contiguous operands are one row to a thread, whatever their rank.
+// CHECK: silu_mul(const float *in0, const float *in1, float *out0) {
+// CHECK: const unsigned i0 = item * 4;
+// CHECK-NEXT: loadVector<4>(in0 + i0);
+// CHECK: y0[lane] = x0[lane] * (1.0f / (expf(-x0[lane]) + 1.0f)) * x1[lane];
+exec.kernel @silu_mul(%gate: tensor<3x32x128xf32>, %up: tensor<3x32x128xf32>)
+    : (memref<3x32x128xf32>, memref<3x32x128xf32>) -> memref<3x32x128xf32> {
+  %sigmoid = cs336.sigmoid %gate : tensor<3x32x128xf32>
+  %silu = cs336.mul %gate, %sigmoid : tensor<3x32x128xf32>
+  %product = cs336.mul %silu, %up : tensor<3x32x128xf32>
+  exec.yield %product : tensor<3x32x128xf32>
+}
+
+// CHECK: causal_mask(
+// CHECK: const unsigned i2 = item % 8 * 4;
+// CHECK-NEXT: const unsigned i1 = item / 8 % 32;
+// CHECK-NEXT: const unsigned i0 = item / 256;
+// CHECK: y0[lane] = static_cast<int>(i1) >= static_cast<int>(i2 + lane) ? x0[lane] : -infinity();
+exec.kernel @causal_mask(%scores: tensor<12x32x32xf32>) : (memref<12x32x32xf32>) -> memref<12x32x32xf32> {
+  %query = cs336.iota axis = 1 : tensor<12x32x32xi32>
+  %key = cs336.iota axis = 2 : tensor<12x32x32xi32>
+  %visible = cs336.compare ge %query, %key : tensor<12x32x32xi32>
+  %hidden = cs336.constant dense<0xFF800000> : tensor<12x32x32xf32>
+  %masked = cs336.select %visible, %scores, %hidden : tensor<12x32x32xf32>
+  exec.yield %masked : tensor<12x32x32xf32>
+}
+
+// Eight bf16 are 16 bytes; eight floats are twice that.
+// CHECK: cast_bf16(const float *in0, __nv_bfloat16 *out0) {
+// CHECK: const Vector<float, 8> x0 = loadVector<8>(in0 + i0);
+// CHECK-NEXT: Vector<__nv_bfloat16, 8> y0;
+// CHECK: y0[lane] = __float2bfloat16_rn(x0[lane]);
+exec.kernel @cast_bf16(%x: tensor<4x24xf32>) : (memref<4x24xf32>) -> memref<4x24xbf16> {
+  %y = cs336.cast %x : tensor<4x24xf32> -> tensor<4x24xbf16>
+  exec.yield %y : tensor<4x24xbf16>
+}
+
+// The rounding between two casts is part of the program.
+// CHECK: round_f16(const float *in0, float *out0) {
+// CHECK: y0[lane] = roundToF16(x0[lane]);
+exec.kernel @round_f16(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
+  %low = cs336.cast %x : tensor<16xf32> -> tensor<16xf16>
+  %y = cs336.cast %low : tensor<16xf16> -> tensor<16xf32>
+  exec.yield %y : tensor<16xf32>
+}
+
+// CHECK: adamw(const float *in0, {{.*}}, const float *in5,
+// CHECK-NEXT: {{^}}      const float *in6, const float *in7, const bool *in8, float *out0, float *out1, float *out2) {
+// CHECK: const Vector<float, 4> x3 = loadVector<4>(in3 + i0);
+// CHECK-NEXT: const float x4 = in4[0];
+// CHECK: const bool x8 = in8[0];
+// CHECK: const float [[G:product[0-9]+]] = x1[lane] * x7;
+// CHECK-NEXT: const float [[M:sum[0-9]+]] = x2[lane] * 0.9f + [[G]] * 0.1f;
+// CHECK-NEXT: const float [[V:sum[0-9]+]] = x3[lane] * 0.95f + [[G]] * [[G]] * 0.05f;
+// CHECK-NEXT: const float [[P:difference[0-9]+]] = x0[lane] - x4 * 0.1f * x0[lane] - x4 * ([[M]] / x5) / (sqrtf([[V]] / x6) + 1e-08f);
+// CHECK-NEXT: y0[lane] = x8 ? [[P]] : x0[lane];
+// CHECK-NEXT: y1[lane] = x8 ? [[M]] : x2[lane];
+// CHECK-NEXT: y2[lane] = x8 ? [[V]] : x3[lane];
+exec.kernel @adamw(%p: tensor<64x64xf32>, %g: tensor<64x64xf32>, %m: tensor<64x64xf32>, %v: tensor<64x64xf32>,
+                   %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>, %scale: tensor<f32>, %apply: tensor<i1>)
+    : (memref<64x64xf32>, memref<64x64xf32>, memref<64x64xf32>, memref<64x64xf32>,
+       memref<f32>, memref<f32>, memref<f32>, memref<f32>, memref<i1>)
+    -> (memref<64x64xf32>, memref<64x64xf32>, memref<64x64xf32>) {
+  %p1, %m1, %v1 = cs336.adamw %p, %g, %m, %v lr = %lr, correction1 = %c1, correction2 = %c2, scale = %scale, apply = %apply
+      {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, weight_decay = 0.1 : f64}
+      : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<f32>
+  exec.yield %p1, %m1, %v1 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// A part of each row of a wider buffer: strides in the layout, the part's place in the map.
+// CHECK: neg_slice(
+// CHECK: loadVector<4>(in0 + i0 * 256 + i1 + 64);
+exec.kernel @neg_slice(%x: tensor<96x192xf32>) : (memref<96x192xf32, strided<[256, 1]>>) -> memref<96x64xf32> {
+  %k = cs336.slice %x offsets = [0, 64] : tensor<96x192xf32> -> tensor<96x64xf32>
+  %y = cs336.neg %k : tensor<96x64xf32>
+  exec.yield %y : tensor<96x64xf32>
+}
+
+// Elements of a transposed operand do not lie next to each other.
+// CHECK: // Schedule pointwise: one element a thread, of 512 = 8 x 64 (i0, i1, …).
+// CHECK: exp_transposed(
+// CHECK: const float x0 = in0[i0 + i1 * 8];
+// CHECK-NEXT: out0[i0 * 64 + i1] = expf(x0);
+exec.kernel @exp_transposed(%x: tensor<8x64xf32>) : (memref<8x64xf32, strided<[1, 8]>>) -> memref<8x64xf32> {
+  %y = cs336.exp %x : tensor<8x64xf32>
+  exec.yield %y : tensor<8x64xf32>
+}
+
+// 2³¹ elements do not fit a 32-bit index, and neither does a row of few elements in a buffer of many.
+// CHECK: square_large(
+// CHECK-NEXT: const unsigned long long item = static_cast<unsigned long long>(blockIdx.x) * 256 + threadIdx.x;
+// CHECK: const unsigned long long i0 = item * 4;
+exec.kernel @square_large(%x: tensor<32768x65536xf32>) : (memref<32768x65536xf32>) -> memref<32768x65536xf32> {
+  %y = cs336.mul %x, %x : tensor<32768x65536xf32>
+  exec.yield %y : tensor<32768x65536xf32>
+}
+// CHECK: square_far(
+// CHECK: const unsigned long long i1 = item % 3;
+// CHECK: const float x0 = in0[i0 * 1073741824 + i1];
+exec.kernel @square_far(%x: tensor<4x3xf32>) : (memref<4x3xf32, strided<[1073741824, 1]>>) -> memref<4x3xf32> {
+  %y = cs336.mul %x, %x : tensor<4x3xf32>
+  exec.yield %y : tensor<4x3xf32>
+}
+
+// CHECK: embedding(const float *in0, const long long *in1, float *out0) {
+// CHECK: const long long x1 = in1[i0];
+// CHECK: const float [[ROW:gathered[0-9]+]] = in0[x1 * 64 + static_cast<long long>(i1 + lane)];
+// CHECK-NEXT: y0[lane] = [[ROW]];
+exec.kernel @embedding(%table: tensor<97x64xf32>, %ids: tensor<3x32xi64>)
+    : (memref<97x64xf32>, memref<3x32xi64>) -> memref<3x32x64xf32> {
+  %x = cs336.embedding %table, %ids : tensor<97x64xf32>, tensor<3x32xi64> -> tensor<3x32x64xf32>
+  exec.yield %x : tensor<3x32x64xf32>
+}
+
+// Scalars: one thread.
+// CHECK: next_step(const long long *in0, long long *out0) {
+// CHECK-NEXT: const unsigned i0 = blockIdx.x * 256 + threadIdx.x;
+// CHECK-NEXT: if (i0 >= 1)
+// CHECK-NEXT: return;
+// CHECK-NEXT: const long long x0 = in0[0];
+// CHECK-NEXT: out0[0] = x0 + 1LL;
+exec.kernel @next_step(%step: tensor<i64>) : (memref<i64>) -> memref<i64> {
+  %one = cs336.constant dense<1> : tensor<i64>
+  %next = cs336.add %step, %one : tensor<i64>
+  exec.yield %next : tensor<i64>
+}
