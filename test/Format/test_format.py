@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Every C++ file is as clang-format 22 leaves it, every Python file as ruff does, and every file states its licence."""
+"""Every C++ file is as clang-format 22 leaves it, every Python file as ruff does, and every C++ and TableGen file states its licence."""
 
 import pathlib
 import subprocess
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("include", "lib", "runtime", "tools", "python-bindings", "test", "examples", "benchmarks", "scripts")
 CPP = (".h", ".cpp", ".cuh", ".cu")
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-LICENSED = (*CPP, ".td", ".py", ".fbs", ".sh")
+LICENSED = (*CPP, ".td", ".fbs")
 
 
 def source_files(*suffixes: str) -> list[pathlib.Path]:
