@@ -1,0 +1,59 @@
+# ===- test_pip_install.py - The package installs and works by itself ------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""`pip install ./python-bindings` in a new virtual environment gives a package that compiles and trains a model."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+import math
+import cs336
+import numpy as np
+
+config = cs336.TransformerConfig(
+    vocab_size=40, context_length=8, d_model=16, num_layers=1, num_heads=2, d_ff=24, batch_size=2
+)
+session = cs336.Session(cs336.compile(cs336.build(config, mode="train", optimizer=cs336.Optimizer(lr=1e-2))))
+session.initialize(0)
+ids = np.arange(18).reshape(2, 9)
+losses = [float(session.run("train", {"tokens": ids[:, :-1], "targets": ids[:, 1:]})["loss"]) for _ in range(30)]
+assert abs(losses[0] - math.log(40)) < 1.0, losses
+assert losses[-1] < 0.5 * losses[0], losses
+print("trained with", cs336.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Give the interpreter of a virtual environment into which the package was installed."""
+    folder = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    interpreter = folder / "bin/python"
+    subprocess.run([interpreter, "-m", "pip", "install", "--no-input", ROOT / "python-bindings"], check=True)
+    return interpreter
+
+
+def test_installed_package_trains(python: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    run = subprocess.run(
+        [python, "-I", "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    assert str(python.parents[1]) in run.stdout
+
+
+def test_installed_package_is_typed(python: pathlib.Path) -> None:
+    run = subprocess.run(
+        [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    assert (pathlib.Path(run.stdout.strip()) / "py.typed").exists()
