@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Every C++ file is as clang-format 22 leaves it, every Python file as ruff does; C++ and TableGen state the licence."""
+"""C++ files are as clang-format 22 leaves them, Python files as ruff does; C++ and TableGen state the licence."""
 
 import pathlib
 import subprocess
