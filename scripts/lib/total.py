@@ -43,7 +43,8 @@ def read_junit(path: pathlib.Path) -> SuiteResult:
     """
     result = SuiteResult()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        # CTest gives the name twice.
+        name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             result.failed.append(name)
