@@ -115,15 +115,22 @@ EntryBuilder::Placement EntryBuilder::getPlacement(Value tensor) {
     convertView(view);
     return placements.at(tensor);
   }
-  Group group = Group::collect(op);
+  materialize(tensor, AllocOp::create(builder, op->getLoc(), getDenseType(cast<RankedTensorType>(tensor.getType())),
+                                      IntegerAttr()));
+  return placements.at(tensor);
+}
+
+bool EntryBuilder::isUnplacedLiteral(Value tensor) const {
+  return !placements.contains(tensor) && tensor.getDefiningOp()->getNumOperands() == 0;
+}
+
+void EntryBuilder::materialize(Value tensor, Value storage) {
+  Group group = Group::collect(tensor.getDefiningOp());
   auto operands = llvm::map_to_vector(group.getInputs(), [&](Value input) { return getBuffer(input); });
   auto types = llvm::map_to_vector(operands, [](Value operand) { return typeOf(operand); });
-  Value storage =
-      AllocOp::create(builder, op->getLoc(), getDenseType(cast<RankedTensorType>(tensor.getType())), IntegerAttr());
-  LaunchOp::create(builder, op->getLoc(), kernels.getOrCreate(group, types).getSymName(), operands, storage);
+  LaunchOp::create(builder, tensor.getLoc(), kernels.getOrCreate(group, types).getSymName(), operands, storage);
   ++counts.launches;
   place(tensor, storage);
-  return placements.at(tensor);
 }
 
 Value EntryBuilder::getBuffer(Value tensor) {
@@ -260,17 +267,20 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
 // Results that were not produced where they belong
 //===----------------------------------------------------------------------===//
 
-void EntryBuilder::copyResult(Value tensor, Value target, Location loc) {
-  CopyOp::create(builder, loc, getBuffer(tensor), target);
+void EntryBuilder::fillResult(Value tensor, Value source, Value target, Location loc) {
+  if (!source)
+    return materialize(tensor, target);
+  CopyOp::create(builder, loc, source, target);
   ++counts.resultCopies;
 }
 
 void EntryBuilder::finishResults(Operation *terminator) {
   auto getLoc = [&](Value value) { return value.getDefiningOp() ? value.getLoc() : terminator->getLoc(); };
+  auto getSource = [&](Value value) { return isUnplacedLiteral(value) ? Value() : getBuffer(value); };
   // Outputs first: they may be old values of variables.
   for (OutputResult &output : results.getOutputs())
     if (!output.isWritten)
-      copyResult(output.value, output.storage, getLoc(output.value));
+      fillResult(output.value, getSource(output.value), output.storage, getLoc(output.value));
 
   // Then variables, as if at once: a value that lies in a variable which is about to change is saved before.
   llvm::SmallDenseSet<Value> changing;
@@ -281,15 +291,13 @@ void EntryBuilder::finishResults(Operation *terminator) {
   for (VariableResult &variable : results.getVariables()) {
     if (variable.isWritten)
       continue;
-    Value source = getBuffer(variable.value);
-    if (changing.contains(getPlacement(variable.value).storage)) {
+    Value source = getSource(variable.value);
+    if (source && changing.contains(getPlacement(variable.value).storage)) {
       source = createDenseCopy(builder, getLoc(variable.value), source);
       ++counts.resultCopies;
     }
     sources.push_back({source, &variable});
   }
-  for (auto [source, variable] : sources) {
-    CopyOp::create(builder, getLoc(variable->value), source, variable->storage);
-    ++counts.resultCopies;
-  }
+  for (auto [source, variable] : sources)
+    fillResult(variable->value, source, variable->storage, getLoc(variable->value));
 }

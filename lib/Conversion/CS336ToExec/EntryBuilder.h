@@ -47,6 +47,9 @@ private:
 
   /// Where `tensor` is; views of rematerialised values, and their kernels, are made on demand.
   Placement getPlacement(mlir::Value tensor);
+  /// Whether nothing has computed `tensor` yet, and its kernel reads nothing: a constant or an iota.
+  bool isUnplacedLiteral(mlir::Value tensor) const;
+  void materialize(mlir::Value tensor, mlir::Value storage);
   /// The buffer that reads `tensor`.
   mlir::Value getBuffer(mlir::Value tensor);
   void place(mlir::Value tensor, mlir::Value storage);
@@ -60,8 +63,8 @@ private:
   /// Whether a launch of `kernel` may write result `index` to `storage`, parts of which it may read.
   static bool mayLaunchInto(mlir::Value storage, unsigned index, exec::KernelOp kernel,
                             llvm::ArrayRef<Placement> operands);
-  /// Fills `target` with `tensor`, a value that the function returns.
-  void copyResult(mlir::Value tensor, mlir::Value target, mlir::Location loc);
+  /// Fills `target` with a value that the function returns and that lies in `source`, or nowhere if that is null.
+  void fillResult(mlir::Value tensor, mlir::Value source, mlir::Value target, mlir::Location loc);
 
   mlir::func::FuncOp function;
   KernelTable &kernels;

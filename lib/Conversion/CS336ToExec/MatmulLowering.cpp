@@ -36,7 +36,7 @@ static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   if (GemmOp::acceptsLayout(type))
     return;
   remark::missed(loc, remark::RemarkOpts::name("OperandCopied").category("convert-cs336-to-exec"))
-      << "a product's operand is copied: neither of its last two axes is contiguous";
+      << "a product's operand is copied: no GEMM takes its strides";
   matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
 }
 

@@ -1,0 +1,198 @@
+// Groups become kernels, layouts become views, functions share variables by name.
+// RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --mlir-print-debuginfo=false | FileCheck %s
+
+// One variable a name, whoever mentions it first; what only one function says of it holds for all.
+// CHECK-DAG: exec.variable @w parameter : memref<4x8xf32> {init = #cs336.init<ones>, views = [#cs336.view<"w0", 4>]}
+// CHECK-DAG: exec.variable @table derived : memref<4xf32>
+// CHECK-DAG: exec.variable @count state : memref<i64>
+// CHECK-LABEL: exec.entry @forward mode<forward>
+// CHECK-NEXT: %w = exec.get @w : memref<4x8xf32>
+// CHECK-NEXT: %tokens = exec.input "tokens" bound = 97 : memref<4x8xi64>
+// CHECK-NEXT: %y = exec.output "y" output {views = [#cs336.view<"y0", 1>, #cs336.view<"y1", 3>]} : memref<4x8xf32>
+func.func @forward(%w: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.init = #cs336.init<ones>},
+                   %t: tensor<4x8xi64> {cs336.kind = "input", cs336.name = "tokens", cs336.bound = 97 : i64})
+    -> (tensor<4x8xf32> {cs336.kind = "output", cs336.name = "y", cs336.views = [#cs336.view<"y0", 1>, #cs336.view<"y1", 3>]})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  %f = cs336.cast %t : tensor<4x8xi64> -> tensor<4x8xf32>
+  %y = cs336.add %w, %f : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+// CHECK-LABEL: exec.entry @train mode<train>
+// CHECK-DAG: %w = exec.get @w : memref<4x8xf32>
+// CHECK-DAG: %count = exec.get @count : memref<i64>
+// CHECK-DAG: %w_0 = exec.output "w" gradient : memref<4x8xf32>
+func.func @train(%w: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = [#cs336.view<"w0", 4>]},
+                 %c: tensor<i64> {cs336.kind = "state", cs336.name = "count"})
+    -> (tensor<4x8xf32> {cs336.kind = "gradient", cs336.name = "w"}, tensor<i64> {cs336.kind = "state", cs336.name = "count"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  %y = cs336.neg %w : tensor<4x8xf32>
+  %n = cs336.neg %c : tensor<i64>
+  return %y, %n : tensor<4x8xf32>, tensor<i64>
+}
+// A result can be the only mention of a variable.
+// CHECK-LABEL: exec.entry @prepare mode<prepare>
+// CHECK-NEXT: %table = exec.get @table : memref<4xf32>
+// CHECK-NEXT: exec.launch @iota_{{[0-9a-f]+}} outs(%table : memref<4xf32>)
+func.func @prepare() -> (tensor<4xf32> {cs336.kind = "derived", cs336.name = "table"})
+    attributes {cs336.mode = #cs336.mode<prepare>} {
+  %i = cs336.iota axis = 0 : tensor<4xf32>
+  return %i : tensor<4xf32>
+}
+
+// -----
+
+// Equal groups of two layers share a kernel; another type, attribute, operand order or layout is another kernel.
+// CHECK-DAG: exec.kernel @[[SUB:sub_[0-9a-f]+]](%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>) : (memref<4xf32>, memref<4xf32>) -> memref<4xf32>
+// CHECK-DAG: exec.kernel @[[SAME:sub_[0-9a-f]+]](%{{.*}}: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32>
+// CHECK-DAG: exec.kernel @[[STRIDED:sub_[0-9a-f]+]](%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>) : (memref<4xf32, strided<[2]>>, memref<4xf32>) -> memref<4xf32>
+// CHECK-DAG: exec.kernel @[[LT:compare_[0-9a-f]+]](
+// CHECK-DAG: exec.kernel @[[GT:compare_[0-9a-f]+]](
+// CHECK-NOT: exec.kernel
+// CHECK-LABEL: exec.entry @kernels
+func.func @kernels(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"},
+                   %y: tensor<4xf32> {cs336.kind = "input", cs336.name = "y"},
+                   %z: tensor<8x2xf32> {cs336.kind = "input", cs336.name = "z"})
+    -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "b"},
+        tensor<4xf32> {cs336.kind = "output", cs336.name = "c"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "d"},
+        tensor<4xf32> {cs336.kind = "output", cs336.name = "e"}, tensor<4xi1> {cs336.kind = "output", cs336.name = "f"},
+        tensor<4xi1> {cs336.kind = "output", cs336.name = "g"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.launch @[[SUB]] ins(%x, %y :
+  %a = cs336.sub %x, %y : tensor<4xf32> loc("layers.0.sub")
+  // CHECK: exec.launch @[[SUB]] ins(%y, %x :
+  %b = cs336.sub %y, %x : tensor<4xf32> loc("layers.1.sub")
+  // CHECK: exec.launch @[[SAME]] ins(%x :
+  %c = cs336.sub %x, %x : tensor<4xf32>
+  // Offsets are the launch's business, strides the kernel's.
+  // CHECK: exec.launch @[[STRIDED]] ins(%{{.*}}, %y : memref<4xf32, strided<[2], offset: 3>>, memref<4xf32>)
+  %s0 = cs336.slice %z offsets = [1, 1] : tensor<8x2xf32> -> tensor<4x1xf32>
+  %r0 = cs336.reshape %s0 : tensor<4x1xf32> -> tensor<4xf32>
+  %d = cs336.sub %r0, %y : tensor<4xf32>
+  // CHECK: exec.launch @[[STRIDED]] ins(%{{.*}}, %y : memref<4xf32, strided<[2]>>, memref<4xf32>)
+  %s1 = cs336.slice %z offsets = [0, 0] : tensor<8x2xf32> -> tensor<4x1xf32>
+  %r1 = cs336.reshape %s1 : tensor<4x1xf32> -> tensor<4xf32>
+  %e = cs336.sub %r1, %y : tensor<4xf32>
+  // CHECK: exec.launch @[[LT]] ins(%x, %y
+  %f = cs336.compare lt %x, %y : tensor<4xf32>
+  // CHECK: exec.launch @[[GT]] ins(%x, %y
+  %g = cs336.compare gt %x, %y : tensor<4xf32>
+  return %a, %b, %c, %d, %e, %f, %g : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi1>, tensor<4xi1>
+}
+
+// -----
+
+// Constants, iotas and broadcasts are computed again where they are read, one through the other.
+// CHECK-LABEL: exec.kernel @add_
+// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32>) : (memref<2x4xf32>) -> memref<2x4xf32> {
+// CHECK-NEXT: %[[I:.*]] = cs336.iota axis = 0 : tensor<4xf32>
+// CHECK-NEXT: %[[B:.*]] = cs336.broadcast %[[I]] dims = [1]
+// CHECK-NEXT: %[[S:.*]] = cs336.add %[[X]], %[[B]]
+// CHECK-NEXT: exec.yield %[[S]]
+// CHECK-LABEL: exec.kernel @reduce_
+// CHECK: cs336.constant
+// CHECK-LABEL: exec.kernel @sigmoid_mul_
+// CHECK-SAME: (%[[A:.*]]: tensor<2x4xf32>, %[[C:.*]]: tensor<f32>) : (memref<2x4xf32>, memref<f32>) -> memref<2x4xf32>
+// CHECK-NEXT: cs336.broadcast %[[C]] dims = []
+// CHECK-NEXT: cs336.sigmoid
+// CHECK-NEXT: cs336.mul
+// CHECK-LABEL: exec.entry @rematerialized
+func.func @rematerialized(%x: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"},
+                          %scale: tensor<f32> {cs336.kind = "input", cs336.name = "scale"})
+    -> (tensor<2x4xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<f32> {cs336.kind = "output", cs336.name = "b"},
+        tensor<2x4xf32> {cs336.kind = "output", cs336.name = "c"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.output "c"
+  // CHECK-NEXT: exec.launch @add_{{.*}} ins(%x : memref<2x4xf32>) outs(%a : memref<2x4xf32>)
+  %iota = cs336.iota axis = 0 : tensor<4xf32>
+  %rows = cs336.broadcast %iota dims = [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %a = cs336.add %x, %rows : tensor<2x4xf32>
+  // CHECK-NEXT: exec.launch @reduce_{{.*}} outs(%b : memref<f32>)
+  %ones = cs336.constant dense<1.0> : tensor<2x4xf32>
+  %b = cs336.reduce sum %ones axes = [0, 1] : tensor<2x4xf32> -> tensor<f32>
+  // CHECK-NEXT: exec.launch @sigmoid_mul_{{.*}} ins(%x, %scale : memref<2x4xf32>, memref<f32>) outs(%c : memref<2x4xf32>)
+  %factor = cs336.broadcast %scale dims = [] : tensor<f32> -> tensor<2x4xf32>
+  %c = cs336.fused(%x, %factor) {
+  ^bb0(%p: tensor<2x4xf32>, %q: tensor<2x4xf32>):
+    %s = cs336.sigmoid %p : tensor<2x4xf32>
+    %m = cs336.mul %s, %q : tensor<2x4xf32>
+    cs336.yield %m : tensor<2x4xf32>
+  } : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %a, %b, %c : tensor<2x4xf32>, tensor<f32>, tensor<2x4xf32>
+}
+
+// -----
+
+// What else reads them gets storage once, or a view with stride 0.
+// CHECK-LABEL: exec.entry @materialized
+func.func @materialized(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<2x2xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<2x2xf32> {cs336.kind = "output", cs336.name = "b"},
+        tensor<3x4xf32> {cs336.kind = "output", cs336.name = "c"}, tensor<4x4xf32> {cs336.kind = "output", cs336.name = "d"},
+        tensor<4x3xf32> {cs336.kind = "output", cs336.name = "e"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: %[[EYE:.*]] = exec.alloc : memref<2x2xf32>
+  // CHECK-NEXT: exec.launch @constant_{{[0-9a-f]+}} outs(%[[EYE]] : memref<2x2xf32>)
+  // CHECK-NEXT: exec.gemm ins(%[[EYE]], %[[EYE]] : {{.*}}) outs(%a :
+  %eye = cs336.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %a = cs336.matmul %eye, %eye : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  // CHECK-NEXT: exec.gemm ins(%[[EYE]], %a : {{.*}}) outs(%b :
+  %b = cs336.matmul %eye, %a : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  // An opaque kernel reads a broadcast as the memory that it is.
+  // CHECK-NEXT: %[[ROWS:.*]] = exec.view %x : memref<4xf32> to memref<3x4xf32, strided<[0, 1]>>
+  // CHECK-NEXT: exec.launch @pad_{{.*}} ins(%[[ROWS]] : memref<3x4xf32, strided<[0, 1]>>) outs(%d :
+  %rows = cs336.broadcast %x dims = [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %d = cs336.pad %rows offsets = [1, 0] : tensor<3x4xf32> -> tensor<4x4xf32>
+  %columns = cs336.broadcast %x dims = [0] : tensor<4xf32> -> tensor<4x3xf32>
+  // CHECK-NEXT: exec.copy ins(%[[ROWS]] : memref<3x4xf32, strided<[0, 1]>>) outs(%c :
+  // CHECK-NEXT: %[[COLUMNS:.*]] = exec.view %x : memref<4xf32> to memref<4x3xf32, strided<[1, 0]>>
+  // CHECK-NEXT: exec.copy ins(%[[COLUMNS]] : memref<4x3xf32, strided<[1, 0]>>) outs(%e :
+  return %a, %b, %rows, %d, %columns : tensor<2x2xf32>, tensor<2x2xf32>, tensor<3x4xf32>, tensor<4x4xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// Strides say a transposition and the reshape that splits heads. They cannot say the one that merges heads: a copy
+// comes first. Views always read storage, not other views.
+// CHECK-LABEL: exec.entry @views
+func.func @views(%x: tensor<3x8xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<2x3x4xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<24xf32> {cs336.kind = "output", cs336.name = "b"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  %split = cs336.reshape %x : tensor<3x8xf32> -> tensor<3x2x4xf32> loc("split")
+  %heads = cs336.transpose %split perm = [1, 0, 2] : tensor<3x2x4xf32> -> tensor<2x3x4xf32> loc("heads")
+  // CHECK: %heads = exec.view %x : memref<3x8xf32> to memref<2x3x4xf32, strided<[4, 8, 1]>>
+  // CHECK-NEXT: exec.launch @exp_{{.*}} ins(%heads : memref<2x3x4xf32, strided<[4, 8, 1]>>) outs(%a :
+  %a = cs336.exp %heads : tensor<2x3x4xf32>
+  // CHECK-NEXT: %merged = exec.alloc : memref<2x3x4xf32>
+  // CHECK-NEXT: exec.copy ins(%heads : memref<2x3x4xf32, strided<[4, 8, 1]>>) outs(%merged : memref<2x3x4xf32>)
+  // CHECK-NEXT: %merged_0 = exec.view %merged : memref<2x3x4xf32> to memref<24xf32>
+  // CHECK-NEXT: exec.launch @neg_{{.*}} ins(%merged_0 : memref<24xf32>) outs(%b :
+  %merged = cs336.reshape %heads : tensor<2x3x4xf32> -> tensor<24xf32> loc("merged")
+  %b = cs336.neg %merged : tensor<24xf32>
+  return %a, %b : tensor<2x3x4xf32>, tensor<24xf32>
+}
+
+// -----
+
+// Collectives become commands on dense buffers; nothing is launched for values that nobody reads.
+// CHECK-LABEL: exec.entry @collectives
+func.func @collectives(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<4x8xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<16x8xf32> {cs336.kind = "output", cs336.name = "b"},
+        tensor<1x8xf32> {cs336.kind = "output", cs336.name = "c"}, tensor<4x8xf32> {cs336.kind = "output", cs336.name = "d"},
+        tensor<8x4xf32> {cs336.kind = "output", cs336.name = "e"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.output "e"
+  // CHECK-NEXT: exec.all_reduce sum ins(%x : memref<4x8xf32>) outs(%a : memref<4x8xf32>) {world = 4 : i64}
+  %a = cs336.all_reduce sum %x world = 4 : tensor<4x8xf32>
+  // CHECK-NEXT: exec.all_gather ins(%x : memref<4x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}
+  %b = cs336.all_gather %x world = 4 : tensor<4x8xf32> -> tensor<16x8xf32>
+  // CHECK-NEXT: exec.reduce_scatter max ins(%x : memref<4x8xf32>) outs(%c : memref<1x8xf32>) {world = 4 : i64}
+  %c = cs336.reduce_scatter max %x world = 4 : tensor<4x8xf32> -> tensor<1x8xf32>
+  // CHECK-NEXT: exec.broadcast_rank ins(%x : memref<4x8xf32>) outs(%d : memref<4x8xf32>) {root = 1 : i64, world = 4 : i64}
+  %d = cs336.broadcast_rank %x root = 1 world = 4 : tensor<4x8xf32>
+  // CHECK-NOT: exec.launch
+  %unread = cs336.exp %d : tensor<4x8xf32>
+  %t = cs336.transpose %x perm = [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  // CHECK: exec.copy ins(%{{.*}} : memref<8x4xf32, strided<[1, 8]>>) outs(%[[DENSE:.*]] : memref<8x4xf32>)
+  // CHECK-NEXT: exec.all_reduce sum ins(%[[DENSE]] : memref<8x4xf32>) outs(%e : memref<8x4xf32>)
+  %e = cs336.all_reduce sum %t world = 4 : tensor<8x4xf32>
+  return %a, %b, %c, %d, %e : tensor<4x8xf32>, tensor<16x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<8x4xf32>
+}
