@@ -41,7 +41,7 @@ private:
 LogicalResult PlanMemoryPass::plan() {
   EntryOp entry = getOperation();
   if (!llvm::isPowerOf2_64(alignment))
-    return entry.emitError() << "alignment must be a power of two, is " << alignment;
+    return entry.emitError() << "alignment must be a power of two, is " << alignment.getValue();
 
   HappensBefore order(entry);
   FailureOr<std::vector<Lifetime>> lifetimes = computeLifetimes(entry, order);

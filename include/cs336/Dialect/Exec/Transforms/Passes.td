@@ -53,7 +53,7 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
     }
     ```
 
-    An analysis remark (`--remarks-filter-analysis=exec-plan-memory`) gives the arena, the largest live set, and the number of
+    An analysis remark (`--remarks-filter-analyse=exec-plan-memory`) gives the arena, the largest live set, and the number of
     allocations.
   }];
   let options = [Option<"alignment", "alignment", "uint64_t", "64", "Bytes that offsets are multiples of: a power of two">];

@@ -1,0 +1,351 @@
+// What the exec dialect's verifiers refuse.
+// RUN: cs336-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@below {{views cover 3 rows of 4}}
+exec.variable @w parameter : memref<4x2xf32> {views = [#cs336.view<"a", 3>]}
+
+// -----
+
+// expected-error@below {{dense row-major memref of static sizes}}
+exec.variable @w parameter : memref<4x2xf32, strided<[1, 4]>>
+
+// -----
+
+exec.entry @f mode<forward> {
+  // expected-error@below {{there is no variable @w}}
+  %w = exec.get @w : memref<4xf32>
+}
+
+// -----
+
+exec.variable @w parameter : memref<5xf32>
+exec.entry @f mode<forward> {
+  // expected-error@below {{has type 'memref<4xf32>', but the variable's is 'memref<5xf32>'}}
+  %w = exec.get @w : memref<4xf32>
+}
+
+// -----
+
+// expected-error@below {{operand 0 of type 'tensor<4xf32>' does not lie in 'memref<5xf32>'}}
+exec.kernel @k(%a: tensor<4xf32>) : (memref<5xf32>) -> memref<4xf32> {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{operand 0 of type 'tensor<4xf32>' does not lie in 'memref<4xf32, strided<[1], offset: 4>>'}}
+exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32, strided<[1], offset: 4>>) -> memref<4xf32> {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{has 1 results and layouts for 2}}
+exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{result must be written densely}}
+exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32, strided<[2]>> {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+exec.kernel @k(%a: tensor<4x4xf32>) : (memref<4x4xf32>) -> memref<4x4xf32> {
+  // expected-error@below {{stands in a kernel but does not lower to one (FusibleOpInterface)}}
+  %0 = cs336.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  // expected-error@below {{is neither a buffer nor a command: it cannot stand in an entry}}
+  %0 = arith.constant 1 : index
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  // expected-error@below {{there are two inputs of this name}}
+  %y = exec.input "x" : memref<4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  // expected-error@below {{bound must be a positive integer on a buffer of integers}}
+  %x = exec.input "x" bound = 4 : memref<4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  // expected-error@below {{nothing writes this output}}
+  %y = exec.output "y" output : memref<4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  exec.copy ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  // expected-error@below {{there are two outputs of this name}}
+  %z = exec.output "y" gradient : memref<4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-note@below {{the buffer's storage is here}}
+  %a = exec.alloc : memref<4x2xf32>
+  %v = exec.view %a : memref<4x2xf32> to memref<4xf32, strided<[2]>>
+  // expected-error@below {{reads a buffer that nothing has written}}
+  exec.copy ins(%v : memref<4xf32, strided<[2]>>) outs(%y : memref<4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.input "y" : memref<4xf32>
+  // expected-error@below {{writes an input, which belongs to the caller}}
+  exec.copy ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+}
+
+// -----
+
+exec.variable @w state : memref<4xf32>
+exec.entry @f mode<forward_backward> {
+  %x = exec.input "x" : memref<4xf32>
+  %w = exec.get @w : memref<4xf32>
+  // expected-error@below {{writes state @w, which an entry of mode forward_backward must leave as it is}}
+  exec.copy ins(%x : memref<4xf32>) outs(%w : memref<4xf32>)
+}
+
+// -----
+
+// Preparation fills what is derived from parameters, not parameters.
+exec.variable @w parameter : memref<4xf32>
+exec.variable @d derived : memref<4xf32>
+exec.entry @f mode<prepare> {
+  %d = exec.get @d : memref<4xf32>
+  %w = exec.get @w : memref<4xf32>
+  exec.copy ins(%w : memref<4xf32>) outs(%d : memref<4xf32>)
+  // expected-error@below {{writes parameter @w, which an entry of mode prepare must leave as it is}}
+  exec.copy ins(%d : memref<4xf32>) outs(%w : memref<4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %a = exec.alloc : memref<4x4xf32>
+  exec.copy ins(%x : memref<4x4xf32>) outs(%a : memref<4x4xf32>)
+  %t = exec.view %a : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%t : memref<4x4xf32, strided<[1, 4]>>) outs(%a : memref<4x4xf32>)
+}
+
+// -----
+
+// A variable is one piece of storage however often it is named.
+exec.variable @w parameter : memref<4x4xf32>
+exec.entry @f mode<train> {
+  %w = exec.get @w : memref<4x4xf32>
+  %v = exec.get @w : memref<4x4xf32>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%w : memref<4x4xf32>) outs(%v : memref<4x4xf32>)
+}
+
+// -----
+
+exec.kernel @two(%a: tensor<4xf32>) : (memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{writes the same storage twice}}
+  exec.launch @two ins(%x : memref<4xf32>) outs(%y, %y : memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{there is no kernel @k}}
+  exec.launch @k ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+}
+
+// -----
+
+exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32> {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<8xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  %v = exec.view %x : memref<8xf32> to memref<4xf32, strided<[2], offset: 1>>
+  // expected-error@below {{ins[0] is 'memref<4xf32, strided<[2], offset: 1>>', but the kernel's is 'memref<4xf32>'}}
+  exec.launch @k ins(%v : memref<4xf32, strided<[2], offset: 1>>) outs(%y : memref<4xf32>)
+}
+
+// -----
+
+exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32> {
+  %0 = cs336.neg %a : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{passes 2 ins, but the kernel has 1}}
+  exec.launch @k ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
+}
+
+// -----
+
+// The second element of the result needs the first of the operand, which would be gone.
+exec.kernel @reverse(%a: tensor<2x2xf32>) : (memref<2x2xf32>) -> memref<2x2xf32> {
+  %0 = cs336.transpose %a perm = [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
+  exec.yield %0 : tensor<2x2xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<2x2xf32>
+  %y = exec.output "y" output : memref<2x2xf32>
+  exec.copy ins(%x : memref<2x2xf32>) outs(%y : memref<2x2xf32>)
+  // expected-error@below {{writes outs[0] over ins[0], which @reverse does not read element by element}}
+  exec.launch @reverse ins(%y : memref<2x2xf32>) outs(%y : memref<2x2xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<8xf32>
+  // expected-error@below {{reaches element 8 of storage that has 8}}
+  %v = exec.view %x : memref<8xf32> to memref<4xf32, strided<[2], offset: 2>>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<8xf32>
+  // expected-error@below {{changes the element type}}
+  %v = exec.view %x : memref<8xf32> to memref<8xi32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<8x8xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %v = exec.view %x : memref<8x8xf32> to memref<4x4xf32, strided<[16, 2]>>
+  // expected-error@below {{one of the last two strides must be 1}}
+  exec.gemm ins(%v, %v : memref<4x4xf32, strided<[16, 2]>>, memref<4x4xf32, strided<[16, 2]>>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x8xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{shapes must be […, M, K], […, K, N] and […, M, N]}}
+  exec.gemm ins(%x, %x : memref<4x8xf32>, memref<4x8xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xi32>
+  %y = exec.output "y" output : memref<4x4xi32>
+  // expected-error@below {{operands must have one floating-point element type}}
+  exec.gemm ins(%x, %x : memref<4x4xi32>, memref<4x4xi32>) outs(%y : memref<4x4xi32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{beta must be 0 or 1, is 5.000000e-01}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>) {beta = 0.5 : f64}
+}
+
+// -----
+
+// With beta = 1 a product reads what it adds to.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  // expected-note@below {{the buffer's storage is here}}
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{reads a buffer that nothing has written}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>) {beta = 1.0 : f64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<2x2xf32>
+  // expected-error@below {{source and target must agree in sizes and elements}}
+  exec.copy ins(%x : memref<4xf32>) outs(%y : memref<2x2xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %v = exec.view %x : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  // expected-error@below {{needs dense buffers}}
+  exec.all_reduce sum ins(%v : memref<4x4xf32, strided<[1, 4]>>) outs(%y : memref<4x4xf32>) {world = 2 : i64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{between 2 ranks source and target do not match}}
+  exec.all_gather ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {world = 2 : i64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{root 2 is no rank of 2}}
+  exec.broadcast_rank ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {root = 2 : i64, world = 2 : i64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  // expected-error@below {{waits for event 1, which no earlier command records}}
+  exec.wait 1
+  exec.record 1 {stream = 1 : i64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  exec.record 1 {stream = 1 : i64}
+  // expected-error@below {{records event 1 a second time}}
+  exec.record 1
+}
