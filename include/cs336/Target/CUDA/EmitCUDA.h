@@ -21,8 +21,9 @@ struct CUDAOptions {
 
 /// Writes one self-contained translation unit with a `__global__` function for every `exec.kernel` of the module, for
 /// NVRTC or nvcc (C++17, compute capability 8.0 and later). A kernel takes a pointer an operand, inputs before outputs,
-/// each to element 0 of the buffer that the operand's memref type describes: offsets in the type are added by the
-/// kernel. The comment above each kernel names its operands, what it computes, and the launch that it expects.
+/// each to element 0 of what the launch passes. Storage is aligned to 16 bytes at least; how far views of it are
+/// aligned is read from the module's launches, so the text holds for them and no others. The comment above each kernel
+/// names its operands, what it computes, and the grid that it expects.
 mlir::LogicalResult emitCUDA(mlir::ModuleOp module, llvm::raw_ostream &os, const CUDAOptions &options = {});
 
 } // namespace cs336
