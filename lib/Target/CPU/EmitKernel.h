@@ -1,0 +1,28 @@
+//===- EmitKernel.h - A planned kernel as loops over memory --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_EMITKERNEL_H
+#define CS336_LIB_TARGET_CPU_EMITKERNEL_H
+
+#include "KernelPlan.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace cs336::cpu {
+
+/// Builds `llvm.func @symbol(buffers: ptr, begin: i64, end: i64)` that computes rows [begin, end) of the planned
+/// kernel: `scf.for` loops around `llvm.load`, scalar operations and `llvm.store`. buffers[i] points at element 0 of
+/// operand i.
+///
+/// A loop nest keeps reductions in registers where its inner loops reduce, and in memory where an inner loop does not;
+/// sums over long loops are summed by blocks. Innermost loops are marked parallel, so that they vectorize although an
+/// output may be an input's buffer.
+mlir::LLVM::LLVMFuncOp emitKernel(const KernelPlan &plan, mlir::func::FuncOp kernel, llvm::StringRef symbol,
+                                  mlir::OpBuilder &builder);
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_EMITKERNEL_H

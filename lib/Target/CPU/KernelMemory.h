@@ -1,0 +1,43 @@
+//===- KernelMemory.h - Elements of a kernel in memory ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_KERNELMEMORY_H
+#define CS336_LIB_TARGET_CPU_KERNELMEMORY_H
+
+#include "KernelPlan.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace cs336::cpu {
+
+/// Reads and writes elements of a kernel's storages by their index. An i1 takes one byte.
+class KernelMemory {
+public:
+  /// Builds the storages' addresses at the builder's insertion point, the start of a function. `buffers` points at the
+  /// operands' addresses.
+  KernelMemory(const KernelPlan &plan, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffers);
+
+  mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index, mlir::ArrayAttr accessGroups);
+  void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index, mlir::ArrayAttr accessGroups);
+
+  mlir::Value constant(mlir::Location loc, int64_t value);
+  mlir::Value add(mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Location loc, mlir::Value lhs, int64_t rhs);
+
+private:
+  mlir::Value buildOperand(mlir::Location loc, const Storage &storage, mlir::Value buffers);
+  mlir::Value buildConstant(mlir::Location loc, const Storage &storage);
+  mlir::Value buildTemporary(mlir::Location loc, const Storage &storage);
+  mlir::Value getAddress(mlir::Location loc, unsigned storage, mlir::Value index);
+
+  const KernelPlan &plan;
+  mlir::OpBuilder &builder;
+  llvm::SmallVector<mlir::Value> bases;
+};
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_KERNELMEMORY_H

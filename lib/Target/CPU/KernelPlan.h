@@ -1,0 +1,100 @@
+//===- KernelPlan.h - Loops, rows and storage of a kernel --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_KERNELPLAN_H
+#define CS336_LIB_TARGET_CPU_KERNELPLAN_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <optional>
+#include <vector>
+
+namespace cs336::cpu {
+
+/// Where a tensor of the kernel lies: in an operand, in a constant, or in memory of the kernel's own.
+struct Storage {
+  enum class Kind { Operand, Constant, Temporary };
+
+  Storage(Kind kind, mlir::ShapedType type);
+
+  Kind kind;
+  /// Position among the kernel's operands, inputs before outputs.
+  unsigned operand = 0;
+  mlir::DenseElementsAttr constant;
+  mlir::Type element;
+  llvm::SmallVector<int64_t> shape;
+  /// In elements. Element 0 is at the start.
+  llvm::SmallVector<int64_t> strides;
+  /// Elements to allocate for a temporary.
+  int64_t elements = 0;
+  /// Whether a statement writes it, and whether one reads or writes it at computed places.
+  bool isWritten = false, isScattered = false;
+};
+
+/// An element address that is linear in the loops' variables: offset + Σ coefficients[loop]·variable[loop].
+struct Access {
+  unsigned storage;
+  int64_t offset = 0;
+  /// One a loop of the kernel; 0 for the loops that the address does not depend on.
+  llvm::SmallVector<int64_t> coefficients;
+
+  bool operator==(const Access &other) const = default;
+};
+
+/// An operation of the kernel's body: a `linalg.generic`, or an `scf.for` that runs as it is (`isOpaque`).
+struct Statement {
+  explicit Statement(mlir::Operation *op) : op(op) {}
+
+  mlir::Operation *op;
+  bool isOpaque = false;
+  /// The kernel's loop for every dim of a generic; none for dims of size 1.
+  llvm::SmallVector<std::optional<unsigned>> loopOfDim;
+  /// The loops around the statement, and those of them that it reduces over.
+  llvm::SmallBitVector loops, reductions;
+  std::vector<Access> inputs, outputs;
+
+  mlir::linalg::GenericOp getGeneric() const { return llvm::cast<mlir::linalg::GenericOp>(op); }
+  /// Whether output `index` combines the values of several iterations.
+  bool isReduction(unsigned index) const;
+};
+
+/// Statements that run in one loop nest, in order; `loops` are its loops inside of a row, outermost first.
+struct Phase {
+  llvm::SmallVector<unsigned> statements;
+  llvm::SmallVector<unsigned> loops;
+};
+
+/// How a kernel runs: for every row, the phases one after the other.
+///
+/// Loops of different statements that walk the same axis of the same tensor are one loop of the kernel. Rows are
+/// independent of each other: threads share them.
+struct KernelPlan {
+  std::vector<Storage> storages;
+  llvm::DenseMap<mlir::Value, unsigned> storageOf;
+  llvm::SmallVector<int64_t> loopSizes;
+  std::vector<Statement> statements;
+  std::vector<Phase> phases;
+
+  /// A row is an iteration of these loops, outermost first.
+  llvm::SmallVector<unsigned> rowLoops;
+  /// Instead, where only the innermost loop is independent: a row is one iteration of this loop, which stays inside of
+  /// the phases and runs over the caller's range there.
+  std::optional<unsigned> rangeLoop;
+  int64_t rows = 1;
+  /// The fewest rows that are worth a thread.
+  int64_t grain = 1;
+};
+
+/// Plans the kernel that `lowerKernelToLinalg` made of a body, with operands that lie in memory as `operandTypes` say
+/// (strided memrefs, inputs before outputs). Fails with a diagnostic where the kernel needs too much memory of its own
+/// or an indexing map is not linear.
+mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp func, mlir::TypeRange operandTypes);
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_KERNELPLAN_H
