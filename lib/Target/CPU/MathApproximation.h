@@ -1,0 +1,23 @@
+//===- MathApproximation.h - float32 functions without calls ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_MATHAPPROXIMATION_H
+#define CS336_LIB_TARGET_CPU_MATHAPPROXIMATION_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace cs336::cpu {
+
+/// Expands `math.exp`, `math.log`, `math.tanh` and `math.erf` of float32 to branch-free arithmetic, which loops around
+/// it vectorize with. Errors are below 2.5 units in the last place over all float32, subnormal arguments and results
+/// included; infinities and NaN are as IEEE 754 has them. (MLIR's own expansions are off by more than that for large
+/// arguments of the exponential, and where the logarithm's argument is subnormal.)
+void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_MATHAPPROXIMATION_H
