@@ -1,0 +1,61 @@
+//===- CPUTarget.h - Kernels as machine code of the CPU ------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TARGET_CPU_CPUTARGET_H
+#define CS336_TARGET_CPU_CPUTARGET_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace cs336 {
+
+struct CPUTargetOptions {
+  /// The instruction set: "host" for the best level that this machine has, "generic" for the architecture's baseline,
+  /// or "x86-64-v2", "x86-64-v3", "x86-64-v4".
+  std::string cpu = "host";
+};
+
+/// A kernel of a compiled object.
+struct CompiledKernel {
+  /// `void symbol(void *const *buffers, int64_t begin, int64_t end)` computes rows [begin, end) of [0, rows).
+  /// buffers[i] points at element 0 of operand i, inputs before outputs; an output may be an input's buffer where
+  /// `exec::KernelOp::canWriteOver` holds.
+  std::string symbol;
+  int64_t rows = 1;
+  /// The fewest rows that are worth a thread.
+  int64_t grain = 1;
+};
+
+/// All kernels of a module as one ELF shared object.
+struct CompiledObject {
+  /// The architecture: "x86_64".
+  std::string target;
+  /// Instruction set extensions that it may use, named as in /proc/cpuinfo: "avx2", "fma", "avx512f".
+  std::vector<std::string> features;
+  /// The object. It needs libm, which it names.
+  std::vector<uint8_t> image;
+  /// By the name of the `exec.kernel`.
+  llvm::StringMap<CompiledKernel> kernels;
+};
+
+/// Compiles every `exec.kernel` of the module, in parallel where the context allows. The result depends on nothing but
+/// the kernels and the instruction set. Fails with a diagnostic for an unknown `cpu`, for an operation without a
+/// lowering, for a kernel with too many values between its operations, and where temporary files cannot be written.
+mlir::FailureOr<CompiledObject> compileKernelsForCPU(mlir::ModuleOp module, const CPUTargetOptions &options,
+                                                     mlir::TimingScope *timing = nullptr);
+
+/// Builds the kernel's function at the builder's insertion point: an `llvm.func` whose body has loops of scf around
+/// loads, scalar operations and stores. It is what `compileKernelsForCPU` optimizes and generates code for.
+mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernelToCPULoops(exec::KernelOp kernel, mlir::OpBuilder &builder,
+                                                              CompiledKernel &compiled);
+
+} // namespace cs336
+
+#endif // CS336_TARGET_CPU_CPUTARGET_H

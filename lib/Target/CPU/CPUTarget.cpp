@@ -1,0 +1,121 @@
+//===- CPUTarget.cpp - Kernels as machine code of the CPU -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/CPU/CPUTarget.h"
+
+#include "EmitKernel.h"
+#include "LowerToLLVM.h"
+#include "NativeObject.h"
+#include "cs336/Codegen/KernelToLinalg.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cpu;
+
+/// Kernels that are compiled as one module. Few enough to occupy all cores, many enough to share what a module costs.
+static constexpr size_t kKernelsPerModule = 4;
+
+/// Threads must not load dialects.
+static void loadDialects(MLIRContext *context) {
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+                       LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  registerBuiltinDialectTranslation(*context);
+  registerLLVMDialectTranslation(*context);
+}
+
+static LogicalResult checkTypes(exec::KernelOp kernel, const InstructionSet &isa) {
+  if (!isa.triple.isX86() || isa.has("f16c"))
+    return success();
+  auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
+  WalkResult found = kernel.walk([&](Operation *op) {
+    bool usesHalf = llvm::any_of(op->getOperandTypes(), isHalf) || llvm::any_of(op->getResultTypes(), isHalf);
+    return usesHalf ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (found.wasInterrupted())
+    return kernel.emitOpError("uses f16, whose conversions ")
+           << isa.cpu << " has no instructions for; compile for x86-64-v3";
+  return success();
+}
+
+FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, OpBuilder &builder,
+                                                         CompiledKernel &compiled) {
+  FailureOr<func::FuncOp> func = lowerKernelToLinalg(kernel, builder);
+  if (failed(func))
+    return failure();
+  SmallVector<Type> operandTypes(kernel.getInTypes());
+  llvm::append_range(operandTypes, kernel.getOutTypes());
+  FailureOr<KernelPlan> plan = planKernel(*func, operandTypes);
+  if (failed(plan))
+    return failure();
+  // A kernel may be called as a function of libm is.
+  compiled = {("cs336_" + kernel.getSymName()).str(), plan->rows, plan->grain};
+  LLVM::LLVMFuncOp function = emitKernel(*plan, *func, compiled.symbol, builder);
+  func->erase();
+  return function;
+}
+
+/// Compiles some kernels to one object; `compiled` has a place for each.
+static FailureOr<ObjectFile> compileModule(ArrayRef<exec::KernelOp> kernels, MutableArrayRef<CompiledKernel> compiled,
+                                           const InstructionSet &isa, TimingScope &timing) {
+  exec::KernelOp first = kernels.front();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  TimingScope lowering = timing.nest("Lower to LLVM dialect");
+  for (auto [kernel, place] : llvm::zip_equal(kernels, compiled))
+    if (failed(checkTypes(kernel, isa)) || failed(lowerKernelToCPULoops(kernel, builder, place)))
+      return failure();
+  if (failed(lowerToLLVM(*module)))
+    return failure();
+  lowering.stop();
+  return compileToObject(*module, isa, timing);
+}
+
+FailureOr<CompiledObject> cs336::compileKernelsForCPU(ModuleOp module, const CPUTargetOptions &options,
+                                                      TimingScope *timing) {
+  FailureOr<InstructionSet> isa = findInstructionSet(options.cpu, module.getLoc());
+  if (failed(isa))
+    return failure();
+  MLIRContext *context = module.getContext();
+  loadDialects(context);
+  TimingScope inactive;
+  TimingScope &scope = timing ? *timing : inactive;
+
+  SmallVector<exec::KernelOp> kernels(module.getOps<exec::KernelOp>());
+  std::vector<CompiledKernel> compiled(kernels.size());
+  std::vector<ObjectFile> objects(llvm::divideCeil(kernels.size(), kKernelsPerModule));
+  ParallelDiagnosticHandler diagnostics(context);
+  LogicalResult isCompiled = failableParallelForEachN(context, 0, objects.size(), [&](size_t index) -> LogicalResult {
+    diagnostics.setOrderIDForThread(index);
+    size_t start = index * kKernelsPerModule;
+    size_t count = std::min(kKernelsPerModule, kernels.size() - start);
+    FailureOr<ObjectFile> object = compileModule(ArrayRef(kernels).slice(start, count),
+                                                 MutableArrayRef(compiled).slice(start, count), *isa, scope);
+    diagnostics.eraseOrderIDForThread();
+    if (failed(object))
+      return failure();
+    objects[index] = std::move(*object);
+    return success();
+  });
+  if (failed(isCompiled))
+    return failure();
+
+  TimingScope linking = scope.nest("Link");
+  FailureOr<std::vector<uint8_t>> image = linkSharedObject(objects, *isa, module.getLoc());
+  if (failed(image))
+    return failure();
+  CompiledObject result{isa->triple.getArchName().str(), isa->features, std::move(*image), {}};
+  for (auto [kernel, place] : llvm::zip_equal(kernels, compiled))
+    result.kernels[kernel.getSymName()] = std::move(place);
+  return result;
+}
