@@ -22,8 +22,10 @@ enum class AutocastPolicy {
   Float32,
   /// Widens to the widest floating-point operand.
   Widest,
-  /// Runs in the type that its operands have.
+  /// Runs in the type that its first operand has.
   Keep,
+  /// The program names the result's type: a cast.
+  Explicit,
 };
 
 /// What a kernel schedule has to provide for an operation.

@@ -35,8 +35,8 @@ def CS336_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
 def CS336_AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The operation names its policy under mixed precision: the low type, float32, the widest of its inputs, or as it
-    comes (the default for operations without this interface).
+    The operation names its policy under mixed precision: the low type, float32, the widest of its inputs, as it
+    comes (the default for operations without this interface), or explicit.
   }];
   let methods = [
     InterfaceMethod<"The policy.", "::cs336::AutocastPolicy", "getAutocastPolicy", (ins)>,

@@ -124,7 +124,7 @@ def CS336_PowOp : CS336_PointwiseOp<"pow", [SameOperandsAndResultType, Different
 // Comparison, selection, conversion
 //===----------------------------------------------------------------------===//
 
-def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeOpAdaptor]> {
+def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeOpAdaptor, CS336_AutocastOpInterface]> {
   let summary = "An ordered comparison (false when an operand is NaN, except `ne`)";
   let description = [{
     ```mlir
@@ -133,10 +133,14 @@ def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeO
   }];
   let arguments = (ins CS336_PredicateAttr:$predicate, CS336_NumberTensor:$lhs, CS336_NumberTensor:$rhs);
   let results = (outs CS336_BoolTensor:$result);
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
+  }];
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
-def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
+def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_AutocastOpInterface,
+                                                  AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
   let summary = "Where the predicate holds the first value, elsewhere the second";
   let description = [{
     ```mlir
@@ -145,11 +149,14 @@ def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, AllTypesMatch<
   }];
   let arguments = (ins CS336_BoolTensor:$predicate, CS336_Tensor:$trueValue, CS336_Tensor:$falseValue);
   let results = (outs CS336_Tensor:$result);
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
+  }];
   let assemblyFormat = "$predicate `,` $trueValue `,` $falseValue attr-dict `:` type($result) custom<PredicateType>(ref(type($result)), type($predicate))";
   let hasFolder = 1;
 }
 
-def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable]> {
+def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable, CS336_AutocastOpInterface]> {
   let summary = "Conversion of the element type";
   let description = [{
     Floats round to nearest even; float to integer truncates toward zero; i1 becomes 0 or 1. A narrowing cast followed
@@ -162,6 +169,9 @@ def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable]> {
   let flopsPerElement = 0;
   let arguments = (ins CS336_Tensor:$operand);
   let results = (outs CS336_Tensor:$result);
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Explicit; }
+  }];
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
 }

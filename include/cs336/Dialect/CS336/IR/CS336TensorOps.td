@@ -125,7 +125,7 @@ def CS336_PadOp : CS336_Op<"pad", [Differentiable, Cost, Fusible]> {
   let hasFolder = 1;
 }
 
-def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible]> {
+def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible, CS336_AutocastOpInterface]> {
   let summary = "Tensors one after the other along an axis";
   let description = [{
     ```mlir
@@ -134,6 +134,9 @@ def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible]> {
   }];
   let arguments = (ins I64Attr:$axis, Variadic<CS336_Tensor>:$operands);
   let results = (outs CS336_Tensor:$result);
+  let extraClassDeclaration = [{
+    ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
+  }];
   let assemblyFormat = "`axis` `=` $axis $operands attr-dict `:` type($operands) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -1,0 +1,30 @@
+//===- Passes.h - Passes over the cs336 dialect -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_TRANSFORMS_PASSES_H
+#define CS336_DIALECT_CS336_TRANSFORMS_PASSES_H
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace cs336 {
+
+/// What autocast lowers the precision of matrix products to.
+enum class AutocastType { BF16, FP16, TF32 };
+
+/// Which optimizer a training step ends with.
+enum class OptimizerKind { AdamW };
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+
+} // namespace cs336
+
+#endif // CS336_DIALECT_CS336_TRANSFORMS_PASSES_H

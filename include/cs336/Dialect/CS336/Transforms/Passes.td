@@ -1,0 +1,294 @@
+//===- Passes.td - Passes over the cs336 dialect -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_TRANSFORMS_PASSES_TD
+#define CS336_DIALECT_CS336_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
+  let summary = "Mixed precision: casts where each operation's policy asks for them";
+  let description = [{
+    As PyTorch's CUDA autocast. Every operation names its policy through `AutocastOpInterface`: matrix products run in
+    the low type; exponentials, powers, sums and losses in float32; operations with several inputs in the widest of
+    them; the rest in the type that they get. Types of results follow, up to the function's results. Parameters stay
+    float32, and a value is cast to a type once, however many operations read it. With `dtype=tf32` no type changes:
+    float32 products get `precision = tf32`.
+
+    Float64 is left alone. A splat constant behaves as a Python number: it takes no part in choosing the widest type,
+    and where the low type cannot hold it exactly the operation computes in float32 and rounds its result.
+    Operations that have neither a policy nor a fusion kind keep their types: their operands are cast back.
+
+    Contract: before `cs336-decompose` (the policy is about PyTorch's operations: x − max inside a cross entropy must not
+    round to bf16) and before `cs336-differentiate`. Refuses a function that already returns gradients.
+
+    Before:
+
+    ```mlir
+    %h = cs336.linear %x, %w : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+    %e = cs336.exp %h : tensor<4x16xf32>
+    ```
+
+    After `--cs336-autocast=dtype=bf16`:
+
+    ```mlir
+    %xl = cs336.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
+    %wl = cs336.cast %w : tensor<16x8xf32> -> tensor<16x8xbf16>
+    %h = cs336.linear %xl, %wl : tensor<4x8xbf16>, tensor<16x8xbf16> -> tensor<4x16xbf16>
+    %hw = cs336.cast %h : tensor<4x16xbf16> -> tensor<4x16xf32>
+    %e = cs336.exp %hw : tensor<4x16xf32>
+    ```
+  }];
+  let options = [Option<"dtype", "dtype", "::cs336::AutocastType", "::cs336::AutocastType::BF16",
+                        "The low type: bf16, fp16 or tf32", [{::llvm::cl::values(
+    clEnumValN(::cs336::AutocastType::BF16, "bf16", "bfloat16: float32's range, 8 bits of significand"),
+    clEnumValN(::cs336::AutocastType::FP16, "fp16", "float16: 11 bits of significand, needs loss scaling"),
+    clEnumValN(::cs336::AutocastType::TF32, "tf32", "float32 storage, products round their inputs to 11 bits"))}]>];
+  let statistics = [Statistic<"numCasts", "num-casts", "Number of casts inserted">,
+                    Statistic<"numTF32", "num-tf32", "Number of operations allowed to use tf32">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def MergeGemmsPass : Pass<"cs336-merge-gemms", "::mlir::ModuleOp"> {
+  let summary = "Linears that share an input become one linear with a packed weight";
+  let description = [{
+    Several `cs336.linear` of one input, whose weights are parameters that nothing else uses, become one linear with a
+    parameter that holds the weights' rows one after the other, and slices of its result. The packed parameter has
+    `cs336.views` with the names, so checkpoints do not change; nothing is concatenated inside a step. Where
+    autocast stands between parameter and linear, one cast of the packed parameter replaces the casts.
+
+    The packed parameter takes the place of the first. Its name keeps what the names have in common and joins what
+    they have not: `q_proj`, `k_proj`, `v_proj` become `qkv_proj`; `w1` and `w3` become `w13`.
+
+    Contract: on composites, before `cs336-decompose` and `cs336-differentiate`, so that the gradients merge too.
+    Every function of the module that takes one of the weights must be able to merge the same weights in the same order,
+    since functions share parameters by name; otherwise none is changed, with a missed-optimization remark that says why.
+    Weights whose `cs336.init` differ stay apart, as one attribute describes a parameter.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>,
+                 %w1: tensor<16x8xf32> {cs336.kind = "parameter", cs336.name = "ffn.w1.weight"},
+                 %w3: tensor<16x8xf32> {cs336.kind = "parameter", cs336.name = "ffn.w3.weight"}) {
+      %a = cs336.linear %x, %w1 : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+      %b = cs336.linear %x, %w3 : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>,
+                 %w: tensor<32x8xf32> {cs336.kind = "parameter", cs336.name = "ffn.w13.weight",
+                   cs336.views = [#cs336.view<"ffn.w1.weight", 16>, #cs336.view<"ffn.w3.weight", 16>]}) {
+      %ab = cs336.linear %x, %w : tensor<4x8xf32>, tensor<32x8xf32> -> tensor<4x32xf32>
+      %a = cs336.slice %ab offsets = [0, 0] : tensor<4x32xf32> -> tensor<4x16xf32>
+      %b = cs336.slice %ab offsets = [0, 16] : tensor<4x32xf32> -> tensor<4x16xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "num-merged", "Number of linears replaced">,
+                    Statistic<"numPacked", "num-packed", "Number of packed linears made">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def DecomposePass : Pass<"cs336-decompose"> {
+  let summary = "Composite operations become primitives";
+  let description = [{
+    Replaces every operation that implements `DecomposableOpInterface` by what it says of itself, until none is left:
+    `linear`, `silu`, `relu`, `gelu`, `rms_norm`, `layer_norm`, `rope`, `cross_entropy`. New operations take the location of
+    the composite.
+
+    Contract: after `cs336-autocast` and `cs336-merge-gemms`, which are about composites.
+
+    Before:
+
+    ```mlir
+    %y = cs336.silu %x : tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %s = cs336.sigmoid %x : tensor<4x8xf32>
+    %y = cs336.mul %x, %s : tensor<4x8xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numDecomposed", "num-decomposed", "Number of composites replaced">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
+  let summary = "Reverse mode: the gradient of the loss for every parameter";
+  let description = [{
+    In functions of mode `forward_backward` and `train` that return no gradients yet, walks from the result named
+    "loss" back to the parameters. Each operation builds its own adjoint (`DifferentiableOpInterface`); a composite
+    that cannot is decomposed first. Uses of a value add up, in the order in which the walk meets them. The function
+    returns one more result a parameter, of kind "gradient", under the parameter's name and with its views.
+
+    Paths through integers and predicates have no gradient. A parameter that the loss does not depend on
+    gets zeros, with a remark. New operations stand at the function's end, at the location of what they are
+    the adjoint of, wrapped as `loc("backward"(…))`; those that turn out not to be used are erased. Time is linear in
+    the number of operations.
+
+    Contract: the function has one block and a result "loss", a floating-point tensor of rank 0. An operation without
+    an adjoint between a parameter and the loss is an error at its location.
+
+    Before:
+
+    ```mlir
+    func.func @f(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+        -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+      %y = cs336.mul %w, %w : tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+        -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"},
+            tensor<f32> {cs336.kind = "gradient", cs336.name = "w"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+      %y = cs336.mul %w, %w : tensor<f32>
+      %one = cs336.constant dense<1.000000e+00> : tensor<f32>
+      %a = cs336.mul %one, %w : tensor<f32>
+      %b = cs336.mul %one, %w : tensor<f32>
+      %dw = cs336.add %a, %b : tensor<f32>
+      return %y, %dw : tensor<f32>, tensor<f32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numAdjoints", "num-adjoints", "Number of adjoints built">,
+                    Statistic<"numGradients", "num-gradients", "Number of gradients returned">,
+                    Statistic<"numErased", "num-erased", "Number of backward operations erased because unused">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
+  let summary = "Gradients become the update of parameters and optimizer state";
+  let description = [{
+    In functions of mode `train`, replaces each gradient result by the new value of its parameter, and adds AdamW's
+    state as arguments and results: `adamw.step`, the number of updates made before this one (i64, from zero), and
+    `adamw.m.<parameter>`, `adamw.v.<parameter>` in float32 (float64 for float64 parameters). What to do is said by the function's
+    `#cs336.optimizer`; options given to the pass take precedence over its fields.
+
+    With t = step + 1, the scalars 1 − β₁ᵗ, 1 − β₂ᵗ and the learning rate are computed in float64 and cast to the type of m and v
+    last (float32's 1 − β₂ᵗ would be off by 1e-5). The learning rate follows CS336's `get_lr_cosine_schedule` at the
+    zero-based iteration it = step: it·lr/warmup for it < warmup; min + ½(1 + cos(π(it − warmup)/(cosine − warmup)))(lr − min) up to
+    it = cosine; min after. So the first step of a warm-up has learning rate zero. Without `cosine_steps` lr stays after warm-up.
+
+    With `max_norm` M > 0 all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), ‖g‖₂ over all of them together, and
+    ‖g‖₂ is returned as the output "grad_norm".
+
+    New operations carry the location `loc("optimizer"(loc("<parameter>")))`.
+
+    Contract: after `cs336-differentiate`. A train function without gradients is an error; one that has the state already
+    is left alone.
+
+    Before:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}) ->
+        (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "gradient", cs336.name = "w"})
+        attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<lr = 1.0e-03>} {
+      …
+      return %loss, %dw : tensor<f32>, tensor<4xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                     %step: tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step", cs336.init = #cs336.init<zeros>},
+                     %m: tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.m.w", cs336.init = #cs336.init<zeros>},
+                     %v: tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.v.w", cs336.init = #cs336.init<zeros>}) ->
+        (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+         tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step"}, tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.m.w"},
+         tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.v.w"}) … {
+      …
+      %w1, %m1, %v1 = cs336.adamw %w, %dw, %m, %v lr = %lr, correction1 = %c1, correction2 = %c2, scale = %s, apply = %yes …
+      return %loss, %w1, %next, %m1, %v1 : …
+    ```
+  }];
+  let options = [
+    Option<"kind", "kind", "::cs336::OptimizerKind", "::cs336::OptimizerKind::AdamW", "The optimizer",
+           [{::llvm::cl::values(clEnumValN(::cs336::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"))}]>,
+    Option<"form", "form", "::cs336::AdamWForm", "::cs336::AdamWForm::PyTorch", "Which published form of AdamW",
+           [{::llvm::cl::values(
+      clEnumValN(::cs336::AdamWForm::PyTorch, "pytorch", "torch.optim.AdamW: decay first, epsilon beside the corrected root"),
+      clEnumValN(::cs336::AdamWForm::CS336Spring2025, "cs336_2025", "corrected learning rate, decay after the update"),
+      clEnumValN(::cs336::AdamWForm::CS336Spring2026, "cs336_2026", "corrected learning rate, decay before the update"))}]>,
+    Option<"lr", "lr", "double", "1e-3", "Learning rate, the maximum of a schedule">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.999", "Decay of the second moment">,
+    Option<"eps", "eps", "double", "1e-8", "Added to the root of the second moment">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "Decoupled weight decay">,
+    Option<"maxNorm", "max-norm", "double", "0.0", "Clip the gradients' norm to this; 0 does not clip">,
+    Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up">,
+    Option<"cosineSteps", "cosine-steps", "int64_t", "0", "Step at which the cosine reaches its minimum; 0 for a constant rate">,
+    Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine">];
+  let statistics = [Statistic<"numUpdates", "num-updates", "Number of parameters updated">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
+  let summary = "Tables that depend on no input are computed once, by @prepare";
+  let description = [{
+    A value that depends on no argument and costs at least `min-flops` an element (rotary embedding's sines and cosines)
+    becomes an argument of kind "derived", called `invariant.<hash of its structure>`, which a function of mode `prepare`
+    returns; that function is made if the module has none. Equal tables of several functions share one. What is
+    only repeated, reshaped or moved afterwards is not stored in that form.
+
+    Contract: after the passes that make such tables (`cs336-decompose`, `cs336-differentiate`), before
+    `convert-cs336-to-exec`. Functions without a mode keep their signature and are left alone.
+
+    Before:
+
+    ```mlir
+    func.func @forward(%x: tensor<4x8xf32> …) … {
+      %t = cs336.iota axis = 0 : tensor<4x8xf64>
+      …
+      %cos = cs336.cos %angle : tensor<4x8xf64>
+      %table = cs336.cast %cos : tensor<4x8xf64> -> tensor<4x8xf32>
+      %y = cs336.mul %x, %table : tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @forward(%x: tensor<4x8xf32> …, %table: tensor<4x8xf32> {cs336.kind = "derived", cs336.name = "invariant.0b1c…"}) … {
+      %y = cs336.mul %x, %table : tensor<4x8xf32>
+    }
+    func.func @prepare() -> (tensor<4x8xf32> {cs336.kind = "derived", cs336.name = "invariant.0b1c…"})
+        attributes {cs336.mode = #cs336.mode<prepare>} {
+      …
+    ```
+  }];
+  let options = [Option<"minFlops", "min-flops", "int64_t", "4",
+                        "FLOPs an element from which storing a table is worth its bytes">];
+  let statistics = [Statistic<"numHoisted", "num-hoisted", "Number of values replaced by a derived argument">,
+                    Statistic<"numTables", "num-tables", "Number of distinct tables that prepare computes">];
+  let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
+}
+
+def PrintCostPass : Pass<"cs336-print-cost", "::mlir::ModuleOp"> {
+  let summary = "Prints counts, FLOPs and bytes by operation kind, phase and function";
+  let description = [{
+    Reads `CostOpInterface`. Bytes are those of every operation standing alone, all operands and results once: what
+    fusion saves is the difference to a later print. Operations without costs are counted apart. The table goes to the
+    standard error stream, as upstream's `--print-op-stats` does; the IR does not change.
+
+    ```
+    @forward (forward)
+      phase    operation        count        FLOPs        bytes
+      forward  cs336.linear         1         4096         1152
+      …
+    ```
+  }];
+}
+
+#endif // CS336_DIALECT_CS336_TRANSFORMS_PASSES_TD

@@ -1,0 +1,270 @@
+//===- DifferentiatePass.cpp - Reverse mode -------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+static bool isFloat(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+namespace {
+/// Remembers what a builder makes, in order, and marks it as part of the backward pass where asked to.
+class Recorder : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (isBackward)
+      op->setLoc(inPhase(Phase::Backward, op->getLoc()));
+    made.push_back(op);
+  }
+
+  bool isBackward = true;
+  SmallVector<Operation *> made;
+};
+
+/// Reverse mode over one block.
+class ReverseMode {
+public:
+  ReverseMode(func::FuncOp function, ArrayRef<BlockArgument> parameters);
+
+  /// Walks from `loss`, a float tensor of rank 0, to the block's start.
+  LogicalResult run(Value loss);
+  /// The gradient of a value after `run`, or null if the loss does not depend on it.
+  Value getGradient(Value value) const { return gradients.lookup(value); }
+  /// Erases what was built and is not used. Returns how many operations that were.
+  int64_t eraseUnused();
+
+  int64_t numAdjoints = 0;
+
+private:
+  void markDependence(Operation &op);
+  void accumulate(Value value, Value gradient, Location loc);
+  LogicalResult visit(Operation *op);
+  LogicalResult decompose(DecomposableOpInterface op);
+  LogicalResult emitNotDifferentiable(Operation *op);
+
+  Block &block;
+  Recorder recorder;
+  OpBuilder builder;
+  /// Values that depend on a parameter, each with one operand's worth of evidence: the parameter.
+  DenseMap<Value, BlockArgument> dependsOn;
+  DenseMap<Value, Value> gradients;
+};
+} // namespace
+
+ReverseMode::ReverseMode(func::FuncOp function, ArrayRef<BlockArgument> parameters)
+    : block(function.getBody().front()), builder(function.getContext(), &recorder) {
+  for (BlockArgument parameter : parameters)
+    dependsOn[parameter] = parameter;
+  for (Operation &op : block)
+    markDependence(op);
+  builder.setInsertionPoint(block.getTerminator());
+}
+
+void ReverseMode::markDependence(Operation &op) {
+  BlockArgument parameter;
+  for (Value operand : op.getOperands())
+    if (BlockArgument found = dependsOn.lookup(operand)) {
+      parameter = found;
+      break;
+    }
+  if (!parameter)
+    return;
+  for (Value result : op.getResults())
+    if (isFloat(result))
+      dependsOn[result] = parameter;
+}
+
+void ReverseMode::accumulate(Value value, Value gradient, Location loc) {
+  auto [entry, isFirst] = gradients.try_emplace(value, gradient);
+  if (!isFirst)
+    entry->second = AddOp::create(builder, loc, entry->second, gradient);
+}
+
+LogicalResult ReverseMode::run(Value loss) {
+  if (!dependsOn.contains(loss))
+    return success();
+  gradients[loss] = ConstantOp::create(builder, loss.getLoc(), cast<RankedTensorType>(loss.getType()), 1.0);
+
+  // What is built stands after the last forward operation, so walking up never meets it.
+  Operation *op = recorder.made.front()->getPrevNode();
+  while (op) {
+    bool hasGradient = llvm::any_of(op->getResults(), [&](Value result) { return gradients.contains(result); });
+    if (!hasGradient) {
+      op = op->getPrevNode();
+      continue;
+    }
+    auto composite = dyn_cast<DecomposableOpInterface>(op);
+    if (composite && !isa<DifferentiableOpInterface>(op)) {
+      // The primitives stand where the composite stood, and are visited next.
+      Operation *next = op->getNextNode();
+      if (failed(decompose(composite)))
+        return failure();
+      op = next->getPrevNode();
+      continue;
+    }
+    if (failed(visit(op)))
+      return failure();
+    op = op->getPrevNode();
+  }
+  return success();
+}
+
+LogicalResult ReverseMode::decompose(DecomposableOpInterface op) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  recorder.isBackward = false;
+  size_t before = recorder.made.size();
+  FailureOr<SmallVector<Value>> values = op.decompose(builder);
+  recorder.isBackward = true;
+  if (failed(values))
+    return op->emitOpError() << "cannot be decomposed, and has no adjoint of its own";
+  for (Operation *primitive : ArrayRef(recorder.made).drop_front(before))
+    markDependence(*primitive);
+  // These are forward operations now; whether they are used is not for this pass to say.
+  recorder.made.truncate(before);
+
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *values)) {
+    if (Value gradient = gradients.lookup(result)) {
+      gradients.erase(result);
+      accumulate(value, gradient, inPhase(Phase::Backward, op->getLoc()));
+    }
+  }
+  op->replaceAllUsesWith(*values);
+  for (Value result : op->getResults())
+    dependsOn.erase(result);
+  op->erase();
+  return success();
+}
+
+LogicalResult ReverseMode::emitNotDifferentiable(Operation *op) {
+  BlockArgument parameter;
+  for (Value operand : op->getOperands())
+    if ((parameter = dependsOn.lookup(operand)))
+      break;
+  auto function = cast<func::FuncOp>(block.getParentOp());
+  return op->emitOpError() << "stands between parameter '"
+                           << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
+                           << "' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or "
+                              "DecomposableOpInterface";
+}
+
+LogicalResult ReverseMode::visit(Operation *op) {
+  if (llvm::none_of(op->getOperands(), [&](Value operand) { return dependsOn.contains(operand); }))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return emitNotDifferentiable(op);
+
+  SmallVector<Value> resultGradients, operandGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(gradients.lookup(result));
+  if (failed(differentiable.buildAdjoint(builder, resultGradients, operandGradients)))
+    return op->emitOpError() << "could not build its adjoint";
+  ++numAdjoints;
+  if (operandGradients.size() != op->getNumOperands())
+    return op->emitOpError() << "built " << operandGradients.size() << " gradients for " << op->getNumOperands()
+                             << " operands";
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients)) {
+    if (!gradient || !dependsOn.contains(operand))
+      continue;
+    if (gradient.getType() != operand.getType())
+      return op->emitOpError() << "built a gradient of type " << gradient.getType() << " for an operand of type "
+                               << operand.getType();
+    accumulate(operand, gradient, op->getLoc());
+  }
+  return success();
+}
+
+int64_t ReverseMode::eraseUnused() {
+  int64_t numErased = 0;
+  for (Operation *op : llvm::reverse(recorder.made))
+    if (isOpTriviallyDead(op)) {
+      op->erase();
+      ++numErased;
+    }
+  return numErased;
+}
+
+namespace {
+class DifferentiatePass : public cs336::impl::DifferentiatePassBase<DifferentiatePass> {
+  void runOnOperation() override;
+  LogicalResult differentiate(func::FuncOp function);
+};
+} // namespace
+
+void DifferentiatePass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  std::optional<Mode> mode = getMode(function);
+  bool wantsGradients = mode == Mode::ForwardBackward || mode == Mode::Train;
+  bool isUpdated = hasResultOfKind(function, port::kParameter);
+  if (function.isExternal() || !wantsGradients || isUpdated || hasResultOfKind(function, port::kGradient))
+    return;
+  if (failed(differentiate(function)))
+    signalPassFailure();
+}
+
+LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError() << "has several blocks; only straight-line functions are differentiated";
+  std::optional<unsigned> lossIndex = findResult(function, port::kOutput, "loss");
+  if (!lossIndex)
+    return function.emitOpError() << "returns no output called \"loss\" to differentiate";
+  Operation *terminator = function.getBody().front().getTerminator();
+  Value loss = terminator->getOperand(*lossIndex);
+  if (!isFloat(loss) || cast<RankedTensorType>(loss.getType()).getRank() != 0)
+    return function.emitOpError() << "the loss must be a floating-point tensor of rank 0, is " << loss.getType();
+
+  SmallVector<BlockArgument> parameters;
+  for (BlockArgument argument : function.getArguments())
+    if (getPortKind(function.getArgAttrDict(argument.getArgNumber())) == port::kParameter && isFloat(argument))
+      parameters.push_back(argument);
+
+  ReverseMode reverse(function, parameters);
+  if (failed(reverse.run(loss)))
+    return failure();
+
+  SmallVector<Value> results(terminator->getOperands());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  OpBuilder builder(terminator);
+  for (BlockArgument parameter : parameters) {
+    DictionaryAttr attributes = function.getArgAttrDict(parameter.getArgNumber());
+    StringRef name = getPortName(attributes);
+    Value gradient = reverse.getGradient(parameter);
+    if (!gradient) {
+      remark::missed(parameter.getLoc(), remark::RemarkOpts::name("NoGradient").category("cs336-differentiate"))
+          << remark::add("the loss does not depend on parameter '{0}': its gradient is zero", name.str());
+      gradient = ConstantOp::create(builder, inPhase(Phase::Backward, parameter.getLoc()),
+                                    cast<RankedTensorType>(parameter.getType()), 0.0);
+    }
+    results.push_back(gradient);
+    types.push_back(parameter.getType());
+    ports.push_back(makePort(&getContext(), port::kGradient, name, getPortViews(attributes)));
+  }
+  SmallVector<unsigned> indices(types.size(), function.getNumResults());
+  if (failed(function.insertResults(indices, types, ports)))
+    return failure();
+  terminator->setOperands(results);
+
+  numAdjoints += reverse.numAdjoints;
+  numGradients += parameters.size();
+  numErased += reverse.eraseUnused();
+  return success();
+}

@@ -1,0 +1,246 @@
+//===- HoistInvariantsPass.cpp - Tables computed once ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_HOISTINVARIANTSPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+/// Values of one block that depend on no argument, each with a text that describes how it is computed.
+class InvariantAnalysis {
+public:
+  explicit InvariantAnalysis(Block &block);
+
+  bool isInvariant(Value value) const { return structures.contains(value); }
+  /// "invariant.<hash>": equal for equal computations, in whatever function and run.
+  std::string getName(Value value) const;
+  /// FLOPs of everything that computes the value.
+  int64_t getFlops(Value value) const;
+  /// What is worth storing of what other operations read, in the order of the block.
+  SmallVector<Value> getTables(Block &block, int64_t minFlops) const;
+
+private:
+  void collectRoots(Value value, llvm::SetVector<Value> &roots) const;
+
+  /// A hash of the operation, its attributes and types, and its operands' hashes.
+  DenseMap<Value, uint64_t> structures;
+};
+
+/// The function of mode prepare, which grows by one result a table.
+class PrepareFunction {
+public:
+  explicit PrepareFunction(ModuleOp module) : module(module) {}
+
+  /// Makes the function return `table` under `name`, unless it does already. Returns whether it is new.
+  bool add(Value table, StringRef name, const InvariantAnalysis &analysis);
+  /// Writes the function's type and results.
+  void finish();
+
+private:
+  void materialize();
+  Value clone(Value value, const InvariantAnalysis &analysis);
+
+  ModuleOp module;
+  func::FuncOp function;
+  llvm::StringMap<Value> clones;
+  llvm::StringSet<> names;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> ports;
+};
+
+class HoistInvariantsPass : public cs336::impl::HoistInvariantsPassBase<HoistInvariantsPass> {
+public:
+  using HoistInvariantsPassBase::HoistInvariantsPassBase;
+
+private:
+  void runOnOperation() override;
+  LogicalResult hoist(func::FuncOp function, PrepareFunction &prepare);
+};
+} // namespace
+
+InvariantAnalysis::InvariantAnalysis(Block &block) {
+  for (Operation &op : block) {
+    bool isCandidate = isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+                       llvm::all_of(op.getOperands(), [&](Value operand) { return isInvariant(operand); });
+    if (!isCandidate)
+      continue;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << op.getName() << op.getAttrDictionary() << op.getResult(0).getType();
+    for (Value operand : op.getOperands())
+      os << ' ' << structures.lookup(operand);
+    structures[op.getResult(0)] = llvm::xxh3_64bits(text);
+  }
+}
+
+std::string InvariantAnalysis::getName(Value value) const {
+  return llvm::formatv("invariant.{0:x-16}", structures.lookup(value));
+}
+
+int64_t InvariantAnalysis::getFlops(Value value) const {
+  llvm::SetVector<Operation *> slice;
+  slice.insert(value.getDefiningOp());
+  int64_t flops = 0;
+  for (size_t next = 0; next < slice.size(); ++next) {
+    if (auto cost = dyn_cast<CostOpInterface>(slice[next]))
+      flops += cost.getFlops();
+    for (Value operand : slice[next]->getOperands())
+      slice.insert(operand.getDefiningOp());
+  }
+  return flops;
+}
+
+/// Index arithmetic and views are cheaper made again than stored: what counts is what they are made of.
+void InvariantAnalysis::collectRoots(Value value, llvm::SetVector<Value> &roots) const {
+  Operation *op = value.getDefiningOp();
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  if ((fusible && fusible.isRematerializable()) || isa<ViewOpInterface>(op)) {
+    for (Value operand : op->getOperands())
+      collectRoots(operand, roots);
+    return;
+  }
+  roots.insert(value);
+}
+
+SmallVector<Value> InvariantAnalysis::getTables(Block &block, int64_t minFlops) const {
+  llvm::SetVector<Value> roots;
+  for (Operation &op : block) {
+    bool isUser = op.getNumResults() != 1 || !isInvariant(op.getResult(0));
+    if (!isUser)
+      continue;
+    for (Value operand : op.getOperands())
+      if (isInvariant(operand))
+        collectRoots(operand, roots);
+  }
+  SmallVector<Value> tables;
+  for (Value root : roots)
+    if (getFlops(root) >= minFlops * cast<RankedTensorType>(root.getType()).getNumElements())
+      tables.push_back(root);
+  return tables;
+}
+
+void PrepareFunction::materialize() {
+  if (function)
+    return;
+  for (auto candidate : module.getOps<func::FuncOp>())
+    if (getMode(candidate) == Mode::Prepare && !candidate.isExternal())
+      function = candidate;
+  if (function) {
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+      DictionaryAttr port = function.getResultAttrDict(index);
+      results.push_back(value);
+      ports.push_back(port ? port : DictionaryAttr::get(module.getContext()));
+      names.insert(getPortName(port));
+    }
+    return;
+  }
+  OpBuilder builder(module.getContext());
+  function = func::FuncOp::create(module.getLoc(), "prepare", builder.getFunctionType({}, {}));
+  function->setAttr(CS336Dialect::kModeAttr, ModeAttr::get(module.getContext(), Mode::Prepare));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  func::ReturnOp::create(builder, module.getLoc());
+  SymbolTable(module).insert(function);
+}
+
+Value PrepareFunction::clone(Value value, const InvariantAnalysis &analysis) {
+  std::string name = analysis.getName(value);
+  if (Value cloned = clones.lookup(name))
+    return cloned;
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, clone(operand, analysis));
+  OpBuilder builder(function.getBody().front().getTerminator());
+  return clones[name] = builder.clone(*op, mapping)->getResult(0);
+}
+
+bool PrepareFunction::add(Value table, StringRef name, const InvariantAnalysis &analysis) {
+  materialize();
+  if (!names.insert(name).second)
+    return false;
+  results.push_back(clone(table, analysis));
+  ports.push_back(makePort(module.getContext(), port::kDerived, name));
+  return true;
+}
+
+void PrepareFunction::finish() {
+  if (!function)
+    return;
+  function.getBody().front().getTerminator()->setOperands(results);
+  function.setFunctionType(
+      FunctionType::get(module.getContext(), function.getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllResultAttrs(ports);
+}
+
+LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction &prepare) {
+  Block &block = function.getBody().front();
+  InvariantAnalysis analysis(block);
+
+  // Equal tables of one function share an argument.
+  llvm::MapVector<StringRef, SmallVector<Value>> tables;
+  llvm::StringSet<> names;
+  for (Value table : analysis.getTables(block, minFlops))
+    tables[names.insert(analysis.getName(table)).first->getKey()].push_back(table);
+
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  SmallVector<Location> locations;
+  for (auto &[name, values] : tables) {
+    Value first = values.front();
+    numTables += prepare.add(first, name, analysis);
+    types.push_back(first.getType());
+    ports.push_back(makePort(&getContext(), port::kDerived, name));
+    locations.push_back(first.getLoc());
+    remark::passed(first.getLoc(), remark::RemarkOpts::name("Hoisted").category("cs336-hoist-invariants"))
+        << remark::add("'{0}' saves {1} FLOPs a call of @{2}", name.str(), analysis.getFlops(first),
+                       function.getName().str());
+  }
+  unsigned firstIndex = function.getNumArguments();
+  SmallVector<unsigned> indices(types.size(), firstIndex);
+  if (failed(function.insertArguments(indices, types, ports, locations)))
+    return failure();
+  for (auto [index, entry] : llvm::enumerate(tables))
+    for (Value table : entry.second) {
+      table.replaceAllUsesWith(function.getArgument(firstIndex + index));
+      ++numHoisted;
+    }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+void HoistInvariantsPass::runOnOperation() {
+  PrepareFunction prepare(getOperation());
+  for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+    std::optional<Mode> mode = getMode(function);
+    bool isEntry = mode && *mode != Mode::Prepare;
+    if (!isEntry || function.isExternal() || !function.getBody().hasOneBlock())
+      continue;
+    if (failed(hoist(function, prepare)))
+      return signalPassFailure();
+  }
+  prepare.finish();
+}

@@ -1,0 +1,304 @@
+//===- MergeGemmsPass.cpp - One product for linears of one input ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackedName.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include <variant>
+
+namespace cs336 {
+#define GEN_PASS_DEF_MERGEGEMMSPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+/// A linear whose weight is a parameter, perhaps through a cast, that nothing else reads.
+struct Candidate {
+  LinearOp linear;
+  /// Null where the weight is read as it is stored.
+  CastOp cast;
+  BlockArgument weight;
+  DictionaryAttr port;
+
+  RankedTensorType getStorageType() const { return llvm::cast<RankedTensorType>(weight.getType()); }
+  StringRef getName() const { return getPortName(port); }
+  InitAttr getInit() const { return port.getAs<InitAttr>(CS336Dialect::kInitAttr); }
+};
+
+/// Linears of one function that can become one, in the order of their weights.
+using Group = SmallVector<Candidate, 4>;
+
+/// What two functions must agree on to share the packed weight.
+using GroupKey = SmallVector<std::pair<StringRef, Type>, 4>;
+
+/// The groups of one function, and the names of its parameters.
+struct FunctionGroups {
+  func::FuncOp function;
+  SmallVector<Group> groups;
+  llvm::StringSet<> parameters;
+};
+
+class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass> {
+  void runOnOperation() override;
+  bool canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions);
+  LogicalResult merge(FunctionGroups &functionGroups, const llvm::StringSet<> &refused);
+};
+} // namespace
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-merge-gemms");
+}
+
+static void remarkMissed(Location loc, const Twine &reason) {
+  remark::missed(loc, remarkOptions("NotMerged")) << remark::add("{0}", reason.str());
+}
+
+static GroupKey getKey(Group &group) {
+  GroupKey key;
+  for (Candidate &candidate : group)
+    key.push_back({candidate.getName(), candidate.weight.getType()});
+  return key;
+}
+
+static std::string getPackedName(Group &group) {
+  SmallVector<StringRef> names;
+  for (Candidate &candidate : group)
+    names.push_back(candidate.getName());
+  return cs336::getPackedName(names);
+}
+
+/// The weight of `linear` as a parameter of its own, or why it is none.
+static std::variant<Candidate, StringRef> matchCandidate(LinearOp linear, func::FuncOp function) {
+  Value weight = linear.getWeight();
+  auto cast = weight.getDefiningOp<CastOp>();
+  if (cast && !cast->hasOneUse())
+    return "its weight is cast for another use too";
+  if (cast)
+    weight = cast.getOperand();
+  auto argument = dyn_cast<BlockArgument>(weight);
+  if (!argument || argument.getOwner() != &function.getBody().front())
+    return "its weight is computed, not a parameter";
+  DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
+  if (getPortKind(port) != port::kParameter || getPortName(port).empty())
+    return "its weight is not a named parameter";
+  if (!argument.hasOneUse())
+    return "its weight has another use";
+  return Candidate{linear, cast, argument, port};
+}
+
+/// Collects groups of linears that share an input, saying why a linear that has company stays out.
+static SmallVector<Group> collectGroups(func::FuncOp function) {
+  llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
+  for (auto linear : function.getBody().front().getOps<LinearOp>())
+    byInput[linear.getInput()].push_back(linear);
+
+  SmallVector<Group> groups;
+  for (auto &[input, linears] : byInput) {
+    if (linears.size() < 2)
+      continue;
+    // Weights are packed only if stored alike; one `cs336.init` describes all rows.
+    SmallVector<Group> alike;
+    for (LinearOp linear : linears) {
+      auto match = matchCandidate(linear, function);
+      if (auto *reason = std::get_if<StringRef>(&match)) {
+        remarkMissed(linear.getLoc(), "not merged with other linears of its input: " + *reason);
+        continue;
+      }
+      auto &candidate = std::get<Candidate>(match);
+      auto isAlike = [&](Group &group) {
+        Candidate &first = group.front();
+        return first.getStorageType().getElementType() == candidate.getStorageType().getElementType() &&
+               first.getInit() == candidate.getInit() && first.linear.getPrecision() == linear.getPrecision();
+      };
+      auto *found = llvm::find_if(alike, isAlike);
+      if (found == alike.end()) {
+        if (!alike.empty())
+          remarkMissed(linear.getLoc(), "not merged with '" + alike.front().front().getName() +
+                                            "', which has the same input: initialised, stored or multiplied otherwise");
+        alike.emplace_back().push_back(candidate);
+      } else {
+        found->push_back(candidate);
+      }
+    }
+    for (Group &group : alike) {
+      if (group.size() < 2)
+        continue;
+      llvm::sort(group, [](const Candidate &lhs, const Candidate &rhs) {
+        return lhs.weight.getArgNumber() < rhs.weight.getArgNumber();
+      });
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+/// Functions share parameters by name, so either all of them that take one of the weights pack them alike, or none.
+bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions) {
+  GroupKey key = getKey(group);
+  std::string name = getPackedName(group);
+  Location loc = group.front().linear.getLoc();
+  for (FunctionGroups &other : functions) {
+    if (other.parameters.contains(name)) {
+      remarkMissed(loc, "'" + Twine(name) + "' exists already in @" + other.function.getName());
+      return false;
+    }
+    bool takesAny = llvm::any_of(key, [&](auto &entry) { return other.parameters.contains(entry.first); });
+    if (takesAny && llvm::none_of(other.groups, [&](Group &their) { return getKey(their) == key; })) {
+      remarkMissed(loc, "weights of '" + Twine(name) + "' cannot be packed in the same way in @" +
+                            other.function.getName() + ", which shares them");
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The location of several operations: what their names have in common, as for weights.
+static Location mergeLocations(ArrayRef<Location> locations) {
+  MLIRContext *context = locations.front().getContext();
+  SmallVector<StringRef> names;
+  SmallVector<Location> children;
+  for (Location loc : locations) {
+    auto named = dyn_cast<NameLoc>(loc);
+    if (!named)
+      return FusedLoc::get(context, locations);
+    names.push_back(named.getName());
+    children.push_back(named.getChildLoc());
+  }
+  return NameLoc::get(StringAttr::get(context, cs336::getPackedName(names)), FusedLoc::get(context, children));
+}
+
+static RankedTensorType getPackedType(Group &group) {
+  int64_t rows = 0;
+  for (Candidate &candidate : group)
+    rows += candidate.getStorageType().getDimSize(0);
+  RankedTensorType first = group.front().getStorageType();
+  return first.clone({rows, first.getDimSize(1)});
+}
+
+static DictionaryAttr getPackedPort(Group &group) {
+  MLIRContext *context = group.front().port.getContext();
+  SmallVector<Attribute> views;
+  for (Candidate &candidate : group) {
+    if (ArrayAttr own = getPortViews(candidate.port))
+      views.append(own.begin(), own.end());
+    else
+      views.push_back(ViewAttr::get(context, candidate.getName(), candidate.getStorageType().getDimSize(0)));
+  }
+  return makePort(context, port::kParameter, getPackedName(group), ArrayAttr::get(context, views),
+                  group.front().getInit());
+}
+
+/// Replaces the linears by one with the weight `packed`, and slices of its result.
+static void rewriteGroup(Group &group, Value packed) {
+  SmallVector<Location> locations, castLocations;
+  LinearOp first = group.front().linear;
+  for (Candidate &candidate : group) {
+    locations.push_back(candidate.linear.getLoc());
+    if (candidate.cast)
+      castLocations.push_back(candidate.cast.getLoc());
+    if (candidate.linear->isBeforeInBlock(first))
+      first = candidate.linear;
+  }
+  OpBuilder builder(first);
+  Location loc = mergeLocations(locations);
+  auto inputType = first.getInput().getType();
+  auto weightType = cast<RankedTensorType>(packed.getType());
+  if (inputType.getElementType() != weightType.getElementType())
+    packed =
+        CastOp::create(builder, mergeLocations(castLocations), weightType.clone(inputType.getElementType()), packed);
+
+  SmallVector<int64_t> shape(inputType.getShape());
+  shape.back() = weightType.getDimSize(0);
+  Value product =
+      LinearOp::create(builder, loc, inputType.clone(shape), first.getInput(), packed, first.getPrecision());
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  for (Candidate &candidate : group) {
+    LinearOp linear = candidate.linear;
+    auto slice = SliceOp::create(builder, linear.getLoc(), linear.getResult().getType(), product, offsets);
+    offsets.back() += candidate.getStorageType().getDimSize(0);
+    linear.replaceAllUsesWith(slice.getResult());
+    linear.erase();
+    if (CastOp cast = candidate.cast)
+      cast.erase();
+  }
+}
+
+LogicalResult MergeGemmsPass::merge(FunctionGroups &functionGroups, const llvm::StringSet<> &refused) {
+  func::FuncOp function = functionGroups.function;
+  SmallVector<Group *> groups;
+  for (Group &group : functionGroups.groups)
+    if (!refused.contains(getPackedName(group)))
+      groups.push_back(&group);
+  llvm::sort(groups, [](Group *lhs, Group *rhs) {
+    return lhs->front().weight.getArgNumber() < rhs->front().weight.getArgNumber();
+  });
+
+  SmallVector<unsigned> indices;
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  SmallVector<Location> locations;
+  for (Group *group : groups) {
+    SmallVector<Location> weightLocations;
+    for (Candidate &candidate : *group)
+      weightLocations.push_back(candidate.weight.getLoc());
+    indices.push_back(group->front().weight.getArgNumber());
+    types.push_back(getPackedType(*group));
+    ports.push_back(getPackedPort(*group));
+    locations.push_back(mergeLocations(weightLocations));
+  }
+  if (failed(function.insertArguments(indices, types, ports, locations)))
+    return failure();
+
+  // Each insertion moved the arguments behind it by one.
+  SmallVector<BlockArgument> packed;
+  for (auto [shift, index] : llvm::enumerate(indices))
+    packed.push_back(function.getArgument(index + shift));
+  llvm::BitVector isReplaced(function.getNumArguments());
+  for (auto [group, weight] : llvm::zip_equal(groups, packed)) {
+    for (Candidate &candidate : *group)
+      isReplaced.set(candidate.weight.getArgNumber());
+    remark::passed(group->front().linear.getLoc(), remarkOptions("Merged"))
+        << remark::add("{0} linears share '{1}'", group->size(), getPackedName(*group));
+    rewriteGroup(*group, weight);
+    numMerged += group->size();
+    ++numPacked;
+  }
+  return function.eraseArguments(isReplaced);
+}
+
+void MergeGemmsPass::runOnOperation() {
+  SmallVector<FunctionGroups> functions;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    FunctionGroups &entry = functions.emplace_back();
+    entry.function = function;
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      if (StringRef name = getPortName(function.getArgAttrDict(index)); !name.empty())
+        entry.parameters.insert(name);
+    // Gradients and updates already name the weights as they are.
+    bool isDifferentiated = hasResultOfKind(function, port::kGradient) || hasResultOfKind(function, port::kParameter);
+    if (!isDifferentiated)
+      entry.groups = collectGroups(function);
+  }
+
+  llvm::StringSet<> refused;
+  for (FunctionGroups &entry : functions)
+    for (Group &group : entry.groups)
+      if (!canMergeEverywhere(group, functions))
+        refused.insert(getPackedName(group));
+  for (FunctionGroups &entry : functions)
+    if (failed(merge(entry, refused)))
+      return signalPassFailure();
+}

@@ -1,0 +1,291 @@
+//===- OptimizerPass.cpp - Gradients to updates ---------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LearningRate.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <functional>
+
+namespace cs336 {
+#define GEN_PASS_DEF_OPTIMIZERPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+static constexpr StringLiteral kStepName = "adamw.step";
+static constexpr StringLiteral kFirstMomentPrefix = "adamw.m.";
+static constexpr StringLiteral kSecondMomentPrefix = "adamw.v.";
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Moments and scalars are computed in this type: float64 for float64, else float32.
+static FloatType getComputeType(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+  return elementType.isF64() ? FloatType(Float64Type::get(context)) : FloatType(Float32Type::get(context));
+}
+
+static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
+  RankedTensorType type = tensorType(value);
+  return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
+}
+
+static ArrayAttr prefixViews(ArrayAttr views, StringRef prefix) {
+  if (!views)
+    return nullptr;
+  SmallVector<Attribute> prefixed;
+  for (auto view : views.getAsRange<ViewAttr>()) {
+    std::string name = (prefix + view.getName()).str();
+    prefixed.push_back(ViewAttr::get(views.getContext(), name, view.getRows()));
+  }
+  return ArrayAttr::get(views.getContext(), prefixed);
+}
+
+namespace {
+/// A parameter with its gradient.
+struct Update {
+  BlockArgument parameter;
+  Value gradient;
+  StringRef name;
+  ArrayAttr views;
+};
+
+/// A result with the attributes that describe it.
+struct Result {
+  Value value;
+  DictionaryAttr port;
+};
+
+/// The scalars that all updates of one compute type share.
+struct Scalars {
+  Value lr, correction1, correction2, scale;
+};
+
+/// Rewrites one train function.
+class AdamWBuilder {
+public:
+  AdamWBuilder(func::FuncOp function, OptimizerAttr optimizer)
+      : function(function), optimizer(optimizer), terminator(function.getBody().front().getTerminator()),
+        b(location("adamw"), terminator) {}
+
+  LogicalResult run();
+
+  int64_t numUpdates = 0;
+
+private:
+  MLIRContext *context() { return function.getContext(); }
+  Location location(StringRef name) {
+    return inPhase(Phase::Optimizer, NameLoc::get(StringAttr::get(function.getContext(), name)));
+  }
+  LogicalResult collectUpdates();
+  /// Adds an argument of state that starts as zeros.
+  BlockArgument addState(RankedTensorType type, StringRef name, ArrayAttr views);
+  void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr) {
+    results.push_back({value, makePort(context(), kind, name, views)});
+  }
+  Value buildGradientNorm();
+  const Scalars &getScalars(FloatType type);
+  void buildUpdate(const Update &update);
+  void setResults();
+
+  func::FuncOp function;
+  OptimizerAttr optimizer;
+  Operation *terminator;
+  ImplicitLocOpBuilder b;
+
+  SmallVector<Update> updates;
+  SmallVector<Result> results;
+  SmallVector<Type> stateTypes;
+  SmallVector<DictionaryAttr> statePorts;
+  Value apply, lr, correction1, correction2, scale;
+  DenseMap<Type, Scalars> scalars;
+};
+} // namespace
+
+LogicalResult AdamWBuilder::collectUpdates() {
+  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+    DictionaryAttr port = function.getResultAttrDict(index);
+    StringRef name = getPortName(port);
+    if (getPortKind(port) != port::kGradient) {
+      results.push_back({value, port ? port : DictionaryAttr::get(context())});
+      continue;
+    }
+    std::optional<unsigned> argument = findArgument(function, name);
+    if (!argument || function.getArgument(*argument).getType() != value.getType())
+      return function.emitOpError() << "returns a gradient called '" << name
+                                    << "', but takes no parameter of that name and type";
+    updates.push_back({function.getArgument(*argument), value, name, getPortViews(port)});
+  }
+  return success();
+}
+
+BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, ArrayAttr views) {
+  stateTypes.push_back(type);
+  statePorts.push_back(
+      makePort(context(), port::kState, name, views, InitAttr::get(context(), InitKind::Zeros, 0.0, 0.0)));
+  return function.getBody().addArgument(type, location(name));
+}
+
+/// ‖g‖₂ over all gradients together, in float32 at least.
+Value AdamWBuilder::buildGradientNorm() {
+  bool isF64 =
+      llvm::any_of(updates, [](const Update &update) { return tensorType(update.gradient).getElementType().isF64(); });
+  Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
+  Value sum;
+  for (const Update &update : updates) {
+    b.setLoc(location(update.name));
+    Value gradient = convert(b, update.gradient, compute);
+    RankedTensorType type = tensorType(gradient);
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    Value square = ReduceOp::create(b, type.clone(ArrayRef<int64_t>{}), ReduceKind::Sum,
+                                    MulOp::create(b, gradient, gradient), axes);
+    sum = sum ? AddOp::create(b, sum, square).getResult() : square;
+  }
+  b.setLoc(location("grad_norm"));
+  return SqrtOp::create(b, sum);
+}
+
+const Scalars &AdamWBuilder::getScalars(FloatType type) {
+  auto [entry, isNew] = scalars.try_emplace(type);
+  if (isNew) {
+    ImplicitLocOpBuilder::InsertionGuard guard(b);
+    Location loc = b.getLoc();
+    b.setLoc(location("adamw"));
+    entry->second = {convert(b, lr, type), convert(b, correction1, type), convert(b, correction2, type),
+                     convert(b, scale, type)};
+    b.setLoc(loc);
+  }
+  return entry->second;
+}
+
+void AdamWBuilder::buildUpdate(const Update &update) {
+  b.setLoc(location(update.name));
+  RankedTensorType type = tensorType(update.parameter);
+  FloatType compute = getComputeType(type.getElementType());
+  RankedTensorType momentType = type.clone(compute);
+  std::string mName = (kFirstMomentPrefix + update.name).str(), vName = (kSecondMomentPrefix + update.name).str();
+  ArrayAttr mViews = prefixViews(update.views, kFirstMomentPrefix);
+  ArrayAttr vViews = prefixViews(update.views, kSecondMomentPrefix);
+  Value m = addState(momentType, mName, mViews), v = addState(momentType, vName, vViews);
+
+  const Scalars &s = getScalars(compute);
+  auto real = [&](double value) { return b.getF64FloatAttr(value); };
+  auto adamw = AdamWOp::create(b, type, momentType, momentType, update.parameter, update.gradient, m, v, s.lr,
+                               s.correction1, s.correction2, s.scale, apply, real(optimizer.getBeta1()),
+                               real(optimizer.getBeta2()), real(optimizer.getEps()), real(optimizer.getWeightDecay()),
+                               AdamWFormAttr::get(context(), optimizer.getForm()));
+  addResult(adamw.getNewParameter(), port::kParameter, update.name, update.views);
+  addResult(adamw.getNewM(), port::kState, mName, mViews);
+  addResult(adamw.getNewV(), port::kState, vName, vViews);
+  ++numUpdates;
+}
+
+void AdamWBuilder::setResults() {
+  SmallVector<Value> values;
+  SmallVector<Attribute> ports;
+  for (const Result &result : results) {
+    values.push_back(result.value);
+    ports.push_back(result.port);
+  }
+  terminator->setOperands(values);
+  SmallVector<Attribute> arguments;
+  for (unsigned index = 0, count = function.getNumArguments(); index < count; ++index) {
+    DictionaryAttr port = function.getArgAttrDict(index);
+    arguments.push_back(port ? port : DictionaryAttr::get(context()));
+  }
+  arguments.append(statePorts.begin(), statePorts.end());
+
+  SmallVector<Type> argumentTypes(function.getArgumentTypes());
+  argumentTypes.append(stateTypes);
+  function.setFunctionType(FunctionType::get(context(), argumentTypes, ValueRange(values).getTypes()));
+  function.setArgAttrsAttr(ArrayAttr::get(context(), arguments));
+  function.setResAttrsAttr(ArrayAttr::get(context(), ports));
+}
+
+LogicalResult AdamWBuilder::run() {
+  if (failed(collectUpdates()))
+    return failure();
+
+  Value step = addState(RankedTensorType::get({}, b.getI64Type()), kStepName, nullptr);
+  auto scalarType = RankedTensorType::get({}, b.getF64Type());
+  Value next = AddOp::create(b, step, ConstantOp::create(b, tensorType(step), 1.0));
+  Value t = CastOp::create(b, scalarType, next);
+  lr = buildLearningRate(b, CastOp::create(b, scalarType, step), optimizer);
+  correction1 = buildBiasCorrection(b, t, optimizer.getBeta1());
+  correction2 = buildBiasCorrection(b, t, optimizer.getBeta2());
+  apply = ConstantOp::create(b, RankedTensorType::get({}, b.getI1Type()), 1.0);
+  scale = ConstantOp::create(b, scalarType, 1.0);
+
+  if (optimizer.getMaxNorm() > 0 && !updates.empty()) {
+    // min(1, M / (‖g‖₂ + 1e-6))
+    Value norm = buildGradientNorm();
+    addResult(norm, port::kOutput, "grad_norm");
+    auto constant = [&](double value) -> Value { return ConstantOp::create(b, tensorType(norm), value); };
+    Value factor = DivOp::create(b, constant(optimizer.getMaxNorm()), AddOp::create(b, norm, constant(1e-6)));
+    scale = MinOp::create(b, factor, constant(1.0));
+  }
+  addResult(next, port::kState, kStepName);
+  for (const Update &update : updates)
+    buildUpdate(update);
+  setResults();
+  return success();
+}
+
+namespace {
+class OptimizerPass : public cs336::impl::OptimizerPassBase<OptimizerPass> {
+public:
+  using OptimizerPassBase::OptimizerPassBase;
+
+private:
+  void runOnOperation() override;
+  FailureOr<OptimizerAttr> getOptimizer(func::FuncOp function);
+};
+} // namespace
+
+/// The function's attribute, with the options that were given in place of its fields.
+FailureOr<OptimizerAttr> OptimizerPass::getOptimizer(func::FuncOp function) {
+  auto attribute = function->getAttrOfType<OptimizerAttr>(CS336Dialect::kOptimizerAttr);
+  auto choose = [&](auto &option, auto getField) {
+    using Field = decltype(getField(attribute));
+    return option.hasValue() || !attribute ? Field(option.getValue()) : getField(attribute);
+  };
+  auto emitError = [&] { return function.emitOpError("has an impossible optimizer: "); };
+  auto chosen = OptimizerAttr::getChecked(
+      emitError, &getContext(), choose(form, std::mem_fn(&OptimizerAttr::getForm)),
+      choose(lr, std::mem_fn(&OptimizerAttr::getLr)), choose(beta1, std::mem_fn(&OptimizerAttr::getBeta1)),
+      choose(beta2, std::mem_fn(&OptimizerAttr::getBeta2)), choose(eps, std::mem_fn(&OptimizerAttr::getEps)),
+      choose(weightDecay, std::mem_fn(&OptimizerAttr::getWeightDecay)),
+      choose(maxNorm, std::mem_fn(&OptimizerAttr::getMaxNorm)),
+      choose(warmupSteps, std::mem_fn(&OptimizerAttr::getWarmupSteps)),
+      choose(cosineSteps, std::mem_fn(&OptimizerAttr::getCosineSteps)),
+      choose(minLR, std::mem_fn(&OptimizerAttr::getMinLr)));
+  if (!chosen)
+    return failure();
+  return chosen;
+}
+
+void OptimizerPass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (function.isExternal() || getMode(function) != Mode::Train || findArgument(function, kStepName))
+    return;
+  if (!hasResultOfKind(function, port::kGradient)) {
+    function.emitOpError() << "returns no gradients to update parameters with; run --cs336-differentiate first";
+    return signalPassFailure();
+  }
+  FailureOr<OptimizerAttr> optimizer = getOptimizer(function);
+  if (failed(optimizer))
+    return signalPassFailure();
+  AdamWBuilder builder(function, *optimizer);
+  if (failed(builder.run()))
+    return signalPassFailure();
+  function->setAttr(CS336Dialect::kOptimizerAttr, *optimizer);
+  numUpdates += builder.numUpdates;
+}

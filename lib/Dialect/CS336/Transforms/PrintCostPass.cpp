@@ -1,0 +1,102 @@
+//===- PrintCostPass.cpp - Counts, FLOPs and bytes ------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+
+namespace cs336 {
+#define GEN_PASS_DEF_PRINTCOSTPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+struct Cost {
+  int64_t count = 0, flops = 0, bytes = 0;
+
+  void operator+=(const Cost &other) {
+    count += other.count;
+    flops += other.flops;
+    bytes += other.bytes;
+  }
+};
+
+/// Costs by phase and operation, in that order.
+using CostTable = std::map<std::pair<Phase, std::string>, Cost>;
+
+class PrintCostPass : public cs336::impl::PrintCostPassBase<PrintCostPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// A group's cost is that of what it holds, so the walk does not enter what has a cost.
+static CostTable countCosts(func::FuncOp function, int64_t &numWithoutCost) {
+  CostTable table;
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto costOp = dyn_cast<CostOpInterface>(op);
+    if (!costOp) {
+      numWithoutCost += !op->hasTrait<OpTrait::IsTerminator>();
+      return WalkResult::advance();
+    }
+    table[{getPhase(op->getLoc()), op->getName().getStringRef().str()}] +=
+        Cost{1, costOp.getFlops(), costOp.getBytes()};
+    return WalkResult::skip();
+  });
+  return table;
+}
+
+static void printRow(raw_ostream &os, size_t width, StringRef phase, StringRef name, const Cost &cost) {
+  os << llvm::formatv("  {0,-9} {1} {2,8} {3,20} {4,20}\n", phase, llvm::left_justify(name, width), cost.count,
+                      cost.flops, cost.bytes);
+}
+
+static void printTable(raw_ostream &os, const CostTable &table, int64_t numWithoutCost) {
+  size_t width = StringRef("operation").size();
+  for (auto &[key, cost] : table)
+    width = std::max(width, key.second.size());
+  os << llvm::formatv("  {0,-9} {1} {2,8} {3,20} {4,20}\n", "phase", llvm::left_justify("operation", width), "count",
+                      "FLOPs", "bytes");
+  std::map<Phase, Cost> phases;
+  Cost total;
+  for (auto &[key, cost] : table) {
+    printRow(os, width, stringifyPhase(key.first), key.second, cost);
+    phases[key.first] += cost;
+    total += cost;
+  }
+  for (auto &[phase, cost] : phases)
+    printRow(os, width, stringifyPhase(phase), "total", cost);
+  if (phases.size() > 1)
+    printRow(os, width, "all", "total", total);
+  if (numWithoutCost > 0)
+    os << "  " << numWithoutCost << " operations without a cost\n";
+}
+
+void PrintCostPass::runOnOperation() {
+  // One string, so that the tables of a pass manager's threads do not mix.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    os << '@' << function.getName();
+    if (std::optional<Mode> mode = getMode(function))
+      os << " (" << stringifyMode(*mode) << ')';
+    os << '\n';
+    int64_t numWithoutCost = 0;
+    CostTable table = countCosts(function, numWithoutCost);
+    printTable(os, table, numWithoutCost);
+  }
+  llvm::errs() << text;
+  markAllAnalysesPreserved();
+}
