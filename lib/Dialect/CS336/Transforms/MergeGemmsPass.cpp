@@ -228,9 +228,11 @@ static void rewriteGroup(Group &group, Value packed) {
     auto slice = SliceOp::create(builder, linear.getLoc(), linear.getResult().getType(), product, offsets);
     offsets.back() += candidate.getStorageType().getDimSize(0);
     linear.replaceAllUsesWith(slice.getResult());
-    linear.erase();
-    if (CastOp cast = candidate.cast)
-      cast.erase();
+  }
+  for (Candidate &candidate : group) {
+    candidate.linear.erase();
+    if (candidate.cast)
+      candidate.cast.erase();
   }
 }
 

@@ -29,27 +29,27 @@ def CS336_ModeAttr : CS336_EnumAttr<CS336_Mode, "mode"> {
 def CS336_Precision : CS336_Enum<"Precision", "arithmetic of a float32 matrix product", [
   I32EnumAttrCase<"IEEE", 0, "ieee">, I32EnumAttrCase<"TF32", 1, "tf32">, I32EnumAttrCase<"TF32x3", 2, "tf32x3">]>;
 def CS336_PrecisionAttr : CS336_EnumAttr<CS336_Precision, "precision"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def CS336_ReduceKind : CS336_Enum<"ReduceKind", "how elements are combined", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">]>;
 def CS336_ReduceKindAttr : CS336_EnumAttr<CS336_ReduceKind, "reduce_kind"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def CS336_Predicate : CS336_Enum<"Predicate", "an ordered comparison", [
   I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
   I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;
 def CS336_PredicateAttr : CS336_EnumAttr<CS336_Predicate, "predicate"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def CS336_AdamWForm : CS336_Enum<"AdamWForm", "which published form of AdamW", [
   I32EnumAttrCase<"PyTorch", 0, "pytorch">, I32EnumAttrCase<"CS336Spring2025", 1, "cs336_2025">,
   I32EnumAttrCase<"CS336Spring2026", 2, "cs336_2026">]>;
 def CS336_AdamWFormAttr : CS336_EnumAttr<CS336_AdamWForm, "adamw_form"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def CS336_InitKind : CS336_Enum<"InitKind", "a distribution of initial values", [

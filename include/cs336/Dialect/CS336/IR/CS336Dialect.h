@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/Hashing.h"
 
 namespace cs336 {
@@ -39,5 +40,23 @@ struct mlir::FieldParser<cs336::Real> {
 
 #define GET_ATTRDEF_CLASSES
 #include "cs336/Dialect/CS336/IR/CS336Attributes.h.inc"
+
+namespace cs336 {
+
+/// Assembly of an enumeration's attribute inside an operation: the keyword alone (`sum` for `#cs336.reduce_kind<sum>`).
+template <typename EnumAttrT>
+mlir::ParseResult parseEnumerator(mlir::OpAsmParser &parser, EnumAttrT &attribute) {
+  auto value = mlir::FieldParser<std::decay_t<decltype(attribute.getValue())>>::parse(parser);
+  if (mlir::failed(value))
+    return mlir::failure();
+  attribute = EnumAttrT::get(parser.getContext(), *value);
+  return mlir::success();
+}
+template <typename EnumAttrT>
+void printEnumerator(mlir::OpAsmPrinter &printer, mlir::Operation *, EnumAttrT attribute) {
+  printer << attribute.getValue();
+}
+
+} // namespace cs336
 
 #endif // CS336_DIALECT_CS336_IR_CS336DIALECT_H

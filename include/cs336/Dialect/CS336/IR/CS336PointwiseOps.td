@@ -136,7 +136,7 @@ def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeO
   let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
     ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
   }];
-  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
+  let assemblyFormat = "custom<Enumerator>($predicate) $lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
 def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_AutocastOpInterface,
@@ -152,7 +152,7 @@ def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_Autocast
   let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
     ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
   }];
-  let assemblyFormat = "$predicate `,` $trueValue `,` $falseValue attr-dict `:` type($result) custom<PredicateType>(ref(type($result)), type($predicate))";
+  let assemblyFormat = "$predicate `,` $trueValue `,` $falseValue attr-dict `:` type($result) `` custom<PredicateType>(ref(type($result)), type($predicate))";
   let hasFolder = 1;
 }
 

@@ -164,7 +164,7 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, Fusible,
                                  "::llvm::ArrayRef<int64_t>":$axes), [{
     build($_builder, $_state, result, kind, operand, axes, /*stop_gradient=*/false);
   }]>];
-  let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "custom<Enumerator>($kind) $operand `axes` `=` $axes attr-dict `:` type($operand) `->` type($result)";
   let extraClassDeclaration = [{
     ::cs336::AutocastPolicy getAutocastPolicy() {
       return getKind() == ReduceKind::Sum ? ::cs336::AutocastPolicy::Float32 : ::cs336::AutocastPolicy::Keep;

@@ -93,7 +93,7 @@ def CS336_AllReduceOp : CS336_CollectiveOp<"all_reduce", [AllTypesMatch<["operan
   let description = "`%y = cs336.all_reduce sum %x world = 4 : tensor<64xf32>`";
   let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
   let results = (outs CS336_NumberTensor:$result);
-  let assemblyFormat = "$kind $operand `world` `=` $world attr-dict `:` type($result)";
+  let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($result)";
 }
 def CS336_AllGatherOp : CS336_CollectiveOp<"all_gather"> {
   let summary = "The tensors of all ranks, one after the other along axis 0";
@@ -107,7 +107,7 @@ def CS336_ReduceScatterOp : CS336_CollectiveOp<"reduce_scatter"> {
   let description = "`%y = cs336.reduce_scatter sum %x world = 4 : tensor<64x8xf32> -> tensor<16x8xf32>`";
   let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
   let results = (outs CS336_NumberTensor:$result);
-  let assemblyFormat = "$kind $operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
 }
 def CS336_BroadcastRankOp : CS336_CollectiveOp<"broadcast_rank", [AllTypesMatch<["operand", "result"]>]> {
   let summary = "Every rank gets the tensor of rank `root`";

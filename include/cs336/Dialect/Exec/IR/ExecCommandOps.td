@@ -52,7 +52,7 @@ def Exec_GemmOp : Exec_CommandOp<"gemm"> {
                             DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision), streamArgument);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` `outs` `(` $output `:` type($output) `)`
-    (`precision` `=` `` $precision^)? attr-dict
+    (`precision` `=` custom<Enumerator>($precision)^)? attr-dict
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$output, "::cs336::Precision":$precision)>];
   let extraClassDeclaration = [{
@@ -94,7 +94,7 @@ def Exec_AllReduceOp : Exec_TransferOp<"all_reduce"> {
     Source and target may be one buffer. `exec.all_reduce sum ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) {world = 4 : i64}`
   }];
   let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
-  let assemblyFormat = "`` $kind `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
+  let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
 def Exec_AllGatherOp : Exec_TransferOp<"all_gather"> {
@@ -108,7 +108,7 @@ def Exec_ReduceScatterOp : Exec_TransferOp<"reduce_scatter"> {
   let summary = "Combines the buffers of all ranks; every rank keeps its part along axis 0";
   let description = "`exec.reduce_scatter sum ins(%a : memref<64x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}`";
   let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
-  let assemblyFormat = "`` $kind `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
+  let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
 def Exec_BroadcastRankOp : Exec_TransferOp<"broadcast_rank"> {
