@@ -44,10 +44,13 @@ static OpFoldResult foldSplats(ArrayRef<Attribute> operands, FloatFn &&onFloats,
 // Pointwise
 //===----------------------------------------------------------------------===//
 
-OpFoldResult NegOp::fold(FoldAdaptor) {
+OpFoldResult NegOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getOperand().getDefiningOp<NegOp>())
     return inner.getOperand();
-  return {};
+  if (Attribute folded = constFoldUnaryOp<FloatAttr, APFloat, void>(adaptor.getOperands(),
+                                                                    [](const APFloat &value) { return -value; }))
+    return folded;
+  return constFoldUnaryOp<IntegerAttr, APInt, void>(adaptor.getOperands(), [](const APInt &value) { return -value; });
 }
 
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
@@ -92,9 +95,21 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
+/// Whether every value of `from` is a value of `to`.
+static bool isExtension(Type from, Type to) {
+  auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
+  return fromFloat && toFloat && APFloat::isRepresentableBy(fromFloat.getFloatSemantics(), toFloat.getFloatSemantics());
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();
+  // An extension loses nothing, so what follows it can start from the narrow value. A truncation would be lost.
+  auto inner = getOperand().getDefiningOp<CastOp>();
+  if (inner && isExtension(inner.getOperand().getType().getElementType(), inner.getType().getElementType())) {
+    setOperand(inner.getOperand());
+    return getResult();
+  }
   // Splats between floating-point types round as the operation would.
   auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getOperand());
   auto type = dyn_cast<FloatType>(getType().getElementType());

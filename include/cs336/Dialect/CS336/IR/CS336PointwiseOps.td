@@ -96,6 +96,7 @@ class CS336_Arithmetic<string mnemonic, string formula, list<Trait> traits = [],
 }
 def CS336_AddOp : CS336_Arithmetic<"add", "x + y", [Commutative]> {
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 def CS336_SubOp : CS336_Arithmetic<"sub", "x − y"> {
   let hasFolder = 1;

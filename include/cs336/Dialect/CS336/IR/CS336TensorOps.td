@@ -62,6 +62,7 @@ def CS336_BroadcastOp : CS336_Op<"broadcast", [Differentiable, Rematerializable,
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let hasFolder = 1;
 }
 
@@ -92,6 +93,7 @@ def CS336_TransposeOp : CS336_Op<"transpose", [Differentiable, Cost, View, Fusib
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "$operand `perm` `=` $perm attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let hasFolder = 1;
 }
 
@@ -108,6 +110,7 @@ def CS336_SliceOp : CS336_Op<"slice", [Differentiable, Cost, View, Fusible]> {
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "$operand `offsets` `=` $offsets attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let hasFolder = 1;
 }
 
@@ -171,6 +174,7 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, Fusible,
     }
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let hasFolder = 1;
 }
 
@@ -200,6 +204,7 @@ def CS336_MatmulOp : CS336_Op<"matmul", [Differentiable, Cost,
     Sizes getSizes();
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {

@@ -1,0 +1,212 @@
+//===- Canonicalization.cpp - Rewrites of several operations --------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What differentiation and merged products leave behind: gradients of slices that together fill a tensor, layout
+// operations on layout operations. None changes a rounding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace cs336;
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+//===----------------------------------------------------------------------===//
+// Add
+//===----------------------------------------------------------------------===//
+
+/// Collects the padded tensors that a tree of additions sums, if it sums nothing else.
+static bool collectPads(Value value, bool isRoot, SmallVectorImpl<PadOp> &pads) {
+  if (auto add = value.getDefiningOp<AddOp>(); add && (isRoot || add->hasOneUse()))
+    return collectPads(add.getLhs(), false, pads) && collectPads(add.getRhs(), false, pads);
+  auto pad = value.getDefiningOp<PadOp>();
+  if (pad)
+    pads.push_back(pad);
+  return pad != nullptr;
+}
+
+/// The one axis along which `pad` is smaller than its result, if that is so.
+static std::optional<int64_t> getPaddedAxis(PadOp pad) {
+  std::optional<int64_t> padded;
+  for (auto [axis, sizes] : llvm::enumerate(llvm::zip_equal(shapeOf(pad.getOperand()), shapeOf(pad.getResult())))) {
+    if (std::get<0>(sizes) == std::get<1>(sizes))
+      continue;
+    if (padded)
+      return std::nullopt;
+    padded = axis;
+  }
+  return padded;
+}
+
+/// Boxes that tile a tensor along one axis, each padded with zeros and summed, stand one after the other. (A negative
+/// zero keeps its sign, which x + 0 would lose.)
+static LogicalResult concatenateSummedPads(AddOp op, PatternRewriter &rewriter) {
+  SmallVector<PadOp> pads;
+  if (!collectPads(op.getResult(), /*isRoot=*/true, pads))
+    return failure();
+  std::optional<int64_t> axis = getPaddedAxis(pads.front());
+  if (!axis || llvm::any_of(pads, [&](PadOp pad) { return getPaddedAxis(pad) != axis; }))
+    return failure();
+  llvm::sort(pads, [&](PadOp lhs, PadOp rhs) { return lhs.getOffsets()[*axis] < rhs.getOffsets()[*axis]; });
+  int64_t end = 0;
+  SmallVector<Value> parts;
+  for (PadOp pad : pads) {
+    if (pad.getOffsets()[*axis] != end)
+      return failure();
+    end += shapeOf(pad.getOperand())[*axis];
+    parts.push_back(pad.getOperand());
+  }
+  if (end != shapeOf(op.getResult())[*axis])
+    return failure();
+  rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), *axis, parts);
+  return success();
+}
+
+void AddOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(concatenateSummedPads);
+}
+
+//===----------------------------------------------------------------------===//
+// Matmul
+//===----------------------------------------------------------------------===//
+
+/// Whether `transpose` exchanges the last two axes and no others.
+static bool swapsMatrices(TransposeOp transpose) {
+  auto expected = llvm::to_vector(llvm::seq<int64_t>(0, transpose.getPerm().size()));
+  if (expected.size() < 2)
+    return false;
+  std::swap(expected[expected.size() - 1], expected[expected.size() - 2]);
+  return transpose.getPerm() == ArrayRef<int64_t>(expected);
+}
+
+/// A product reads a transposed matrix as it is stored.
+static LogicalResult absorbTranspose(MatmulOp op, PatternRewriter &rewriter) {
+  auto lhs = op.getLhs().getDefiningOp<TransposeOp>();
+  auto rhs = op.getRhs().getDefiningOp<TransposeOp>();
+  bool absorbsLhs = lhs && swapsMatrices(lhs), absorbsRhs = rhs && swapsMatrices(rhs);
+  if (!absorbsLhs && !absorbsRhs)
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    if (absorbsLhs) {
+      op.getLhsMutable().assign(lhs.getOperand());
+      op.setTransposeA(!op.getTransposeA());
+    }
+    if (absorbsRhs) {
+      op.getRhsMutable().assign(rhs.getOperand());
+      op.setTransposeB(!op.getTransposeB());
+    }
+  });
+  return success();
+}
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(absorbTranspose);
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+/// Moving axes of size 1 moves no elements.
+static LogicalResult reshapeInsteadOfTranspose(TransposeOp op, PatternRewriter &rewriter) {
+  int64_t previous = -1;
+  for (int64_t axis : op.getPerm()) {
+    if (shapeOf(op.getOperand())[axis] == 1)
+      continue;
+    if (axis < previous)
+      return failure();
+    previous = axis;
+  }
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());
+  return success();
+}
+
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(reshapeInsteadOfTranspose);
+}
+
+static LogicalResult composeSlices(SliceOp op, PatternRewriter &rewriter) {
+  auto inner = op.getOperand().getDefiningOp<SliceOp>();
+  if (!inner)
+    return failure();
+  SmallVector<int64_t> offsets;
+  for (auto [outerOffset, innerOffset] : llvm::zip_equal(op.getOffsets(), inner.getOffsets()))
+    offsets.push_back(outerOffset + innerOffset);
+  rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getOperand(), offsets);
+  return success();
+}
+
+/// A box that lies inside one part of a concatenation is a box of that part.
+static LogicalResult sliceOnePart(SliceOp op, PatternRewriter &rewriter) {
+  auto concat = op.getOperand().getDefiningOp<ConcatOp>();
+  if (!concat)
+    return failure();
+  int64_t axis = concat.getAxis();
+  SmallVector<int64_t> offsets(op.getOffsets());
+  for (Value part : concat.getOperands()) {
+    int64_t size = shapeOf(part)[axis];
+    if (offsets[axis] < size) {
+      if (offsets[axis] + shapeOf(op.getResult())[axis] > size)
+        return failure();
+      rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), part, offsets);
+      return success();
+    }
+    offsets[axis] -= size;
+  }
+  return failure();
+}
+
+/// The box that was padded, out of what it was padded to.
+static LogicalResult slicePadded(SliceOp op, PatternRewriter &rewriter) {
+  auto pad = op.getOperand().getDefiningOp<PadOp>();
+  if (!pad || pad.getOperand().getType() != op.getType() || pad.getOffsets() != op.getOffsets())
+    return failure();
+  rewriter.replaceOp(op, pad.getOperand());
+  return success();
+}
+
+void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(composeSlices);
+  patterns.add(sliceOnePart);
+  patterns.add(slicePadded);
+}
+
+static LogicalResult composeBroadcasts(BroadcastOp op, PatternRewriter &rewriter) {
+  auto inner = op.getOperand().getDefiningOp<BroadcastOp>();
+  if (!inner)
+    return failure();
+  SmallVector<int64_t> dims;
+  for (int64_t axis : inner.getDims())
+    dims.push_back(op.getDims()[axis]);
+  rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getOperand(), dims);
+  return success();
+}
+
+void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(composeBroadcasts);
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+/// A sum or maximum of one element is that element.
+static LogicalResult reshapeInsteadOfReduce(ReduceOp op, PatternRewriter &rewriter) {
+  bool hasOneElement = llvm::all_of(op.getAxes(), [&](int64_t axis) { return shapeOf(op.getOperand())[axis] == 1; });
+  // Without a gradient, the reduction says more than a reshape could.
+  if (!hasOneElement || op.getStopGradient())
+    return failure();
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());
+  return success();
+}
+
+void ReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(reshapeInsteadOfReduce);
+}
