@@ -15,41 +15,34 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace cs336::runtime {
 
 namespace {
 
-int64_t Bytes(const format::TensorTypeT &type) {
-  return TensorView(ToTensorType(type), nullptr).num_bytes();
-}
+int64_t Bytes(const format::TensorTypeT &type) { return TensorView(ToTensorType(type), nullptr).num_bytes(); }
 
 } // namespace
 
 int64_t PlanSummary::total_bytes() const {
   int64_t total = 0;
-  for (int64_t part : {arena_bytes, parameter_bytes, state_bytes, derived_bytes,
-                       input_bytes, output_bytes})
+  for (int64_t part : {arena_bytes, parameter_bytes, state_bytes, derived_bytes, input_bytes, output_bytes})
     total = AddBytes(total, part);
   return total;
 }
 
-absl::StatusOr<PlanSummary> Summarize(const Executable &executable,
-                                      absl::string_view name,
-                                      int64_t largest_count) {
+absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string_view name, int64_t largest_count) {
   const format::EntryT *entry = executable.FindEntry(name);
   if (!entry)
-    return absl::NotFoundError(
-        absl::StrCat("the executable has no entry '", name, "'"));
+    return absl::NotFoundError(absl::StrCat("the executable has no entry '", name, "'"));
   PlanSummary summary;
   summary.arena_bytes = entry->arena_bytes;
   for (const auto &variable : executable.variables()) {
-    int64_t &total = variable->kind == format::VariableKind::parameter
-                         ? summary.parameter_bytes
-                     : variable->kind == format::VariableKind::state
-                         ? summary.state_bytes
-                         : summary.derived_bytes;
+    int64_t &total = variable->kind == format::VariableKind::parameter ? summary.parameter_bytes
+                     : variable->kind == format::VariableKind::state   ? summary.state_bytes
+                                                                       : summary.derived_bytes;
     total = AddBytes(total, Bytes(*variable->type));
   }
   for (const auto &input : entry->inputs)
@@ -58,24 +51,18 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable,
   absl::flat_hash_set<uint32_t> owned_outputs;
   absl::flat_hash_set<std::pair<int64_t, int64_t>> places;
   for (const auto &buffer : entry->buffers) {
-    if (buffer->source == format::BufferSource::output &&
-        owned_outputs.insert(buffer->index).second)
-      summary.output_bytes = AddBytes(
-          summary.output_bytes, Bytes(*entry->outputs[buffer->index]->type));
+    if (buffer->source == format::BufferSource::output && owned_outputs.insert(buffer->index).second)
+      summary.output_bytes = AddBytes(summary.output_bytes, Bytes(*entry->outputs[buffer->index]->type));
     // Views of one place would fill the list with the same tensor.
-    if (buffer->source == format::BufferSource::arena &&
-        places.insert({buffer->byte_offset, buffer->byte_size}).second)
-      summary.largest.push_back(
-          {buffer->name,
-           buffer->location,
-           {ToDType(buffer->dtype),
-            Dims(buffer->shape.begin(), buffer->shape.end())},
-           buffer->byte_size});
+    if (buffer->source == format::BufferSource::arena && places.insert({buffer->byte_offset, buffer->byte_size}).second)
+      summary.largest.push_back({buffer->name,
+                                 buffer->location,
+                                 {ToDType(buffer->dtype), Dims(buffer->shape.begin(), buffer->shape.end())},
+                                 buffer->byte_size});
   }
-  std::stable_sort(summary.largest.begin(), summary.largest.end(),
-                   [](const PlanSummary::Item &a, const PlanSummary::Item &b) {
-                     return a.byte_size > b.byte_size;
-                   });
+  std::sort(summary.largest.begin(), summary.largest.end(), [](const PlanSummary::Item &a, const PlanSummary::Item &b) {
+    return std::tie(b.byte_size, a.name) < std::tie(a.byte_size, b.name);
+  });
   if (static_cast<int64_t>(summary.largest.size()) > largest_count)
     summary.largest.resize(std::max<int64_t>(largest_count, 0));
 

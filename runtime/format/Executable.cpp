@@ -15,14 +15,35 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cs336::runtime {
 
-static_assert(static_cast<int>(DType::kF64) ==
-                  static_cast<int>(format::DType::f64) &&
-              static_cast<int>(DType::kI1) ==
-                  static_cast<int>(format::DType::i1));
+static_assert(static_cast<int>(DType::kF64) == static_cast<int>(format::DType::f64) &&
+              static_cast<int>(DType::kI1) == static_cast<int>(format::DType::i1));
+
+namespace {
+
+/// FlatBuffers' verifier does not ask whether a vector's elements are aligned.
+/// The 8-byte ones are shapes and strides.
+bool HasAlignedVectors(const format::Executable &executable) {
+  auto aligned = [](const flatbuffers::Vector<int64_t> *vector) {
+    return vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+  };
+  auto all = [](const auto *tables, const auto &predicate) {
+    return !tables || std::all_of(tables->begin(), tables->end(), predicate);
+  };
+  auto has_aligned_type = [&](const auto *table) { return aligned(table->type()->shape()); };
+  return all(executable.variables(), has_aligned_type) && all(executable.entries(), [&](const format::Entry *entry) {
+           return all(entry->inputs(), has_aligned_type) && all(entry->outputs(), has_aligned_type) &&
+                  all(entry->buffers(), [&](const format::Buffer *buffer) {
+                    return aligned(buffer->shape()) && aligned(buffer->strides());
+                  });
+         });
+}
+
+} // namespace
 
 DType ToDType(format::DType dtype) { return static_cast<DType>(dtype); }
 
@@ -30,9 +51,8 @@ TensorType ToTensorType(const format::TensorTypeT &type) {
   return {ToDType(type.dtype), Dims(type.shape.begin(), type.shape.end())};
 }
 
-std::vector<NamedRows>
-CheckpointNames(const std::string &name, const TensorType &type,
-                absl::Span<const std::unique_ptr<format::ViewT>> views) {
+std::vector<NamedRows> CheckpointNames(const std::string &name, const TensorType &type,
+                                       absl::Span<const std::unique_ptr<format::ViewT>> views) {
   if (views.empty())
     return {{name, 0, type}};
   std::vector<NamedRows> names;
@@ -50,26 +70,21 @@ const format::EntryT *Executable::FindEntry(absl::string_view name) const {
   return nullptr;
 }
 
-absl::StatusOr<std::shared_ptr<const Executable>>
-Executable::FromBytes(absl::Span<const uint8_t> bytes) {
+absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Span<const uint8_t> bytes) {
   format::Frame frame;
   if (bytes.size() < format::kFrameSize)
-    return absl::DataLossError(absl::StrCat(
-        "truncated executable: ", bytes.size(), " bytes are no frame"));
+    return absl::DataLossError(absl::StrCat("truncated executable: ", bytes.size(), " bytes are no frame"));
   if (!format::ReadFrame(bytes.data(), frame))
     return absl::DataLossError("not an executable of cs336-opt");
   if (frame.version > format::kFormatVersion || frame.version == 0)
-    return absl::FailedPreconditionError(
-        absl::StrCat("the executable has format version ", frame.version,
-                     ", this runtime reads up to ", format::kFormatVersion,
-                     ": compile it again with a matching cs336-translate"));
+    return absl::FailedPreconditionError(absl::StrCat("the executable has format version ", frame.version,
+                                                      ", this runtime reads up to ", format::kFormatVersion,
+                                                      ": compile it again with a matching cs336-translate"));
   bytes.remove_prefix(format::kFrameSize);
   if (frame.table_size != bytes.size())
-    return absl::DataLossError(
-        absl::StrCat("truncated executable: the frame promises ",
-                     frame.table_size, " bytes and ", bytes.size(), " follow"));
-  if (frame.checksum !=
-      format::Checksum(frame.version, bytes.data(), bytes.size()))
+    return absl::DataLossError(absl::StrCat("truncated executable: the frame promises ", frame.table_size,
+                                            " bytes and ", bytes.size(), " follow"));
+  if (frame.checksum != format::Checksum(frame.version, bytes.data(), bytes.size()))
     return absl::DataLossError("damaged executable: its checksum is wrong");
 
   // FlatBuffers reads in place, and wants its table aligned.
@@ -80,25 +95,20 @@ Executable::FromBytes(absl::Span<const uint8_t> bytes) {
     bytes = {reinterpret_cast<const uint8_t *>(aligned.data()), bytes.size()};
   }
   constexpr flatbuffers::uoffset_t kMostDepth = 16, kMostTables = 1 << 26;
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMostDepth,
-                                 kMostTables);
-  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE ||
-      !format::VerifyExecutableBuffer(verifier))
-    return absl::DataLossError(
-        "malformed executable: its table does not hold together");
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMostDepth, kMostTables);
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !format::VerifyExecutableBuffer(verifier) ||
+      !HasAlignedVectors(*format::GetExecutable(bytes.data())))
+    return absl::DataLossError("malformed executable: its table does not hold together");
 
   std::shared_ptr<Executable> executable(new Executable);
   format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);
-  CS336_RETURN_IF_ERROR(
-      Annotate(Verify(executable->description_), "invalid executable"));
+  CS336_RETURN_IF_ERROR(Annotate(Verify(executable->description_), "invalid executable"));
   return executable;
 }
 
-absl::StatusOr<std::shared_ptr<const Executable>>
-Executable::Load(absl::string_view path) {
+absl::StatusOr<std::shared_ptr<const Executable>> Executable::Load(absl::string_view path) {
   CS336_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
-  absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      FromBytes(file.bytes());
+  absl::StatusOr<std::shared_ptr<const Executable>> executable = FromBytes(file.bytes());
   if (!executable.ok())
     return Annotate(executable.status(), path);
   return executable;

@@ -120,8 +120,11 @@ absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors)
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
     order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(),
-                   [](auto *a, auto *b) { return ByteSize(a->second.dtype()) > ByteSize(b->second.dtype()); });
+  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    int64_t a_size = ByteSize(a->second.dtype());
+    int64_t b_size = ByteSize(b->second.dtype());
+    return std::tie(b_size, a->first) < std::tie(a_size, b->first);
+  });
   Json header = Json::object();
   std::vector<absl::string_view> pieces(2);
   int64_t offset = 0;

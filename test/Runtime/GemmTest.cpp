@@ -89,8 +89,9 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   std::vector<int64_t> batch;
   for (int i = random() % 3; i != 0; --i)
     batch.push_back(size(4));
-  int64_t most = batch.empty() ? 300 : 60;
-  int64_t m = size(most), n = size(most), k = size(most);
+  // Alone, beyond one tile in every direction.
+  int64_t most = batch.empty() ? 160 : 40;
+  int64_t m = size(most), n = size(most), k = size(2 * most);
   Layout a = MakeLayout(batch, m, k, true, random);
   Layout b = MakeLayout(batch, k, n, true, random);
   Layout c = MakeLayout(batch, m, n, false, random);
@@ -122,13 +123,14 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
     for (size_t dim = index.size(); dim-- > 0; rest /= c.shape[dim])
       index[dim] = rest % c.shape[dim];
     std::vector<int64_t> a_index = index, b_index = index;
+    a_index.back() = b_index[b_index.size() - 2] = 0;
+    const T *a_row = a_values.values<T>().data() + Offset(a, a_index);
+    const T *b_column = b_values.values<T>().data() + Offset(b, b_index);
+    int64_t a_stride = a.strides.back();
+    int64_t b_stride = b.strides[b.strides.size() - 2];
     double sum = 0;
-    for (int64_t depth = 0; depth != k; ++depth) {
-      a_index.back() = depth;
-      b_index[b_index.size() - 2] = depth;
-      sum += static_cast<double>(a_values.values<T>()[Offset(a, a_index)]) *
-             static_cast<double>(b_values.values<T>()[Offset(b, b_index)]);
-    }
+    for (int64_t depth = 0; depth != k; ++depth)
+      sum += static_cast<double>(a_row[depth * a_stride]) * static_cast<double>(b_column[depth * b_stride]);
     double &element = expected[Offset(c, index)];
     element = alpha * sum + beta * element;
   }
