@@ -34,10 +34,10 @@ std::unique_ptr<PreparedCommand> MakeCommand(Call call) {
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareCollective(Communicator &communicator, const MutableTensorView &src,
-                  const MutableTensorView &dst,
-                  const format::CollectiveT &collective) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator &communicator,
+                                                                   const MutableTensorView &src,
+                                                                   const MutableTensorView &dst,
+                                                                   const format::CollectiveT &collective) {
   int64_t from = src.num_elements(), to = dst.num_elements();
   int64_t ranks = communicator.size();
   DType dtype = src.dtype();
@@ -47,35 +47,25 @@ PrepareCollective(Communicator &communicator, const MutableTensorView &src,
   int root = static_cast<int>(collective.root);
   auto wrong_size = [&](int64_t compiled_for) {
     return absl::InvalidArgumentError(
-        absl::StrCat("it was compiled for ", compiled_for,
-                     " ranks, and this run has ", ranks));
+        absl::StrCat("it was compiled for ", compiled_for, " ranks, and this run has ", ranks));
   };
   switch (collective.kind) {
   case format::CollectiveKind::all_reduce:
-    return MakeCommand([=, &communicator] {
-      return communicator.AllReduce(source, target, from, dtype, reduction);
-    });
+    return MakeCommand([=, &communicator] { return communicator.AllReduce(source, target, from, dtype, reduction); });
   case format::CollectiveKind::all_gather:
     if (to / from != ranks)
       return wrong_size(to / from);
-    return MakeCommand([=, &communicator] {
-      return communicator.AllGather(source, target, from, dtype);
-    });
+    return MakeCommand([=, &communicator] { return communicator.AllGather(source, target, from, dtype); });
   case format::CollectiveKind::reduce_scatter:
     if (from / to != ranks)
       return wrong_size(from / to);
-    return MakeCommand([=, &communicator] {
-      return communicator.ReduceScatter(source, target, to, dtype, reduction);
-    });
+    return MakeCommand([=, &communicator] { return communicator.ReduceScatter(source, target, to, dtype, reduction); });
   case format::CollectiveKind::broadcast:
     break;
   }
   if (collective.root >= static_cast<uint64_t>(ranks))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "its root is rank ", collective.root, ", and this run has ", ranks));
-  return MakeCommand([=, &communicator] {
-    return communicator.Broadcast(source, target, from, dtype, root);
-  });
+    return absl::InvalidArgumentError(absl::StrCat("its root is rank ", collective.root, ", and this run has ", ranks));
+  return MakeCommand([=, &communicator] { return communicator.Broadcast(source, target, from, dtype, root); });
 }
 
 } // namespace cs336::runtime

@@ -19,10 +19,10 @@ namespace cs336::runtime {
 
 /// Binds a collective to a communicator, which outlives it. INVALID_ARGUMENT
 /// if it was compiled for another number of ranks.
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareCollective(Communicator &communicator, const MutableTensorView &src,
-                  const MutableTensorView &dst,
-                  const format::CollectiveT &collective);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator &communicator,
+                                                                   const MutableTensorView &src,
+                                                                   const MutableTensorView &dst,
+                                                                   const format::CollectiveT &collective);
 
 } // namespace cs336::runtime
 

@@ -21,12 +21,7 @@ namespace cs336::runtime {
 
 namespace {
 
-enum class Operation : uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast
-};
+enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 
 /// What a rank asks for; all ranks must ask for the same.
 struct Call {
@@ -42,8 +37,7 @@ struct Call {
 /// What the ranks share: a barrier, and each one's call and blocks.
 class Group {
 public:
-  Group(int size, absl::Duration timeout)
-      : timeout_(timeout), calls(size), src(size), dst(size) {}
+  Group(int size, absl::Duration timeout) : timeout_(timeout), calls(size), src(size), dst(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 
@@ -61,16 +55,13 @@ public:
     int64_t generation = generation_;
     absl::Time deadline = absl::Now() + timeout_;
     while (generation_ == generation && !left_)
-      if (all_came_.WaitWithDeadline(&mutex_, deadline) &&
-          generation_ == generation && !left_) {
+      if (all_came_.WaitWithDeadline(&mutex_, deadline) && generation_ == generation && !left_) {
         left_ = true; // The others must not wait for this rank either.
         all_came_.SignalAll();
-        return absl::DeadlineExceededError(absl::StrCat(
-            "waited ", absl::FormatDuration(timeout_), " for the other ranks"));
+        return absl::DeadlineExceededError(
+            absl::StrCat("waited ", absl::FormatDuration(timeout_), " for the other ranks"));
       }
-    return generation_ != generation
-               ? absl::OkStatus()
-               : absl::UnavailableError("a rank has left the group");
+    return generation_ != generation ? absl::OkStatus() : absl::UnavailableError("a rank has left the group");
   }
 
   void Leave() {
@@ -97,61 +88,46 @@ public:
 
 class InProcessCommunicator : public Communicator {
 public:
-  InProcessCommunicator(std::shared_ptr<Group> group, int rank)
-      : group_(std::move(group)), rank_(rank) {}
+  InProcessCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
   ~InProcessCommunicator() override { group_->Leave(); }
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
 
-  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype,
-                         Reduction reduction) override {
-    return Collective({Operation::kAllReduce, dtype, reduction, 0, count}, src,
-                      dst, [&] {
-                        // Each rank reduces its share of the elements for all.
-                        int64_t begin = count * rank_ / size();
-                        int64_t end = count * (rank_ + 1) / size();
-                        ReduceRange(group_->src, begin, group_->dst, begin,
-                                    end - begin, dtype, reduction);
-                      });
+  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
+    return Collective({Operation::kAllReduce, dtype, reduction, 0, count}, src, dst, [&] {
+      // Each rank reduces its share of the elements for all.
+      int64_t begin = count * rank_ / size();
+      int64_t end = count * (rank_ + 1) / size();
+      ReduceRange(group_->src, begin, group_->dst, begin, end - begin, dtype, reduction);
+    });
   }
 
-  absl::Status AllGather(const void *src, void *dst, int64_t count,
-                         DType dtype) override {
-    return Collective({Operation::kAllGather, dtype, Reduction::kSum, 0, count},
-                      src, dst, [&] {
-                        int64_t bytes = count * ByteSize(dtype);
-                        for (void *block : group_->dst)
-                          Copy(src, static_cast<char *>(block) + rank_ * bytes,
-                               bytes);
-                      });
+  absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
+    return Collective({Operation::kAllGather, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
+      int64_t bytes = count * ByteSize(dtype);
+      for (void *block : group_->dst)
+        Copy(src, static_cast<char *>(block) + rank_ * bytes, bytes);
+    });
   }
 
-  absl::Status ReduceScatter(const void *src, void *dst, int64_t count,
-                             DType dtype, Reduction reduction) override {
-    return Collective({Operation::kReduceScatter, dtype, reduction, 0, count},
-                      src, dst, [&] {
-                        ReduceRange(group_->src, rank_ * count, {&dst, 1}, 0,
-                                    count, dtype, reduction);
-                      });
+  absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
+    return Collective({Operation::kReduceScatter, dtype, reduction, 0, count}, src, dst,
+                      [&] { ReduceRange(group_->src, rank_ * count, {&dst, 1}, 0, count, dtype, reduction); });
   }
 
-  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype,
-                         int root) override {
+  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) override {
     if (root < 0 || root >= size())
-      return absl::InvalidArgumentError(
-          absl::StrCat("the root is rank ", root, " of ", size()));
-    return Collective(
-        {Operation::kBroadcast, dtype, Reduction::kSum, root, count}, src, dst,
-        [&] { Copy(group_->src[root], dst, count * ByteSize(dtype)); });
+      return absl::InvalidArgumentError(absl::StrCat("the root is rank ", root, " of ", size()));
+    return Collective({Operation::kBroadcast, dtype, Reduction::kSum, root, count}, src, dst,
+                      [&] { Copy(group_->src[root], dst, count * ByteSize(dtype)); });
   }
 
 private:
   /// Between two barriers, in which all blocks stay as they are but for what
   /// `work` of each rank writes.
   template <typename Work>
-  absl::Status Collective(const Call &call, const void *src, void *dst,
-                          const Work &work) {
+  absl::Status Collective(const Call &call, const void *src, void *dst, const Work &work) {
     group_->calls[rank_] = call;
     group_->src[rank_] = src;
     group_->dst[rank_] = dst;
@@ -167,13 +143,11 @@ private:
   absl::Status CheckCalls() const {
     for (int rank = 1; rank < size(); ++rank)
       if (!(group_->calls[rank] == group_->calls[0]))
-        return absl::InvalidArgumentError(
-            absl::StrCat("ranks 0 and ", rank,
-                         " called different collectives, or the same "
-                         "one on different counts or types"));
+        return absl::InvalidArgumentError(absl::StrCat("ranks 0 and ", rank,
+                                                       " called different collectives, or the same "
+                                                       "one on different counts or types"));
     const Call &call = group_->calls[0];
-    if (call.operation == Operation::kAllReduce ||
-        call.operation == Operation::kReduceScatter)
+    if (call.operation == Operation::kAllReduce || call.operation == Operation::kReduceScatter)
       return CheckReducible(call.dtype);
     return absl::OkStatus();
   }
@@ -189,8 +163,7 @@ private:
 
 } // namespace
 
-std::vector<std::unique_ptr<Communicator>>
-CreateInProcessGroup(int size, absl::Duration timeout) {
+std::vector<std::unique_ptr<Communicator>> CreateInProcessGroup(int size, absl::Duration timeout) {
   auto group = std::make_shared<Group>(size, timeout);
   std::vector<std::unique_ptr<Communicator>> ranks;
   for (int rank = 0; rank != size; ++rank)

@@ -32,9 +32,8 @@ T Combine(T a, T b, Reduction reduction) {
 }
 
 template <typename T>
-void ReduceElements(absl::Span<const void *const> src, int64_t src_begin,
-                    absl::Span<void *const> dst, int64_t dst_begin,
-                    int64_t count, Reduction reduction) {
+void ReduceElements(absl::Span<const void *const> src, int64_t src_begin, absl::Span<void *const> dst,
+                    int64_t dst_begin, int64_t count, Reduction reduction) {
   using Sum = Accumulator<T>;
   auto element = [&](size_t rank, int64_t i) {
     return static_cast<Sum>(static_cast<const T *>(src[rank])[src_begin + i]);
@@ -54,14 +53,12 @@ void ReduceElements(absl::Span<const void *const> src, int64_t src_begin,
 
 absl::Status CheckReducible(DType dtype) {
   if (dtype == DType::kI1)
-    return absl::InvalidArgumentError(
-        absl::StrCat("values of type ", Name(dtype), " cannot be reduced"));
+    return absl::InvalidArgumentError(absl::StrCat("values of type ", Name(dtype), " cannot be reduced"));
   return absl::OkStatus();
 }
 
-void ReduceRange(absl::Span<const void *const> src, int64_t src_begin,
-                 absl::Span<void *const> dst, int64_t dst_begin, int64_t count,
-                 DType dtype, Reduction reduction) {
+void ReduceRange(absl::Span<const void *const> src, int64_t src_begin, absl::Span<void *const> dst, int64_t dst_begin,
+                 int64_t count, DType dtype, Reduction reduction) {
   VisitElement(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     if constexpr (!std::is_same_v<T, Bool>)

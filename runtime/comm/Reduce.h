@@ -24,9 +24,8 @@ absl::Status CheckReducible(DType dtype);
 /// in the order of ranks, and writes the result to every block in `dst`, from
 /// element `dst_begin` on. Each element is read before it is written, so that
 /// blocks of src and dst may be the same if they begin alike.
-void ReduceRange(absl::Span<const void *const> src, int64_t src_begin,
-                 absl::Span<void *const> dst, int64_t dst_begin, int64_t count,
-                 DType dtype, Reduction reduction);
+void ReduceRange(absl::Span<const void *const> src, int64_t src_begin, absl::Span<void *const> dst, int64_t dst_begin,
+                 int64_t count, DType dtype, Reduction reduction);
 
 } // namespace cs336::runtime
 

@@ -23,31 +23,25 @@ public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
 
-  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype,
-                         Reduction reduction) override {
+  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
     if (absl::Status status = CheckReducible(dtype); !status.ok())
       return status;
     return Copy(src, dst, count, dtype);
   }
-  absl::Status AllGather(const void *src, void *dst, int64_t count,
-                         DType dtype) override {
+  absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
     return Copy(src, dst, count, dtype);
   }
-  absl::Status ReduceScatter(const void *src, void *dst, int64_t count,
-                             DType dtype, Reduction reduction) override {
+  absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
     return AllReduce(src, dst, count, dtype, reduction);
   }
-  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype,
-                         int root) override {
+  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) override {
     if (root != 0)
-      return absl::InvalidArgumentError(
-          absl::StrCat("the root is rank ", root, " of 1"));
+      return absl::InvalidArgumentError(absl::StrCat("the root is rank ", root, " of 1"));
     return Copy(src, dst, count, dtype);
   }
 
 private:
-  static absl::Status Copy(const void *src, void *dst, int64_t count,
-                           DType dtype) {
+  static absl::Status Copy(const void *src, void *dst, int64_t count, DType dtype) {
     if (src != dst && count != 0)
       std::memcpy(dst, src, count * ByteSize(dtype));
     return absl::OkStatus();

@@ -17,38 +17,23 @@ namespace cs336::runtime {
 PreparedCommand::~PreparedCommand() = default;
 Device::~Device() = default;
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-Prepare(Device &device, const CommandContext &context) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> Prepare(Device &device, const CommandContext &context) {
   const format::CommandT &command = context.command;
   auto prepared = VisitBody(
       command.body, Overloaded{
-                        [&](const format::LaunchT &body) {
-                          return device.PrepareLaunch(context, body);
-                        },
-                        [&](const format::GemmT &body) {
-                          return device.PrepareGemm(context, body);
-                        },
-                        [&](const format::CopyT &body) {
-                          return device.PrepareCopy(context, body);
-                        },
-                        [&](const format::CollectiveT &body) {
-                          return device.PrepareCollective(context, body);
-                        },
-                        [&](const format::RecordT &body) {
-                          return device.PrepareRecord(context, body);
-                        },
-                        [&](const format::WaitT &body) {
-                          return device.PrepareWait(context, body);
-                        },
+                        [&](const format::LaunchT &body) { return device.PrepareLaunch(context, body); },
+                        [&](const format::GemmT &body) { return device.PrepareGemm(context, body); },
+                        [&](const format::CopyT &body) { return device.PrepareCopy(context, body); },
+                        [&](const format::CollectiveT &body) { return device.PrepareCollective(context, body); },
+                        [&](const format::RecordT &body) { return device.PrepareRecord(context, body); },
+                        [&](const format::WaitT &body) { return device.PrepareWait(context, body); },
                     });
   if (prepared.ok())
     return prepared;
-  return absl::Status(
-      prepared.status().code(),
-      absl::StrCat(KindName(command.body.type), " '", command.name, "'",
-                   command.layer.empty() ? "" : " of ", command.layer,
-                   command.location.empty() ? "" : " at ", command.location,
-                   ": ", prepared.status().message()));
+  return absl::Status(prepared.status().code(), absl::StrCat(KindName(command.body.type), " '", command.name, "'",
+                                                             command.layer.empty() ? "" : " of ", command.layer,
+                                                             command.location.empty() ? "" : " at ", command.location,
+                                                             ": ", prepared.status().message()));
 }
 
 } // namespace cs336::runtime

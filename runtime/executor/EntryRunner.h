@@ -30,16 +30,14 @@ public:
   /// Allocates inputs and outputs. `entry`, `variables` and `arena` outlive the
   /// runner.
   static absl::StatusOr<std::unique_ptr<EntryRunner>>
-  Create(const format::EntryT &entry,
-         absl::Span<const MutableTensorView> variables, void *arena);
+  Create(const format::EntryT &entry, absl::Span<const MutableTensorView> variables, void *arena);
 
   /// Prepares every command.
   absl::Status Prepare(Device &device);
 
   /// Checks and copies the inputs, then executes the commands in order.
   /// Allocates nothing unless it fails or there is an observer.
-  absl::Status Run(Device &device, absl::Span<const NamedTensor> inputs,
-                   RunObserver *observer);
+  absl::Status Run(Device &device, absl::Span<const NamedTensor> inputs, RunObserver *observer);
 
   absl::StatusOr<TensorView> Output(absl::string_view name) const;
 

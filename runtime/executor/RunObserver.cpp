@@ -35,8 +35,7 @@ std::string FindBad(const TensorView &value, bool reject_infinities) {
         }
         double element = static_cast<double>(value.data_as<T>()[offset]);
         if (std::isnan(element) || (reject_infinities && std::isinf(element)))
-          return absl::StrCat(std::isnan(element) ? "NaN" : "an infinity",
-                              " at [", absl::StrJoin(index, ", "), "]");
+          return absl::StrCat(std::isnan(element) ? "NaN" : "an infinity", " at [", absl::StrJoin(index, ", "), "]");
       }
     }
     return "";
@@ -47,33 +46,25 @@ std::string FindBad(const TensorView &value, bool reject_infinities) {
 
 RunObserver::~RunObserver() = default;
 
-absl::Status NanCheck::OnCommandDone(const CommandInfo &command,
-                                     absl::Duration elapsed,
+absl::Status NanCheck::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                                      absl::Span<const WrittenTensor> written) {
   for (const WrittenTensor &tensor : written)
-    if (std::string bad = FindBad(tensor.value, reject_infinities_);
-        !bad.empty())
+    if (std::string bad = FindBad(tensor.value, reject_infinities_); !bad.empty())
       return absl::OutOfRangeError(absl::StrCat(
-          "entry '", command.entry, "', ", command.phase, ", command ",
-          command.index, ": ", command.kind, " '", command.name, "'",
-          command.layer.empty() ? "" : " of ", command.layer,
-          command.location.empty() ? "" : " at ", command.location,
-          " is the first to write ", bad, " of '", tensor.name, "' ",
-          ToString(tensor.value.type())));
+          "entry '", command.entry, "', ", command.phase, ", command ", command.index, ": ", command.kind, " '",
+          command.name, "'", command.layer.empty() ? "" : " of ", command.layer, command.location.empty() ? "" : " at ",
+          command.location, " is the first to write ", bad, " of '", tensor.name, "' ", ToString(tensor.value.type())));
   return absl::OkStatus();
 }
 
-absl::Status
-CommandProfile::OnCommandDone(const CommandInfo &command,
-                              absl::Duration elapsed,
-                              absl::Span<const WrittenTensor> written) {
+absl::Status CommandProfile::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                                           absl::Span<const WrittenTensor> written) {
   if (command.index >= static_cast<int64_t>(rows_.size()))
     rows_.resize(command.index + 1);
   Row &row = rows_[command.index];
   if (row.runs != 0 && row.command.entry != command.entry)
     return absl::FailedPreconditionError(
-        absl::StrCat("a profile of entry '", row.command.entry,
-                     "' cannot go on with '", command.entry, "'"));
+        absl::StrCat("a profile of entry '", row.command.entry, "' cannot go on with '", command.entry, "'"));
   row.command = command;
   row.total += elapsed;
   row.shortest = std::min(row.shortest, elapsed);

@@ -44,13 +44,11 @@ struct MemoryDemand {
 absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable) {
   MemoryDemand demand;
   for (const auto &entry : executable.entries()) {
-    CS336_ASSIGN_OR_RETURN(PlanSummary plan,
-                           Summarize(executable, entry->name, 0));
+    CS336_ASSIGN_OR_RETURN(PlanSummary plan, Summarize(executable, entry->name, 0));
     demand.parameters = plan.parameter_bytes;
     demand.state = plan.state_bytes;
     demand.derived = plan.derived_bytes;
-    demand.ports =
-        AddBytes(demand.ports, AddBytes(plan.input_bytes, plan.output_bytes));
+    demand.ports = AddBytes(demand.ports, AddBytes(plan.input_bytes, plan.output_bytes));
     demand.arena_alignment = std::max(demand.arena_alignment, entry->alignment);
     if (plan.arena_bytes > demand.arena) {
       demand.arena = plan.arena_bytes;
@@ -60,33 +58,26 @@ absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable) {
   return demand;
 }
 
-absl::Status CheckLimit(const MemoryDemand &demand,
-                        const SessionOptions &options, int64_t available) {
+absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, int64_t available) {
   bool limited = options.memory_limit_bytes > 0;
   int64_t limit = limited ? options.memory_limit_bytes : available;
   if (demand.total() <= limit)
     return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the program needs ", FormatBytes(demand.total()),
-                   " of host memory, and ", FormatBytes(limit),
-                   limited ? " is the limit" : " are available",
-                   ": parameters ", FormatBytes(demand.parameters), ", state ",
-                   FormatBytes(demand.state), ", derived variables ",
-                   FormatBytes(demand.derived), ", arena (for entry '",
-                   demand.arena_entry, "') ", FormatBytes(demand.arena),
-                   ", inputs and outputs ", FormatBytes(demand.ports),
-                   ", workspace of GEMMs ", FormatBytes(demand.workspace)));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the program needs ", FormatBytes(demand.total()), " of host memory, and ", FormatBytes(limit),
+      limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
+      FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", arena (for entry '",
+      demand.arena_entry, "') ", FormatBytes(demand.arena), ", inputs and outputs ", FormatBytes(demand.ports),
+      ", workspace of GEMMs ", FormatBytes(demand.workspace)));
 }
 
 } // namespace
 
 class Session::Impl {
 public:
-  Impl(std::shared_ptr<const Executable> executable,
-       const SessionOptions &options)
+  Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options)
       : executable_(std::move(executable)), options_(options),
-        device_(std::make_unique<CpuDevice>(options.num_threads,
-                                            options.communicator)) {}
+        device_(std::make_unique<CpuDevice>(options.num_threads, options.communicator)) {}
 
   absl::Status Allocate() {
     int64_t available = AvailableHostMemory();
@@ -95,8 +86,7 @@ public:
     CS336_RETURN_IF_ERROR(device_->LoadKernels(*executable_));
 
     CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_));
-    absl::StatusOr<Storage> arena =
-        Storage::Allocate(demand_.arena, demand_.arena_alignment);
+    absl::StatusOr<Storage> arena = Storage::Allocate(demand_.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_ = *std::move(arena);
@@ -104,12 +94,9 @@ public:
     std::memset(arena_.data(), 0xFF, arena_.size());
 
     for (const auto &entry : executable_->entries()) {
-      CS336_ASSIGN_OR_RETURN(
-          std::unique_ptr<EntryRunner> runner,
-          EntryRunner::Create(*entry, variables_.variables(), arena_.data()));
-      CS336_RETURN_IF_ERROR(
-          Annotate(runner->Prepare(*device_),
-                   absl::StrCat("entry '", entry->name, "'")));
+      CS336_ASSIGN_OR_RETURN(std::unique_ptr<EntryRunner> runner,
+                             EntryRunner::Create(*entry, variables_.variables(), arena_.data()));
+      CS336_RETURN_IF_ERROR(Annotate(runner->Prepare(*device_), absl::StrCat("entry '", entry->name, "'")));
       runners_.emplace(entry->name, std::move(runner));
     }
     demand_.workspace = device_->workspace_bytes();
@@ -127,16 +114,13 @@ public:
     if (found != runners_.end())
       return found->second.get();
     return absl::NotFoundError(
-        absl::StrCat("the executable has no entry '", entry, "'; it has: ",
-                     absl::StrJoin(executable_->entries(), ", ",
-                                   [](std::string *out, const auto &each) {
-                                     absl::StrAppend(out, each->name);
-                                   })));
+        absl::StrCat("the executable has no entry '", entry,
+                     "'; it has: ", absl::StrJoin(executable_->entries(), ", ", [](std::string *out, const auto &each) {
+                       absl::StrAppend(out, each->name);
+                     })));
   }
 
-  absl::Status Run(absl::string_view entry,
-                   absl::Span<const NamedTensor> inputs,
-                   RunObserver *observer) {
+  absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
     absl::Status status = runner->Run(*device_, inputs, observer);
     if (!status.ok())
@@ -169,13 +153,11 @@ private:
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
-absl::StatusOr<std::unique_ptr<Session>>
-Session::Create(std::shared_ptr<const Executable> executable,
-                const SessionOptions &options) {
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Executable> executable,
+                                                         const SessionOptions &options) {
   if (options.num_threads < 0 || options.memory_limit_bytes < 0)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a session with ", options.num_threads, " threads and a limit of ",
-        options.memory_limit_bytes, " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("a session with ", options.num_threads, " threads and a limit of ",
+                                                   options.memory_limit_bytes, " bytes"));
   auto impl = std::make_unique<Impl>(std::move(executable), options);
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));
@@ -192,35 +174,26 @@ absl::Status Session::InitializeVariables(uint64_t seed) {
   return impl_->Prepare();
 }
 
-absl::Status Session::SetVariable(absl::string_view name,
-                                  const TensorView &value) {
+absl::Status Session::SetVariable(absl::string_view name, const TensorView &value) {
   return impl_->variables().Set(name, value);
 }
 
-absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
-  return impl_->variables().Get(name);
-}
+absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const { return impl_->variables().Get(name); }
 
-absl::Status Session::LoadVariables(const TensorMap &tensors,
-                                    const LoadOptions &options) {
+absl::Status Session::LoadVariables(const TensorMap &tensors, const LoadOptions &options) {
   CS336_RETURN_IF_ERROR(impl_->variables().Load(tensors, options));
   return impl_->Prepare();
 }
 
-absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
-  return impl_->variables().Save(set);
-}
+absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const { return impl_->variables().Save(set); }
 
 absl::Status Session::Prepare() { return impl_->Prepare(); }
 
-absl::Status Session::Run(absl::string_view entry,
-                          absl::Span<const NamedTensor> inputs,
-                          RunObserver *observer) {
+absl::Status Session::Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
   return impl_->Run(entry, inputs, observer);
 }
 
-absl::StatusOr<TensorView> Session::Output(absl::string_view entry,
-                                           absl::string_view name) const {
+absl::StatusOr<TensorView> Session::Output(absl::string_view entry, absl::string_view name) const {
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
   return runner->Output(name);
 }

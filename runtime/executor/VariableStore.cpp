@@ -20,30 +20,25 @@ namespace cs336::runtime {
 namespace {
 
 /// "missing (3): a, b, c", shortened where there are many.
-void AppendNames(absl::string_view what, const std::vector<std::string> &names,
-                 std::string &message) {
+void AppendNames(absl::string_view what, const std::vector<std::string> &names, std::string &message) {
   constexpr size_t kMostNames = 20;
   if (names.empty())
     return;
   size_t shown = std::min(names.size(), kMostNames);
-  absl::StrAppend(
-      &message, message.empty() ? "" : "; ", what, " (", names.size(),
-      "): ", absl::StrJoin(names.begin(), names.begin() + shown, ", "),
-      shown < names.size() ? ", ..." : "");
+  absl::StrAppend(&message, message.empty() ? "" : "; ", what, " (", names.size(),
+                  "): ", absl::StrJoin(names.begin(), names.begin() + shown, ", "),
+                  shown < names.size() ? ", ..." : "");
 }
 
 } // namespace
 
-absl::StatusOr<VariableStore>
-VariableStore::Create(const Executable &executable) {
+absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable) {
   VariableStore store;
   store.executable_ = &executable;
   for (const auto &variable : executable.variables()) {
-    absl::StatusOr<Tensor> tensor =
-        Tensor::Create(ToTensorType(*variable->type));
+    absl::StatusOr<Tensor> tensor = Tensor::Create(ToTensorType(*variable->type));
     if (!tensor.ok())
-      return Annotate(tensor.status(),
-                      absl::StrCat("variable '", variable->name, "'"));
+      return Annotate(tensor.status(), absl::StrCat("variable '", variable->name, "'"));
     store.storage_.push_back(*std::move(tensor));
     store.variables_.push_back(store.storage_.back().mutable_view());
   }
@@ -58,46 +53,37 @@ VariableStore::Create(const Executable &executable) {
 bool VariableStore::IsIn(size_t index, VariableSet set) const {
   format::VariableKind kind = executable_->variables()[index]->kind;
   return kind == format::VariableKind::parameter ||
-         (kind == format::VariableKind::state &&
-          set == VariableSet::kParametersAndState);
+         (kind == format::VariableKind::state && set == VariableSet::kParametersAndState);
 }
 
 std::vector<NamedRows> VariableStore::NamesOf(size_t index) const {
   const format::VariableT &variable = *executable_->variables()[index];
-  return CheckpointNames(variable.name, variables_[index].type(),
-                         variable.views);
+  return CheckpointNames(variable.name, variables_[index].type(), variable.views);
 }
 
-MutableTensorView VariableStore::Part(size_t index,
-                                      const NamedRows &rows) const {
+MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const {
   const MutableTensorView &whole = variables_[index];
-  return whole.rank() == 0 ? whole
-                           : whole.Rows(rows.row_offset, rows.type.shape[0]);
+  return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
 }
 
 void VariableStore::Initialize(uint64_t seed) {
   for (size_t i = 0; i != variables_.size(); ++i)
     for (const NamedRows &rows : NamesOf(i))
-      runtime::Initialize(*executable_->variables()[i]->init, seed, rows.name,
-                          Part(i, rows));
+      runtime::Initialize(*executable_->variables()[i]->init, seed, rows.name, Part(i, rows));
 }
 
-absl::StatusOr<MutableTensorView>
-VariableStore::Find(absl::string_view name) const {
+absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) const {
   auto found = by_name_.find(name);
   if (found == by_name_.end())
-    return absl::NotFoundError(
-        absl::StrCat("the executable has no variable '", name, "'"));
+    return absl::NotFoundError(absl::StrCat("the executable has no variable '", name, "'"));
   return found->second;
 }
 
-absl::Status VariableStore::Set(absl::string_view name,
-                                const TensorView &value) {
+absl::Status VariableStore::Set(absl::string_view name, const TensorView &value) {
   CS336_ASSIGN_OR_RETURN(MutableTensorView target, Find(name));
   if (target.type() != value.type())
     return absl::InvalidArgumentError(
-        absl::StrCat("variable '", name, "' is a ", ToString(target.type()),
-                     ", the value a ", ToString(value.type())));
+        absl::StrCat("variable '", name, "' is a ", ToString(target.type()), ", the value a ", ToString(value.type())));
   return CopyElements(value, target);
 }
 
@@ -106,8 +92,7 @@ absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
   return Tensor::CopyOf(source);
 }
 
-absl::Status VariableStore::CheckTensors(const TensorMap &tensors,
-                                         const LoadOptions &options) const {
+absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
   std::vector<std::string> missing, mistyped, extra;
   absl::flat_hash_set<absl::string_view> known;
   std::vector<NamedRows> names;
@@ -121,9 +106,8 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors,
     if (found == tensors.end())
       missing.push_back(rows.name);
     else if (found->second.type() != rows.type)
-      mistyped.push_back(absl::StrCat(rows.name, " is a ",
-                                      ToString(found->second.type()), ", not ",
-                                      ToString(rows.type)));
+      mistyped.push_back(
+          absl::StrCat(rows.name, " is a ", ToString(found->second.type()), ", not ", ToString(rows.type)));
   }
   if (!options.ignore_extra)
     for (const auto &[name, tensor] : tensors)
@@ -135,21 +119,17 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors,
   AppendNames("that no variable has", extra, message);
   if (message.empty())
     return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the tensors do not match the executable's ",
-      options.set == VariableSet::kParameters ? "parameters"
-                                              : "parameters and state",
-      ": ", message));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the tensors do not match the executable's ",
+                   options.set == VariableSet::kParameters ? "parameters" : "parameters and state", ": ", message));
 }
 
-absl::Status VariableStore::Load(const TensorMap &tensors,
-                                 const LoadOptions &options) {
+absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &options) {
   CS336_RETURN_IF_ERROR(CheckTensors(tensors, options));
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i))
-        CS336_RETURN_IF_ERROR(
-            CopyElements(tensors.find(rows.name)->second, Part(i, rows)));
+        CS336_RETURN_IF_ERROR(CopyElements(tensors.find(rows.name)->second, Part(i, rows)));
   return absl::OkStatus();
 }
 

@@ -47,8 +47,7 @@ private:
   std::vector<NamedRows> NamesOf(size_t index) const;
   /// The value under a name of variable `index`.
   MutableTensorView Part(size_t index, const NamedRows &rows) const;
-  absl::Status CheckTensors(const TensorMap &tensors,
-                            const LoadOptions &options) const;
+  absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
 
   const Executable *executable_ = nullptr;
   std::vector<Tensor> storage_;

@@ -10,31 +10,25 @@
 namespace cs336::runtime {
 
 absl::string_view KindName(format::CommandBody kind) {
-  constexpr absl::string_view kNames[] = {
-      "none", "launch", "gemm", "copy", "collective", "record", "wait"};
+  constexpr absl::string_view kNames[] = {"none", "launch", "gemm", "copy", "collective", "record", "wait"};
   return kNames[static_cast<size_t>(kind)];
 }
 
-absl::InlinedVector<uint32_t, 4>
-WrittenBuffers(const format::CommandT &command) {
+absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command) {
   using Indices = absl::InlinedVector<uint32_t, 4>;
-  return VisitBody(
-      command.body,
-      Overloaded{
-          [](const format::LaunchT &launch) {
-            Indices written;
-            for (uint32_t position : launch.writes)
-              written.push_back(launch.operands[position]);
-            return written;
-          },
-          [](const format::GemmT &gemm) { return Indices{gemm.c}; },
-          [](const format::CopyT &copy) { return Indices{copy.dst}; },
-          [](const format::CollectiveT &collective) {
-            return Indices{collective.dst};
-          },
-          [](const format::RecordT &) { return Indices{}; },
-          [](const format::WaitT &) { return Indices{}; },
-      });
+  return VisitBody(command.body, Overloaded{
+                                     [](const format::LaunchT &launch) {
+                                       Indices written;
+                                       for (uint32_t position : launch.writes)
+                                         written.push_back(launch.operands[position]);
+                                       return written;
+                                     },
+                                     [](const format::GemmT &gemm) { return Indices{gemm.c}; },
+                                     [](const format::CopyT &copy) { return Indices{copy.dst}; },
+                                     [](const format::CollectiveT &collective) { return Indices{collective.dst}; },
+                                     [](const format::RecordT &) { return Indices{}; },
+                                     [](const format::WaitT &) { return Indices{}; },
+                                 });
 }
 
 } // namespace cs336::runtime

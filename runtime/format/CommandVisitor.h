@@ -21,8 +21,7 @@ namespace cs336::runtime {
 /// Calls `visit` with the body of a command as its own type. The one place
 /// that lists the kinds.
 template <typename Visitor>
-decltype(auto) VisitBody(const format::CommandBodyUnion &body,
-                         Visitor &&visit) {
+decltype(auto) VisitBody(const format::CommandBodyUnion &body, Visitor &&visit) {
   switch (body.type) {
   case format::CommandBody::Launch:
     return visit(*body.AsLaunch());
@@ -54,8 +53,7 @@ Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 absl::string_view KindName(format::CommandBody kind);
 
 /// Buffers, by index in the entry, that a command writes.
-absl::InlinedVector<uint32_t, 4>
-WrittenBuffers(const format::CommandT &command);
+absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);
 
 } // namespace cs336::runtime
 

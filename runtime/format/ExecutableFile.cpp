@@ -13,8 +13,7 @@
 
 namespace cs336::format {
 
-static_assert(std::endian::native == std::endian::little,
-              "the frame is read and written as little-endian memory");
+static_assert(std::endian::native == std::endian::little, "the frame is read and written as little-endian memory");
 
 uint32_t Checksum(uint32_t version, const uint8_t *table, uint64_t table_size) {
   uint8_t fields[12];

@@ -23,9 +23,7 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) {
-  return absl::InvalidArgumentError(rule);
-}
+absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
 template <typename Enum>
 bool IsListed(Enum value) {
@@ -48,10 +46,8 @@ private:
 };
 
 /// Views stand in order and cover dimension 0.
-absl::Status
-VerifyViews(const format::TensorTypeT &type,
-            const std::vector<std::unique_ptr<format::ViewT>> &views,
-            NameSet &names) {
+absl::Status VerifyViews(const format::TensorTypeT &type, const std::vector<std::unique_ptr<format::ViewT>> &views,
+                         NameSet &names) {
   if (views.empty())
     return absl::OkStatus();
   if (type.shape.empty())
@@ -59,12 +55,9 @@ VerifyViews(const format::TensorTypeT &type,
   int64_t next = 0;
   for (const auto &view : views) {
     CS336_RETURN_IF_ERROR(names.Add(view->name));
-    if (view->row_offset != next || view->rows < 1 ||
-        view->rows > type.shape[0] - next)
-      return Broken(StrCat("view '", view->name, "' has rows [",
-                           view->row_offset, ", +", view->rows,
-                           "), where one from row ", next, " of ",
-                           type.shape[0], " must stand"));
+    if (view->row_offset != next || view->rows < 1 || view->rows > type.shape[0] - next)
+      return Broken(StrCat("view '", view->name, "' has rows [", view->row_offset, ", +", view->rows,
+                           "), where one from row ", next, " of ", type.shape[0], " must stand"));
     next += view->rows;
   }
   if (next != type.shape[0])
@@ -86,8 +79,7 @@ absl::Status VerifyInit(const format::InitT &init, format::DType dtype) {
   if (!is_float)
     return Broken("integers have no normal distribution");
   // Beyond 8 the distribution's ends are no longer apart from 0 and 1.
-  if (!(init.std > 0 && std::isfinite(init.std) && init.cut > 0 &&
-        init.cut <= 8))
+  if (!(init.std > 0 && std::isfinite(init.std) && init.cut > 0 && init.cut <= 8))
     return Broken("a truncated normal needs std > 0 and 0 < cut <= 8");
   return absl::OkStatus();
 }
@@ -126,8 +118,7 @@ int64_t ExtentBytes(const format::BufferT &buffer) {
       return -1;
   }
   int64_t bytes;
-  if (__builtin_add_overflow(last, 1, &last) ||
-      __builtin_mul_overflow(last, ByteSize(ToDType(buffer.dtype)), &bytes))
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, ByteSize(ToDType(buffer.dtype)), &bytes))
     return -1;
   return bytes;
 }
@@ -140,15 +131,13 @@ struct SourceInfo {
 };
 
 template <typename Ports>
-absl::StatusOr<SourceInfo> PortSource(const Ports &ports, uint32_t index,
-                                      absl::string_view what) {
+absl::StatusOr<SourceInfo> PortSource(const Ports &ports, uint32_t index, absl::string_view what) {
   if (index >= ports.size())
     return Broken(StrCat("it names ", what, " ", index, " of ", ports.size()));
   return SourceInfo{DenseBytes(*ports[index]->type), ports[index]->type.get()};
 }
 
-absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable,
-                                    const format::EntryT &entry,
+absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const format::EntryT &entry,
                                     const format::BufferT &buffer) {
   switch (buffer.source) {
   case format::BufferSource::arena:
@@ -163,75 +152,59 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable,
   return Broken("unknown source");
 }
 
-absl::Status VerifyBuffer(const format::ExecutableT &executable,
-                          const format::EntryT &entry,
+absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::EntryT &entry,
                           const format::BufferT &buffer) {
   CS336_RETURN_IF_ERROR(VerifyType(TypeOf(buffer)));
   if (buffer.strides.size() != buffer.shape.size())
-    return Broken(StrCat("it has ", buffer.shape.size(), " sizes and ",
-                         buffer.strides.size(), " strides"));
+    return Broken(StrCat("it has ", buffer.shape.size(), " sizes and ", buffer.strides.size(), " strides"));
   for (int64_t stride : buffer.strides)
     if (stride < 0)
       return Broken(StrCat("stride ", stride, " is negative"));
-  CS336_ASSIGN_OR_RETURN(SourceInfo source,
-                         SourceOf(executable, entry, buffer));
+  CS336_ASSIGN_OR_RETURN(SourceInfo source, SourceOf(executable, entry, buffer));
   if (source.type && source.type->dtype != buffer.dtype)
-    return Broken(StrCat("its elements are ", Name(ToDType(buffer.dtype)),
-                         ", its storage's ",
+    return Broken(StrCat("its elements are ", Name(ToDType(buffer.dtype)), ", its storage's ",
                          Name(ToDType(source.type->dtype))));
-  if (buffer.byte_offset < 0 || buffer.byte_size < 0 ||
-      buffer.byte_offset > source.bytes ||
+  if (buffer.byte_offset < 0 || buffer.byte_size < 0 || buffer.byte_offset > source.bytes ||
       buffer.byte_size > source.bytes - buffer.byte_offset)
-    return Broken(StrCat("bytes [", buffer.byte_offset, ", +", buffer.byte_size,
-                         ") are not within the ", source.bytes,
+    return Broken(StrCat("bytes [", buffer.byte_offset, ", +", buffer.byte_size, ") are not within the ", source.bytes,
                          " of its storage"));
   if (buffer.byte_offset % ByteSize(ToDType(buffer.dtype)) != 0)
-    return Broken(
-        StrCat("offset ", buffer.byte_offset, " does not suit its elements"));
+    return Broken(StrCat("offset ", buffer.byte_offset, " does not suit its elements"));
   int64_t extent = ExtentBytes(buffer);
   if (extent < 0 || extent > buffer.byte_size)
-    return Broken(
-        StrCat("its elements do not fit in its ", buffer.byte_size, " bytes"));
+    return Broken(StrCat("its elements do not fit in its ", buffer.byte_size, " bytes"));
   return absl::OkStatus();
 }
 
 absl::Status VerifyInput(const format::InputPortT &input, NameSet &names) {
   CS336_RETURN_IF_ERROR(names.Add(input.name));
   CS336_RETURN_IF_ERROR(VerifyType(*input.type));
-  bool is_integer = input.type->dtype == format::DType::i64 ||
-                    input.type->dtype == format::DType::i32;
+  bool is_integer = input.type->dtype == format::DType::i64 || input.type->dtype == format::DType::i32;
   if (input.bound < 0 || (input.bound > 0 && !is_integer))
-    return Broken(StrCat("bound ", input.bound, " on values of type ",
-                         Name(ToDType(input.type->dtype))));
+    return Broken(StrCat("bound ", input.bound, " on values of type ", Name(ToDType(input.type->dtype))));
   return absl::OkStatus();
 }
 
-absl::Status VerifyOutput(const format::EntryT &entry,
-                          const format::OutputPortT &output) {
+absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT &output) {
   if (output.buffer >= entry.buffers.size())
-    return Broken(StrCat("it names buffer ", output.buffer, " of ",
-                         entry.buffers.size()));
+    return Broken(StrCat("it names buffer ", output.buffer, " of ", entry.buffers.size()));
   const format::BufferT &buffer = *entry.buffers[output.buffer];
   if (buffer.source == format::BufferSource::arena)
     return Broken("its value is in the arena, which does not outlive a run");
   if (buffer.dtype != output.type->dtype || buffer.shape != output.type->shape)
-    return Broken(StrCat("it is a ", ToString(ToTensorType(*output.type)),
-                         ", its buffer a ",
+    return Broken(StrCat("it is a ", ToString(ToTensorType(*output.type)), ", its buffer a ",
                          ToString(ToTensorType(TypeOf(buffer)))));
   return absl::OkStatus();
 }
 
-absl::Status VerifyEntry(const format::ExecutableT &executable,
-                         const format::EntryT &entry) {
+absl::Status VerifyEntry(const format::ExecutableT &executable, const format::EntryT &entry) {
   if (!IsListed(entry.mode))
     return Broken("unknown mode");
   if (entry.arena_bytes < 0)
     return Broken(StrCat("an arena of ", entry.arena_bytes, " bytes"));
   constexpr int64_t kMostAlignment = 1 << 21; // The size of a huge page.
-  if (entry.alignment < 1 || entry.alignment > kMostAlignment ||
-      (entry.alignment & (entry.alignment - 1)) != 0)
-    return Broken(StrCat("alignment ", entry.alignment,
-                         " is no power of two from 1 to ", kMostAlignment));
+  if (entry.alignment < 1 || entry.alignment > kMostAlignment || (entry.alignment & (entry.alignment - 1)) != 0)
+    return Broken(StrCat("alignment ", entry.alignment, " is no power of two from 1 to ", kMostAlignment));
   if (entry.streams < 1)
     return Broken("it has no stream");
   if (entry.name == "prepare" && !entry.inputs.empty())
@@ -239,23 +212,19 @@ absl::Status VerifyEntry(const format::ExecutableT &executable,
 
   NameSet inputs, outputs;
   for (const auto &input : entry.inputs)
-    CS336_RETURN_IF_ERROR(Annotate(VerifyInput(*input, inputs),
-                                   StrCat("input '", input->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyInput(*input, inputs), StrCat("input '", input->name, "'")));
   // Types first: buffers ask for the sizes of outputs.
   for (const auto &output : entry.outputs) {
     std::string where = StrCat("output '", output->name, "'");
     CS336_RETURN_IF_ERROR(Annotate(outputs.Add(output->name), where));
     CS336_RETURN_IF_ERROR(Annotate(VerifyType(*output->type), where));
-    CS336_RETURN_IF_ERROR(
-        Annotate(VerifyViews(*output->type, output->views, outputs), where));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyViews(*output->type, output->views, outputs), where));
   }
   for (size_t i = 0; i != entry.buffers.size(); ++i)
-    CS336_RETURN_IF_ERROR(
-        Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
-                 StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
+                                   StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
   for (const auto &output : entry.outputs)
-    CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output),
-                                   StrCat("output '", output->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
   return VerifyCommands(executable, entry);
 }
 
@@ -269,27 +238,24 @@ absl::Status VerifyType(const format::TensorTypeT &type) {
     return Broken(StrCat("rank ", type.shape.size(), " is above ", kMostDims));
   for (int64_t size : type.shape)
     if (size < 1)
-      return Broken(StrCat("size ", size, " in ", ToString(ToTensorType(type)),
-                           " is below 1"));
+      return Broken(StrCat("size ", size, " in ", ToString(ToTensorType(type)), " is below 1"));
   if (!CheckedNumElements(ToTensorType(type)))
-    return Broken(
-        StrCat("the size of ", ToString(ToTensorType(type)), " overflows"));
+    return Broken(StrCat("the size of ", ToString(ToTensorType(type)), " overflows"));
   return absl::OkStatus();
 }
 
 absl::Status Verify(const format::ExecutableT &executable) {
   NameSet variables, kernels, entries;
   for (const auto &variable : executable.variables)
-    CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, variables),
-                                   StrCat("variable '", variable->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, variables), StrCat("variable '", variable->name, "'")));
   for (size_t i = 0; i != executable.objects.size(); ++i)
     if (executable.objects[i]->target.empty())
       return Broken(StrCat("code object ", i, ": it names no target"));
   for (const auto &kernel : executable.kernels) {
     CS336_RETURN_IF_ERROR(Annotate(kernels.Add(kernel->name), "kernels"));
     if (kernel->object >= executable.objects.size())
-      return Broken(StrCat("kernel '", kernel->name, "': it names code object ",
-                           kernel->object, " of ", executable.objects.size()));
+      return Broken(StrCat("kernel '", kernel->name, "': it names code object ", kernel->object, " of ",
+                           executable.objects.size()));
     if (kernel->symbol.empty())
       return Broken(StrCat("kernel '", kernel->name, "': it has no symbol"));
   }
@@ -297,8 +263,7 @@ absl::Status Verify(const format::ExecutableT &executable) {
     return Broken("it has no entry");
   for (const auto &entry : executable.entries) {
     CS336_RETURN_IF_ERROR(Annotate(entries.Add(entry->name), "entries"));
-    CS336_RETURN_IF_ERROR(Annotate(VerifyEntry(executable, *entry),
-                                   StrCat("entry '", entry->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyEntry(executable, *entry), StrCat("entry '", entry->name, "'")));
   }
   return absl::OkStatus();
 }

@@ -21,8 +21,7 @@ absl::Status Verify(const format::ExecutableT &executable);
 /// The parts of it. An entry's commands are checked after all that they refer
 /// to.
 absl::Status VerifyType(const format::TensorTypeT &type);
-absl::Status VerifyCommands(const format::ExecutableT &executable,
-                            const format::EntryT &entry);
+absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 
 } // namespace cs336::runtime
 

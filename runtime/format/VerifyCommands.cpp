@@ -24,14 +24,11 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) {
-  return absl::InvalidArgumentError(rule);
-}
+absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
 std::string Describe(const format::BufferT &buffer) {
-  return StrCat("'", buffer.name, "' ", Name(ToDType(buffer.dtype)), "[",
-                absl::StrJoin(buffer.shape, ", "), "] with strides [",
-                absl::StrJoin(buffer.strides, ", "), "]");
+  return StrCat("'", buffer.name, "' ", Name(ToDType(buffer.dtype)), "[", absl::StrJoin(buffer.shape, ", "),
+                "] with strides [", absl::StrJoin(buffer.strides, ", "), "]");
 }
 
 bool IsDense(const format::BufferT &buffer) {
@@ -74,8 +71,7 @@ bool IsMatrix(const format::BufferT &buffer) {
   size_t rank = buffer.shape.size();
   auto contiguous = [&](size_t dim, size_t other) {
     bool unit = buffer.shape[dim] == 1 || buffer.strides[dim] == 1;
-    return unit && (buffer.shape[other] == 1 ||
-                    buffer.strides[other] >= buffer.shape[dim]);
+    return unit && (buffer.shape[other] == 1 || buffer.strides[other] >= buffer.shape[dim]);
   };
   return contiguous(rank - 1, rank - 2) || contiguous(rank - 2, rank - 1);
 }
@@ -83,50 +79,42 @@ bool IsMatrix(const format::BufferT &buffer) {
 /// Checks commands in their order; remembers which events were recorded.
 class CommandVerifier {
 public:
-  CommandVerifier(const format::ExecutableT &executable,
-                  const format::EntryT &entry)
+  CommandVerifier(const format::ExecutableT &executable, const format::EntryT &entry)
       : executable_(executable), entry_(entry), recorded_(entry.events) {}
 
   absl::Status Verify(const format::CommandT &command) {
-    if (command.body.type <= format::CommandBody::NONE ||
-        command.body.type > format::CommandBody::MAX || !command.body.value)
+    if (command.body.type <= format::CommandBody::NONE || command.body.type > format::CommandBody::MAX ||
+        !command.body.value)
       return Broken("unknown kind of command");
     if (command.stream >= entry_.streams)
       return Broken(StrCat("stream ", command.stream, " of ", entry_.streams));
     if (command.phase > format::Phase::MAX)
       return Broken("unknown phase");
-    CS336_RETURN_IF_ERROR(VisitBody(
-        command.body, [&](const auto &body) { return VerifyBody(body); }));
+    CS336_RETURN_IF_ERROR(VisitBody(command.body, [&](const auto &body) { return VerifyBody(body); }));
     for (uint32_t written : WrittenBuffers(command))
       if (!HasDistinctElements(Buffer(written)))
-        return Broken(StrCat("it writes ", Describe(Buffer(written)),
-                             ", whose elements share addresses"));
+        return Broken(StrCat("it writes ", Describe(Buffer(written)), ", whose elements share addresses"));
     return absl::OkStatus();
   }
 
 private:
-  const format::BufferT &Buffer(uint32_t index) const {
-    return *entry_.buffers[index];
-  }
+  const format::BufferT &Buffer(uint32_t index) const { return *entry_.buffers[index]; }
 
   absl::Status CheckBuffers(std::initializer_list<uint32_t> indices) const {
     for (uint32_t index : indices)
       if (index >= entry_.buffers.size())
-        return Broken(
-            StrCat("it names buffer ", index, " of ", entry_.buffers.size()));
+        return Broken(StrCat("it names buffer ", index, " of ", entry_.buffers.size()));
     return absl::OkStatus();
   }
 
   absl::Status VerifyBody(const format::LaunchT &launch) {
     if (launch.kernel >= executable_.kernels.size())
-      return Broken(StrCat("it names kernel ", launch.kernel, " of ",
-                           executable_.kernels.size()));
+      return Broken(StrCat("it names kernel ", launch.kernel, " of ", executable_.kernels.size()));
     for (uint32_t operand : launch.operands)
       CS336_RETURN_IF_ERROR(CheckBuffers({operand}));
     for (uint32_t position : launch.writes)
       if (position >= launch.operands.size())
-        return Broken(StrCat("it writes operand ", position, " of ",
-                             launch.operands.size()));
+        return Broken(StrCat("it writes operand ", position, " of ", launch.operands.size()));
     if (launch.rows < 1 || launch.grain < 1)
       return Broken(StrCat(launch.rows, " rows with grain ", launch.grain));
     return absl::OkStatus();
@@ -134,25 +122,21 @@ private:
 
   absl::Status VerifyBody(const format::GemmT &gemm) {
     CS336_RETURN_IF_ERROR(CheckBuffers({gemm.a, gemm.b, gemm.c}));
-    const format::BufferT &a = Buffer(gemm.a), &b = Buffer(gemm.b),
-                          &c = Buffer(gemm.c);
+    const format::BufferT &a = Buffer(gemm.a), &b = Buffer(gemm.b), &c = Buffer(gemm.c);
     auto fits = [&] {
       size_t rank = a.shape.size();
       return rank >= 2 && b.shape.size() == rank && c.shape.size() == rank &&
              std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()) &&
              std::equal(a.shape.begin(), a.shape.end() - 1, c.shape.begin()) &&
-             a.shape[rank - 1] == b.shape[rank - 2] &&
-             b.shape[rank - 1] == c.shape[rank - 1];
+             a.shape[rank - 1] == b.shape[rank - 2] && b.shape[rank - 1] == c.shape[rank - 1];
     };
     if (!fits() || a.dtype != b.dtype)
-      return Broken(
-          StrCat(Describe(a), " times ", Describe(b), " is no ", Describe(c)));
+      return Broken(StrCat(Describe(a), " times ", Describe(b), " is no ", Describe(c)));
     for (uint32_t index : {gemm.a, gemm.b, gemm.c})
       if (!IsMatrix(Buffer(index)))
-        return Broken(StrCat(
-            Describe(Buffer(index)),
-            ": one of the last two strides of a GEMM's operand must be 1, and "
-            "the other no less than the size that it passes over"));
+        return Broken(StrCat(Describe(Buffer(index)),
+                             ": one of the last two strides of a GEMM's operand must be 1, and "
+                             "the other no less than the size that it passes over"));
     if (gemm.beta != 0 && gemm.beta != 1)
       return Broken(StrCat("beta is ", gemm.beta, ", neither 0 nor 1"));
     if (!std::isfinite(gemm.alpha))
@@ -172,11 +156,9 @@ private:
 
   absl::Status VerifyBody(const format::CollectiveT &collective) {
     CS336_RETURN_IF_ERROR(CheckBuffers({collective.src, collective.dst}));
-    if (collective.kind > format::CollectiveKind::MAX ||
-        collective.reduction > format::Reduction::MAX)
+    if (collective.kind > format::CollectiveKind::MAX || collective.reduction > format::Reduction::MAX)
       return Broken("unknown kind of collective or reduction");
-    const format::BufferT &src = Buffer(collective.src),
-                          &dst = Buffer(collective.dst);
+    const format::BufferT &src = Buffer(collective.src), &dst = Buffer(collective.dst);
     int64_t from = NumElements(src), to = NumElements(dst);
     auto sizes_agree = [&] {
       switch (collective.kind) {
@@ -190,10 +172,8 @@ private:
       }
       return from == to;
     };
-    if (src.dtype != dst.dtype || !IsDense(src) || !IsDense(dst) ||
-        !sizes_agree())
-      return Broken(
-          StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
+    if (src.dtype != dst.dtype || !IsDense(src) || !IsDense(dst) || !sizes_agree())
+      return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
     return absl::OkStatus();
   }
 
@@ -208,8 +188,7 @@ private:
 
   absl::Status VerifyBody(const format::WaitT &wait) {
     if (wait.event >= recorded_.size() || !recorded_[wait.event])
-      return Broken(StrCat("it waits for event ", wait.event,
-                           ", which no earlier command records"));
+      return Broken(StrCat("it waits for event ", wait.event, ", which no earlier command records"));
     return absl::OkStatus();
   }
 
@@ -220,12 +199,10 @@ private:
 
 } // namespace
 
-absl::Status VerifyCommands(const format::ExecutableT &executable,
-                            const format::EntryT &entry) {
+absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry) {
   // A hostile count must not become an allocation.
   if (entry.events > entry.commands.size())
-    return Broken(StrCat(entry.events, " events for ", entry.commands.size(),
-                         " commands"));
+    return Broken(StrCat(entry.events, " events for ", entry.commands.size(), " commands"));
   CommandVerifier verifier(executable, entry);
   for (size_t i = 0; i != entry.commands.size(); ++i) {
     const format::CommandT &command = *entry.commands[i];

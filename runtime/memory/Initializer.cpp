@@ -36,8 +36,7 @@ double Uniform(uint32_t low, uint32_t high) {
 double NormalCdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
 
 template <typename T>
-void FillTruncatedNormal(const format::InitT &init, uint64_t seed,
-                         absl::string_view name, T *values, int64_t count) {
+void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_view name, T *values, int64_t count) {
   uint64_t stream = HashName(name);
   double lower = NormalCdf(-init.cut), width = NormalCdf(init.cut) - lower;
   auto sample = [&](double uniform) {
@@ -49,10 +48,9 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed,
   constexpr int64_t kGrain = 4096;
   ParallelFor(pairs, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t pair = begin; pair != end; ++pair) {
-      auto bits = Philox(
-          {static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32),
-           static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
-          {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+      auto bits = Philox({static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(stream),
+                          static_cast<uint32_t>(stream >> 32)},
+                         {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
       values[2 * pair] = sample(Uniform(bits[0], bits[1]));
       if (2 * pair + 1 < count)
         values[2 * pair + 1] = sample(Uniform(bits[2], bits[3]));
@@ -62,8 +60,7 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed,
 
 } // namespace
 
-void Initialize(const format::InitT &init, uint64_t seed,
-                absl::string_view name, const MutableTensorView &values) {
+void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values) {
   int64_t count = values.num_elements();
   VisitElement(values.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::Type;

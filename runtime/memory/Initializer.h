@@ -22,8 +22,7 @@ namespace cs336::runtime {
 ///
 /// truncated_normal inverts the normal distribution: with u uniform in (0, 1),
 /// x = std * quantile(cdf(-cut) + u * (cdf(cut) - cdf(-cut))).
-void Initialize(const format::InitT &init, uint64_t seed,
-                absl::string_view name, const MutableTensorView &values);
+void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values);
 
 } // namespace cs336::runtime
 

@@ -20,14 +20,11 @@
 
 namespace cs336::runtime {
 
-void MappedFile::Unmap::operator()(const uint8_t *data) const {
-  munmap(const_cast<uint8_t *>(data), size);
-}
+void MappedFile::Unmap::operator()(const uint8_t *data) const { munmap(const_cast<uint8_t *>(data), size); }
 
 absl::StatusOr<MappedFile> MappedFile::Open(absl::string_view path) {
   // Opening a pipe must fail below, not wait for its writer.
-  int descriptor =
-      open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int descriptor = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot open '", path, "'"));
   absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
@@ -36,8 +33,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(absl::string_view path) {
   if (fstat(descriptor, &info) != 0)
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot read '", path, "'"));
   if (!S_ISREG(info.st_mode))
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", path, "' is not a regular file"));
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a regular file"));
   MappedFile file;
   if (info.st_size == 0) // Which cannot be mapped.
     return file;

@@ -38,8 +38,7 @@ std::string ReadText(const char *path) {
 int64_t ReadNumber(const char *path) {
   int64_t value;
   std::string text = ReadText(path);
-  return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &value) ? value
-                                                                    : kUnknown;
+  return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &value) ? value : kUnknown;
 }
 
 /// The number after `key` at the start of a line, or kUnknown.
@@ -57,8 +56,7 @@ int64_t ReadField(const char *path, absl::string_view key) {
 
 /// What is left of a control group's limit; the page cache that it could drop
 /// does not count as used.
-int64_t Remainder(const char *limit_path, const char *usage_path,
-                  const char *stat_path, absl::string_view cache_key) {
+int64_t Remainder(const char *limit_path, const char *usage_path, const char *stat_path, absl::string_view cache_key) {
   int64_t limit = ReadNumber(limit_path), usage = ReadNumber(usage_path);
   if (limit == kUnknown || usage == kUnknown)
     return kUnknown;
@@ -72,19 +70,16 @@ int64_t AvailableHostMemory() {
   int64_t available = ReadField("/proc/meminfo", "MemAvailable:");
   if (available != kUnknown)
     available *= 1024;
-  int64_t version2 =
-      Remainder("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
-                "/sys/fs/cgroup/memory.stat", "inactive_file");
+  int64_t version2 = Remainder("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                               "/sys/fs/cgroup/memory.stat", "inactive_file");
   int64_t version1 =
-      Remainder("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+      Remainder("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
                 "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
   return std::min({available, version2, version1});
 }
 
 std::string FormatBytes(int64_t bytes) {
-  constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB",
-                                          "TiB", "PiB", "EiB"};
+  constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024)
     return absl::StrCat(bytes, " bytes");
   double value = static_cast<double>(bytes) / 1024;
@@ -94,28 +89,22 @@ std::string FormatBytes(int64_t bytes) {
   return absl::StrFormat("%.2f %s (%d bytes)", value, kUnits[unit], bytes);
 }
 
-void Storage::Release::operator()(void *memory) const {
-  ::operator delete(memory, alignment);
-}
+void Storage::Release::operator()(void *memory) const { ::operator delete(memory, alignment); }
 
 absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
   if (bytes < 0)
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot allocate ", bytes, " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
   // Linux promises more memory than it has and ends the process that uses it,
   // so a large request is compared with what there is.
   if (bytes >= kLargeRequest)
     if (int64_t available = AvailableHostMemory(); bytes > available)
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "cannot allocate ", FormatBytes(bytes),
-          " of host memory: ", FormatBytes(available), " are available"));
+      return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes),
+                                                       " of host memory: ", FormatBytes(available), " are available"));
   Storage storage;
   Release release{static_cast<std::align_val_t>(alignment)};
-  void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment,
-                                std::nothrow);
+  void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment, std::nothrow);
   if (!memory)
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "cannot allocate ", FormatBytes(bytes), " of host memory"));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory"));
   std::memset(memory, 0, bytes);
   storage.data_ = {memory, release};
   storage.size_ = bytes;

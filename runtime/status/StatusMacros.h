@@ -18,33 +18,30 @@
 namespace cs336::runtime {
 
 /// `status` with `where` before its message; an OK status stays as it is.
-inline absl::Status Annotate(const absl::Status &status,
-                             absl::string_view where) {
+inline absl::Status Annotate(const absl::Status &status, absl::string_view where) {
   if (status.ok())
     return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(where, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
 } // namespace cs336::runtime
 
-#define CS336_RETURN_IF_ERROR(expression)                                      \
-  do {                                                                         \
-    if (absl::Status status_ = (expression); !status_.ok())                    \
-      return status_;                                                          \
+#define CS336_RETURN_IF_ERROR(expression)                                                                              \
+  do {                                                                                                                 \
+    if (absl::Status status_ = (expression); !status_.ok())                                                            \
+      return status_;                                                                                                  \
   } while (false)
 
 #define CS336_CONCAT_IMPL(a, b) a##b
 #define CS336_CONCAT(a, b) CS336_CONCAT_IMPL(a, b)
 
 /// CS336_ASSIGN_OR_RETURN(declaration, StatusOr expression).
-#define CS336_ASSIGN_OR_RETURN(declaration, expression)                        \
-  CS336_ASSIGN_OR_RETURN_IMPL(CS336_CONCAT(status_or_, __LINE__), declaration, \
-                              expression)
-#define CS336_ASSIGN_OR_RETURN_IMPL(result, declaration, expression)           \
-  auto result = (expression);                                                  \
-  if (!result.ok())                                                            \
-    return std::move(result).status();                                         \
+#define CS336_ASSIGN_OR_RETURN(declaration, expression)                                                                \
+  CS336_ASSIGN_OR_RETURN_IMPL(CS336_CONCAT(status_or_, __LINE__), declaration, expression)
+#define CS336_ASSIGN_OR_RETURN_IMPL(result, declaration, expression)                                                   \
+  auto result = (expression);                                                                                          \
+  if (!result.ok())                                                                                                    \
+    return std::move(result).status();                                                                                 \
   declaration = *std::move(result)
 
 #endif // CS336_RUNTIME_STATUS_STATUSMACROS_H

@@ -28,11 +28,8 @@ StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides, const Dims 
   for (size_t i = 0; i != shape.size(); ++i) {
     if (shape[i] == 1)
       continue;
-    Dim dim = {shape[i], src_strides[i] * element_size,
-               dst_strides[i] * element_size};
-    auto place = std::find_if(dims.begin(), dims.end(), [&](const Dim &other) {
-      return other.dst < dim.dst;
-    });
+    Dim dim = {shape[i], src_strides[i] * element_size, dst_strides[i] * element_size};
+    auto place = std::find_if(dims.begin(), dims.end(), [&](const Dim &other) { return other.dst < dim.dst; });
     dims.insert(place, dim);
   }
   // A dimension that goes on where the next one ends is one with it.

@@ -30,24 +30,18 @@ public:
 
   absl::Status LoadKernels(const Executable &executable) override;
 
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareLaunch(const CommandContext &context,
-                const format::LaunchT &launch) override;
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareGemm(const CommandContext &context,
-              const format::GemmT &gemm) override;
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareCopy(const CommandContext &context,
-              const format::CopyT &copy) override;
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareCollective(const CommandContext &context,
-                    const format::CollectiveT &collective) override;
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareRecord(const CommandContext &context,
-                const format::RecordT &record) override;
-  absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareWait(const CommandContext &context,
-              const format::WaitT &wait) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
+                                                                 const format::LaunchT &launch) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareGemm(const CommandContext &context,
+                                                               const format::GemmT &gemm) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCopy(const CommandContext &context,
+                                                               const format::CopyT &copy) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(const CommandContext &context,
+                                                                     const format::CollectiveT &collective) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareRecord(const CommandContext &context,
+                                                                 const format::RecordT &record) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
+                                                               const format::WaitT &wait) override;
 
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
   void SetWorkspace(void *workspace) override { workspace_.SetData(workspace); }

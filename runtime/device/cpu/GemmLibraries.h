@@ -34,8 +34,7 @@ private:
 
 /// f32 to f32, bf16 to bf16 or f32; UNIMPLEMENTED for what oneDNN cannot do on
 /// this processor. `workspace` outlives the command.
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace);
 
 /// f64. Bits do not depend on the number of threads.
 std::unique_ptr<PreparedCommand> PrepareEigenGemm(const GemmProblem &problem);

@@ -21,8 +21,7 @@ namespace cs336::runtime {
 
 /// Computes rows [begin, end) of a launch; operands[i] is the address of the
 /// first element of operand i.
-using KernelFunction = void (*)(void *const *operands, int64_t begin,
-                                int64_t end);
+using KernelFunction = void (*)(void *const *operands, int64_t begin, int64_t end);
 
 /// A code object loaded into this process, until it is destroyed.
 class KernelImage {
@@ -30,8 +29,7 @@ public:
   /// FAILED_PRECONDITION if it is for another architecture or needs an
   /// instruction set that `features` lacks; DATA_LOSS if it is no shared object
   /// or cannot be linked.
-  static absl::StatusOr<KernelImage> Load(const format::CodeObjectT &object,
-                                          const CpuFeatures &features);
+  static absl::StatusOr<KernelImage> Load(const format::CodeObjectT &object, const CpuFeatures &features);
 
   absl::StatusOr<KernelFunction> Find(absl::string_view symbol) const;
 

@@ -38,18 +38,14 @@ public:
   virtual int size() const = 0;
 
   /// `count` elements each.
-  virtual absl::Status AllReduce(const void *src, void *dst, int64_t count,
-                                 DType dtype, Reduction reduction) = 0;
+  virtual absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) = 0;
   /// `count` elements from each rank; `dst` holds size() times as many, in the
   /// order of ranks.
-  virtual absl::Status AllGather(const void *src, void *dst, int64_t count,
-                                 DType dtype) = 0;
+  virtual absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) = 0;
   /// `src` holds size() parts of `count` elements; `dst` gets this rank's.
-  virtual absl::Status ReduceScatter(const void *src, void *dst, int64_t count,
-                                     DType dtype, Reduction reduction) = 0;
+  virtual absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) = 0;
   /// `dst` of every rank gets the root's `src`; other ranks' is not read.
-  virtual absl::Status Broadcast(const void *src, void *dst, int64_t count,
-                                 DType dtype, int root) = 0;
+  virtual absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) = 0;
 };
 
 /// A group of one.
@@ -57,8 +53,7 @@ std::unique_ptr<Communicator> CreateSingleProcessCommunicator();
 
 /// A group whose ranks are threads of this process, each to use one of the
 /// returned ends. `timeout` is how long a rank waits for the others.
-std::vector<std::unique_ptr<Communicator>>
-CreateInProcessGroup(int size, absl::Duration timeout = absl::Minutes(5));
+std::vector<std::unique_ptr<Communicator>> CreateInProcessGroup(int size, absl::Duration timeout = absl::Minutes(5));
 
 } // namespace cs336::runtime
 

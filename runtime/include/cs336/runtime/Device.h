@@ -50,21 +50,18 @@ public:
   virtual absl::Status LoadKernels(const Executable &executable) = 0;
 
   /// One function for each kind of command; Prepare() calls the right one.
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareLaunch(const CommandContext &context,
-                const format::LaunchT &launch) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareGemm(const CommandContext &context, const format::GemmT &gemm) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareCopy(const CommandContext &context, const format::CopyT &copy) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareCollective(const CommandContext &context,
-                    const format::CollectiveT &collective) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareRecord(const CommandContext &context,
-                const format::RecordT &record) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareWait(const CommandContext &context, const format::WaitT &wait) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
+                                                                         const format::LaunchT &launch) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareGemm(const CommandContext &context,
+                                                                       const format::GemmT &gemm) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCopy(const CommandContext &context,
+                                                                       const format::CopyT &copy) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(const CommandContext &context,
+                                                                             const format::CollectiveT &collective) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareRecord(const CommandContext &context,
+                                                                         const format::RecordT &record) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
+                                                                       const format::WaitT &wait) = 0;
 
   /// Bytes of workspace that the prepared commands share, and where it is.
   /// Called once, after all of them are prepared and before any runs.
@@ -77,8 +74,7 @@ public:
 };
 
 /// Prepares a command of any kind; errors name the command.
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-Prepare(Device &device, const CommandContext &context);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> Prepare(Device &device, const CommandContext &context);
 
 } // namespace cs336::runtime
 

@@ -27,25 +27,19 @@ class Executable {
 public:
   /// Reads a .cs336x file. NOT_FOUND or PERMISSION_DENIED if it cannot be
   /// opened; otherwise as FromBytes, with the path in the message.
-  static absl::StatusOr<std::shared_ptr<const Executable>>
-  Load(absl::string_view path);
+  static absl::StatusOr<std::shared_ptr<const Executable>> Load(absl::string_view path);
 
   /// DATA_LOSS if the bytes are truncated or damaged, FAILED_PRECONDITION if a
   /// newer version wrote them, INVALID_ARGUMENT if they break a rule of
   /// Executable.fbs.
-  static absl::StatusOr<std::shared_ptr<const Executable>>
-  FromBytes(absl::Span<const uint8_t> bytes);
+  static absl::StatusOr<std::shared_ptr<const Executable>> FromBytes(absl::Span<const uint8_t> bytes);
 
   /// The whole description, as the schema defines it. No pointer in it is
   /// null.
   const format::ExecutableT &description() const { return description_; }
 
-  absl::Span<const std::unique_ptr<format::EntryT>> entries() const {
-    return description_.entries;
-  }
-  absl::Span<const std::unique_ptr<format::VariableT>> variables() const {
-    return description_.variables;
-  }
+  absl::Span<const std::unique_ptr<format::EntryT>> entries() const { return description_.entries; }
+  absl::Span<const std::unique_ptr<format::VariableT>> variables() const { return description_.variables; }
 
   /// Null if there is none of that name.
   const format::EntryT *FindEntry(absl::string_view name) const;
@@ -69,9 +63,8 @@ struct NamedRows {
 
 /// The names under which checkpoints know a variable, or callers an output:
 /// its views if it has any, itself otherwise.
-std::vector<NamedRows>
-CheckpointNames(const std::string &name, const TensorType &type,
-                absl::Span<const std::unique_ptr<format::ViewT>> views);
+std::vector<NamedRows> CheckpointNames(const std::string &name, const TensorType &type,
+                                       absl::Span<const std::unique_ptr<format::ViewT>> views);
 
 } // namespace cs336::runtime
 

@@ -43,8 +43,7 @@ struct PlanSummary {
 
 /// NOT_FOUND if there is no such entry. `largest` gets at most
 /// `largest_count` items.
-absl::StatusOr<PlanSummary> Summarize(const Executable &executable,
-                                      absl::string_view entry,
+absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string_view entry,
                                       int64_t largest_count = 10);
 
 } // namespace cs336::runtime

@@ -45,9 +45,8 @@ public:
   virtual ~RunObserver();
 
   /// An error ends the run, which returns it.
-  virtual absl::Status
-  OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
-                absl::Span<const WrittenTensor> written) = 0;
+  virtual absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                                     absl::Span<const WrittenTensor> written) = 0;
 };
 
 /// Stops the run at the first command that writes a NaN (or an infinity, if
@@ -55,8 +54,7 @@ public:
 /// infinities that are meant; NaN never is.
 class NanCheck : public RunObserver {
 public:
-  explicit NanCheck(bool reject_infinities = false)
-      : reject_infinities_(reject_infinities) {}
+  explicit NanCheck(bool reject_infinities = false) : reject_infinities_(reject_infinities) {}
 
   absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const WrittenTensor> written) override;

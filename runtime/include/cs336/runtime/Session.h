@@ -58,9 +58,8 @@ public:
   /// nor meet an unsupported command. Errors: RESOURCE_EXHAUSTED says how much
   /// was wanted for what; FAILED_PRECONDITION, a kernel for another machine;
   /// UNIMPLEMENTED, the command that this device cannot run.
-  static absl::StatusOr<std::unique_ptr<Session>>
-  Create(std::shared_ptr<const Executable> executable,
-         const SessionOptions &options = {});
+  static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
+                                                         const SessionOptions &options = {});
   ~Session();
 
   const Executable &executable() const;
@@ -81,11 +80,9 @@ public:
   /// Sets every variable of the set by its checkpoint names, then runs
   /// "prepare". Nothing changes if names are missing, or extra, or of another
   /// type; the error lists them.
-  absl::Status LoadVariables(const TensorMap &tensors,
-                             const LoadOptions &options = {});
+  absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
   /// Copies of the set by checkpoint names.
-  absl::StatusOr<TensorMap>
-  SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
+  absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
   /// Runs the entry "prepare", which computes derived variables, if there is
   /// one.
@@ -94,14 +91,11 @@ public:
   /// Runs an entry to its end. `inputs` name each of its inputs once, in any
   /// order. INVALID_ARGUMENT, and no effect, if one is missing, extra, of
   /// another type, or holds a value out of its bound.
-  absl::Status Run(absl::string_view entry,
-                   absl::Span<const NamedTensor> inputs,
-                   RunObserver *observer = nullptr);
+  absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
   /// An output of an entry, or a named view of one, where it lies: as the last
   /// run of that entry left it, and until the next.
-  absl::StatusOr<TensorView> Output(absl::string_view entry,
-                                    absl::string_view name) const;
+  absl::StatusOr<TensorView> Output(absl::string_view entry, absl::string_view name) const;
 
 private:
   class Impl;

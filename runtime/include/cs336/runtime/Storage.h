@@ -27,8 +27,7 @@ public:
 
   /// Zeroed memory. `alignment` is a power of two. RESOURCE_EXHAUSTED when the
   /// host cannot give that much.
-  static absl::StatusOr<Storage> Allocate(int64_t bytes,
-                                          int64_t alignment = kAlignment);
+  static absl::StatusOr<Storage> Allocate(int64_t bytes, int64_t alignment = kAlignment);
 
   void *data() const { return data_.get(); }
   int64_t size() const { return size_; }
@@ -50,9 +49,7 @@ int64_t AvailableHostMemory();
 /// A sum of sizes, INT64_MAX where it does not fit.
 inline int64_t AddBytes(int64_t a, int64_t b) {
   int64_t sum;
-  return __builtin_add_overflow(a, b, &sum)
-             ? std::numeric_limits<int64_t>::max()
-             : sum;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
 /// "1.50 GiB (1610612736 bytes)".

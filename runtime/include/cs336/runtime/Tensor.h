@@ -97,13 +97,11 @@ public:
   void *mutable_data() { return storage_.data(); }
   template <typename T>
   absl::Span<const T> values() const {
-    return {static_cast<const T *>(data()),
-            static_cast<size_t>(num_elements())};
+    return {static_cast<const T *>(data()), static_cast<size_t>(num_elements())};
   }
   template <typename T>
   absl::Span<T> mutable_values() {
-    return {static_cast<T *>(mutable_data()),
-            static_cast<size_t>(num_elements())};
+    return {static_cast<T *>(mutable_data()), static_cast<size_t>(num_elements())};
   }
 
 private:

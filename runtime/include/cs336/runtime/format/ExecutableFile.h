@@ -49,8 +49,7 @@ uint32_t Checksum(uint32_t version, const uint8_t *table, uint64_t table_size);
 bool ReadFrame(const uint8_t *bytes, Frame &frame);
 
 /// Puts a frame before a finished table.
-std::string Seal(const uint8_t *table, uint64_t table_size,
-                 uint32_t version = kFormatVersion);
+std::string Seal(const uint8_t *table, uint64_t table_size, uint32_t version = kFormatVersion);
 
 /// A whole file's bytes for `executable`.
 std::string Serialize(const ExecutableT &executable);
