@@ -84,10 +84,11 @@ FailureOr<DeviceKernel> ModuleEmitter::readKernel(exec::KernelOp kernel) {
 }
 
 LogicalResult ModuleEmitter::reportRefusal(exec::KernelOp kernel, StringRef reasons) {
+  std::string what = ("has no CUDA text: no schedule accepts it (" + reasons + ")").str();
   if (options.requireAll)
-    return kernel.emitError("has no CUDA text: no schedule accepts it (") << reasons << ")";
-  kernel.emitRemark("has no CUDA text: no schedule accepts it (") << reasons << ")";
-  text << "\n// " << kernel.getSymName() << " has no text: no schedule accepts it (" << reasons << ").\n";
+    return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << what;
+  emitRemark(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << what;
+  text << "\n// " << kernel.getSymName() << " " << what << ".\n";
   return success();
 }
 

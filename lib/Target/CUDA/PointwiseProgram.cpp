@@ -194,7 +194,10 @@ FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned resu
   if (generic.getNumReductionLoops() != 0)
     return refuse("reduces over an axis");
   AffineMap outputMap = generic.getIndexingMapMatchingResult(generic->getResult(result));
-  if (!outputMap.isPermutation())
+  // The loops may cover a box of the result only, at its origin or elsewhere.
+  SmallVector<int64_t> extents = generic.getStaticLoopRanges();
+  if (!outputMap.isPermutation() || applyPermutationMap<int64_t>(outputMap, extents) !=
+                                        cast<RankedTensorType>(generic.getResult(result).getType()).getShape())
     return refuse("writes to a part of its result");
   Indices loops = at;
   for (auto [dim, index] : llvm::zip_equal(outputMap.getResults(), at))

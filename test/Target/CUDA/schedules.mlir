@@ -2,21 +2,27 @@
 // RUN: cs336-translate --emit-cuda %s 2>&1 | FileCheck %s
 // RUN: not cs336-translate --emit-cuda --require-all %s 2>&1 | FileCheck %s --check-prefix=REQUIRE
 
-// CHECK: remark: has no CUDA text: no schedule accepts it (pointwise: it reduces over an axis)
-// CHECK: // row_sum has no text: no schedule accepts it (pointwise: it reduces over an axis).
-// REQUIRE: [[#@LINE+1]]:1: error: has no CUDA text: no schedule accepts it (pointwise: it reduces over an axis)
+// CHECK: remark: kernel 'row_sum' has no CUDA text: no schedule accepts it (pointwise: it reduces over an axis)
+// CHECK: // row_sum has no CUDA text: no schedule accepts it (pointwise: it reduces over an axis).
+// REQUIRE: [[#@LINE+1]]:1: error: kernel 'row_sum' has no CUDA text: no schedule accepts it (pointwise: it reduces over an axis)
 exec.kernel @row_sum(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<4xf32> {
   %y = cs336.reduce sum %x axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
   exec.yield %y : tensor<4xf32>
 }
 
-// CHECK: // pad_rows has no text: no schedule accepts it (pointwise: it writes to a part of its result).
+// CHECK: // pad_rows has no CUDA text: no schedule accepts it (pointwise: it writes to a part of its result).
 exec.kernel @pad_rows(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
   %y = cs336.pad %x offsets = [1, 0] : tensor<4x8xf32> -> tensor<6x8xf32>
   exec.yield %y : tensor<6x8xf32>
 }
 
-// CHECK: // two_shapes has no text: no schedule accepts it (pointwise: it has outputs of different shapes).
+// CHECK: // pad_at_origin has no CUDA text: no schedule accepts it (pointwise: it writes to a part of its result).
+exec.kernel @pad_at_origin(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
+  %y = cs336.pad %x offsets = [0, 0] : tensor<4x8xf32> -> tensor<6x8xf32>
+  exec.yield %y : tensor<6x8xf32>
+}
+
+// CHECK: // two_shapes has no CUDA text: no schedule accepts it (pointwise: it has outputs of different shapes).
 exec.kernel @two_shapes(%x: tensor<4x8xf32>, %y: tensor<4xf32>)
     : (memref<4x8xf32>, memref<4xf32>) -> (memref<4x8xf32>, memref<4xf32>) {
   %a = cs336.neg %x : tensor<4x8xf32>
@@ -24,7 +30,7 @@ exec.kernel @two_shapes(%x: tensor<4x8xf32>, %y: tensor<4xf32>)
   exec.yield %a, %b : tensor<4x8xf32>, tensor<4xf32>
 }
 
-// CHECK: // table has no text: no schedule accepts it (pointwise: it reads a constant table).
+// CHECK: // table has no CUDA text: no schedule accepts it (pointwise: it reads a constant table).
 exec.kernel @table(%x: tensor<3xf32>) : (memref<3xf32>) -> memref<3xf32> {
   %c = cs336.constant dense<[1.0, 2.0, 4.0]> : tensor<3xf32>
   %y = cs336.mul %x, %c : tensor<3xf32>
