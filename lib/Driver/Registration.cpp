@@ -14,6 +14,7 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Pipelines/Pipelines.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -38,6 +39,7 @@ void cs336::registerPasses() {
   registerCS336CodegenPasses();
   registerCS336ToExecPasses();
   exec::registerExecPasses();
+  registerPipelines();
 }
 
 void cs336::registerAllPasses() {

@@ -275,6 +275,38 @@ def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
 }
 
+def NamePortsPass : Pass<"cs336-name-ports", "::mlir::ModuleOp"> {
+  let summary = "Public functions without a mode become entry points";
+  let description = [{
+    A function that is not private and has no `cs336.mode` gets the mode of the option, and its arguments and results get the
+    kinds and names that they lack: arguments are inputs, but parameters where they are floating-point and the mode has a
+    backward pass; results are outputs. Names are `arg0`, `arg1`, …, `result0`, …; a first result that is a floating-point
+    scalar is called `loss` in modes that have one. So any function of the dialect compiles and runs.
+
+    Contract: functions that have a mode are left as they are. First in the pipeline.
+
+    Before:
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "arg0"})
+        -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "result0"}) attributes {cs336.mode = #cs336.mode<forward>} {
+    ```
+  }];
+  let options = [Option<"mode", "mode", "::cs336::Mode", "::cs336::Mode::Forward", "Mode of functions that have none",
+                        [{::llvm::cl::values(
+    clEnumValN(::cs336::Mode::Forward, "forward", "arguments are inputs, results outputs"),
+    clEnumValN(::cs336::Mode::Loss, "loss", "the same; the result is called \"loss\""),
+    clEnumValN(::cs336::Mode::ForwardBackward, "forward_backward", "gradients of the loss for floating-point arguments"))}]>];
+  let statistics = [Statistic<"numEntries", "num-entries", "Number of functions made entry points">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def PrintCostPass : Pass<"cs336-print-cost", "::mlir::ModuleOp"> {
   let summary = "Prints counts, FLOPs and bytes by operation kind, phase and function";
   let description = [{

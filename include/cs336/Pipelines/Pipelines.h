@@ -1,0 +1,59 @@
+//===- Pipelines.h - All passes in order ------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_PIPELINES_PIPELINES_H
+#define CS336_PIPELINES_PIPELINES_H
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace cs336 {
+
+/// What planned IR is for.
+enum class Target { CPU, CUDA };
+
+/// The arithmetic of matrix products, and what autocast makes of everything else.
+enum class ComputeType { FP32, TF32, BF16, FP16 };
+
+/// Options of `--cs336-pipeline`.
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<Target> target{*this, "target", llvm::cl::desc("What the plan is for: it sets the alignment of buffers"),
+                        llvm::cl::init(Target::CPU),
+                        llvm::cl::values(clEnumValN(Target::CPU, "cpu", "64 bytes, a cache line"),
+                                         clEnumValN(Target::CUDA, "cuda", "256 bytes, as device allocations"))};
+  Option<ComputeType> dtype{
+      *this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
+      llvm::cl::values(clEnumValN(ComputeType::FP32, "fp32", "none: the types that the program has"),
+                       clEnumValN(ComputeType::TF32, "tf32", "float32, whose products may round to tf32"),
+                       clEnumValN(ComputeType::BF16, "bf16", "autocast to bfloat16"),
+                       clEnumValN(ComputeType::FP16, "fp16", "autocast to float16"))};
+  Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
+                    llvm::cl::init(Mode::Forward),
+                    llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),
+                                     clEnumValN(Mode::Loss, "loss", "the same; the result is called \"loss\""),
+                                     clEnumValN(Mode::ForwardBackward, "forward_backward",
+                                                "gradients of the loss for floating-point arguments"))};
+  Option<bool> mergeGemms{*this, "merge-gemms", llvm::cl::desc("Pack weights that share an input"),
+                          llvm::cl::init(true)};
+  Option<bool> hoistInvariants{*this, "hoist-invariants",
+                               llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
+                               llvm::cl::init(true)};
+};
+
+/// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect.
+void buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options);
+
+/// Makes `--cs336-pipeline` known to command lines and textual pipelines.
+void registerPipelines();
+
+} // namespace cs336
+
+#endif // CS336_PIPELINES_PIPELINES_H

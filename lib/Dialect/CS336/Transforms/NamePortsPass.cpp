@@ -1,0 +1,69 @@
+//===- NamePortsPass.cpp - Functions without attributes as entries --------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace cs336;
+
+namespace cs336 {
+#define GEN_PASS_DEF_NAMEPORTSPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+static bool isFloat(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+namespace {
+class NamePortsPass : public cs336::impl::NamePortsPassBase<NamePortsPass> {
+public:
+  using NamePortsPassBase::NamePortsPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (getMode(function) || function.isPrivate() || function.isExternal())
+        continue;
+      function->setAttr(CS336Dialect::kModeAttr, ModeAttr::get(&getContext(), mode));
+      nameArguments(function);
+      nameResults(function);
+      ++numEntries;
+    }
+  }
+
+private:
+  bool hasBackward() const { return mode == Mode::ForwardBackward; }
+
+  /// What of kind and name a port lacks. Other attributes stay.
+  DictionaryAttr complete(DictionaryAttr attributes, StringRef kind, const Twine &name) {
+    NamedAttrList list(attributes);
+    Builder builder(&getContext());
+    if (!list.get(CS336Dialect::kKindAttr))
+      list.set(CS336Dialect::kKindAttr, builder.getStringAttr(kind));
+    if (!list.get(CS336Dialect::kNameAttr))
+      list.set(CS336Dialect::kNameAttr, builder.getStringAttr(name));
+    return list.getDictionary(&getContext());
+  }
+
+  void nameArguments(func::FuncOp function) {
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+      StringRef kind = hasBackward() && isFloat(type) ? port::kParameter : port::kInput;
+      function.setArgAttrs(index, complete(function.getArgAttrDict(index), kind, "arg" + Twine(index)));
+    }
+  }
+
+  void nameResults(func::FuncOp function) {
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+      bool isLoss = mode != Mode::Forward && index == 0 && isFloat(type) && cast<RankedTensorType>(type).getRank() == 0;
+      std::string name = isLoss ? "loss" : "result" + std::to_string(index);
+      function.setResultAttrs(index, complete(function.getResultAttrDict(index), port::kOutput, name));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,62 @@
+//===- Pipelines.cpp - All passes in order --------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Pipelines/Pipelines.h"
+
+#include "cs336/Conversion/CS336ToExec/Passes.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace cs336;
+
+/// Lines of a cache, and what device allocations are aligned to.
+static constexpr uint64_t kCPUAlignment = 64;
+static constexpr uint64_t kCUDAAlignment = 256;
+
+static AutocastType getAutocastType(ComputeType type) {
+  switch (type) {
+  case ComputeType::TF32:
+    return AutocastType::TF32;
+  case ComputeType::FP16:
+    return AutocastType::FP16;
+  case ComputeType::FP32:
+  case ComputeType::BF16:
+    return AutocastType::BF16;
+  }
+  llvm_unreachable("every type has a case");
+}
+
+static void addCleanup(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
+}
+
+void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createNamePortsPass({options.mode}));
+  if (options.dtype != ComputeType::FP32)
+    manager.addNestedPass<func::FuncOp>(createAutocastPass({getAutocastType(options.dtype)}));
+  if (options.mergeGemms)
+    manager.addPass(createMergeGemmsPass());
+  manager.addNestedPass<func::FuncOp>(createDecomposePass());
+  addCleanup(manager);
+  manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
+  manager.addNestedPass<func::FuncOp>(createOptimizerPass());
+  addCleanup(manager);
+  if (options.hoistInvariants)
+    manager.addPass(createHoistInvariantsPass());
+  manager.addPass(createConvertCS336ToExecPass());
+  manager.addNestedPass<exec::EntryOp>(
+      exec::createPlanMemoryPass({options.target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
+}
+
+void cs336::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "cs336-pipeline", "From a model's functions to planned entries: every pass, in order", buildPipeline);
+}

@@ -1,0 +1,52 @@
+// From functions to planned entries. A program without attributes goes all the way.
+
+// RUN: cs336-opt %s --cs336-pipeline | FileCheck %s
+// RUN: cs336-opt %s --cs336-pipeline=target=cuda | FileCheck %s --check-prefix=CUDA
+// RUN: cs336-opt %s --cs336-pipeline=mode=forward_backward | FileCheck %s --check-prefix=GRAD
+// RUN: cs336-opt %s --cs336-pipeline=dtype=bf16 | FileCheck %s --check-prefix=BF16
+// RUN: cs336-opt %s --pass-pipeline='builtin.module(cs336-pipeline{dtype=fp16 merge-gemms=false hoist-invariants=false})' --dump-pass-pipeline 2>&1 >%t.out | FileCheck %s --check-prefix=TEXT
+// RUN: not cs336-opt %s --cs336-pipeline=dtype=fp8 2>&1 | FileCheck %s --check-prefix=DTYPE
+// RUN: not cs336-opt %s --cs336-pipeline=speed=high 2>&1 | FileCheck %s --check-prefix=OPTION
+
+// CHECK: exec.kernel @[[KERNEL:.*]](
+// CHECK: exec.entry @score mode<forward> arena_bytes = 64 alignment = 64 {
+// CHECK-DAG: %[[X:.*]] = exec.input "arg0" : memref<4x8xf32>
+// CHECK-DAG: %[[W:.*]] = exec.input "arg1" : memref<2x8xf32>
+// CHECK-DAG: %[[Y:.*]] = exec.output "result0" output : memref<f32>
+// CHECK-DAG: %[[H:.*]] = exec.alloc offset = 0 : memref<4x2xf32>
+// CHECK: exec.gemm ins(%[[X]], %{{.*}}) outs(%[[H]]
+// CHECK: exec.launch
+// CHECK-SAME: outs(%[[Y]]
+
+// CUDA: exec.entry @score mode<forward> arena_bytes = {{[0-9]+}} alignment = 256 {
+
+// GRAD: exec.variable @arg0 parameter : memref<4x8xf32>
+// GRAD: exec.entry @score mode<forward_backward>
+// GRAD-DAG: exec.output "loss" output : memref<f32>
+// GRAD-DAG: exec.output "arg0" gradient : memref<4x8xf32>
+// GRAD-DAG: exec.output "arg1" gradient : memref<2x8xf32>
+
+// BF16: exec.gemm {{.*}}memref<4x8xbf16>
+
+// TEXT: cs336-name-ports{mode=forward}
+// TEXT-NOT: cs336-merge-gemms
+// TEXT: cs336-autocast{dtype=fp16}
+// TEXT-NOT: cs336-merge-gemms
+// TEXT: cs336-decompose
+// TEXT: canonicalize
+// TEXT: cse
+// TEXT: cs336-differentiate
+// TEXT: cs336-optimizer
+// TEXT: canonicalize
+// TEXT: cse
+// TEXT-NOT: cs336-hoist-invariants
+// TEXT: convert-cs336-to-exec
+// TEXT: exec-plan-memory{alignment=64}
+
+// DTYPE: for the {{.*}}dtype option: Cannot find option named 'fp8'!
+// OPTION: no such option speed
+func.func @score(%x: tensor<4x8xf32>, %w: tensor<2x8xf32>) -> tensor<f32> {
+  %h = cs336.linear %x, %w : tensor<4x8xf32>, tensor<2x8xf32> -> tensor<4x2xf32>
+  %y = cs336.reduce sum %h axes = [0, 1] : tensor<4x2xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}
