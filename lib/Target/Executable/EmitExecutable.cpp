@@ -1,0 +1,79 @@
+//===- EmitExecutable.cpp - Planned exec IR as an executable file -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/Executable/EmitExecutable.h"
+
+#include "EntryEmitter.h"
+#include "FormatTypes.h"
+#include "cs336/runtime/format/ExecutableFile.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
+  auto described = std::make_unique<format::VariableT>();
+  described->name = variable.getSymName().str();
+  described->kind = toFormat(variable.getKind());
+  described->type = toFormat(variable.getBufferType());
+  described->views = toFormat(variable.getViewsAttr());
+  described->init = toFormat(variable.getInitAttr());
+  return described;
+}
+
+/// The kernel's operations, for people.
+static std::string getText(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).useLocalScope().elideLargeElementsAttrs());
+  return text;
+}
+
+static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const CompiledKernel &compiled) {
+  auto described = std::make_unique<format::KernelT>();
+  described->name = kernel.getSymName().str();
+  described->comment = getText(kernel);
+  described->symbol = compiled.symbol;
+  return described;
+}
+
+static std::unique_ptr<format::CodeObjectT> describe(const CompiledObject &object) {
+  auto described = std::make_unique<format::CodeObjectT>();
+  described->target = object.target;
+  described->features = object.features;
+  described->image = object.image;
+  return described;
+}
+
+FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledObject &object) {
+  format::ExecutableT executable;
+  executable.producer = "cs336-opt " CS336_VERSION;
+  executable.objects.push_back(describe(object));
+
+  EmittedSymbols symbols{{}, {}, object.kernels};
+  for (auto variable : module.getOps<VariableOp>()) {
+    symbols.variables[variable.getSymName()] = executable.variables.size();
+    executable.variables.push_back(describe(variable));
+  }
+  for (auto kernel : module.getOps<KernelOp>()) {
+    auto compiled = object.kernels.find(kernel.getSymName());
+    if (compiled == object.kernels.end())
+      continue; // Fine if nothing launches it.
+    symbols.kernels[kernel.getSymName()] = executable.kernels.size();
+    executable.kernels.push_back(describe(kernel, compiled->second));
+  }
+  for (auto entry : module.getOps<EntryOp>()) {
+    auto described = EntryEmitter(entry, symbols).emit();
+    if (failed(described))
+      return failure();
+    executable.entries.push_back(std::move(*described));
+  }
+  if (executable.entries.empty())
+    return module.emitError() << "has no exec.entry: run --convert-cs336-to-exec before emitting an executable";
+  std::string bytes = format::Serialize(executable);
+  return std::vector<uint8_t>(bytes.begin(), bytes.end());
+}

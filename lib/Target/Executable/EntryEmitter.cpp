@@ -1,0 +1,206 @@
+//===- EntryEmitter.cpp - One entry in terms of the file format -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EntryEmitter.h"
+
+#include "FormatTypes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+//===----------------------------------------------------------------------===//
+// Ports and buffers
+//===----------------------------------------------------------------------===//
+
+void EntryEmitter::addInput(InputOp input) {
+  auto port = std::make_unique<format::InputPortT>();
+  port->name = input.getName().str();
+  port->type = toFormat(input.getType());
+  port->bound = input.getBound().value_or(0);
+  ports[input] = result->inputs.size();
+  result->inputs.push_back(std::move(port));
+}
+
+void EntryEmitter::addOutput(OutputOp output) {
+  auto port = std::make_unique<format::OutputPortT>();
+  port->name = output.getName().str();
+  port->type = toFormat(output.getType());
+  port->views = toFormat(output.getViewsAttr());
+  ports[output] = result->outputs.size();
+  result->outputs.push_back(std::move(port));
+}
+
+static format::BufferSource getSource(StorageKind kind) {
+  switch (kind) {
+  case StorageKind::Arena:
+    return format::BufferSource::arena;
+  case StorageKind::Variable:
+    return format::BufferSource::variable;
+  case StorageKind::Input:
+    return format::BufferSource::input;
+  case StorageKind::Output:
+    return format::BufferSource::output;
+  }
+  llvm_unreachable("unknown kind of storage");
+}
+
+uint32_t EntryEmitter::getBuffer(Value value) {
+  auto [found, isNew] = buffers.try_emplace(value, result->buffers.size());
+  if (!isNew)
+    return found->second;
+  BufferOpInterface storage = getStorage(value);
+  BufferLayout layout(cast<MemRefType>(value.getType()));
+  int64_t start = layout.offset * getElementBytes(layout.elementType);
+
+  auto buffer = std::make_unique<format::BufferT>();
+  buffer->name = getSourcePath(value.getLoc()).str();
+  buffer->location = printLocation(value.getLoc());
+  buffer->source = getSource(storage.getStorageKind());
+  buffer->byte_offset = start;
+  buffer->byte_size = getStorageBytes(storage.getBuffer().getType()) - start;
+  buffer->dtype = toFormat(layout.elementType);
+  buffer->shape.assign(layout.sizes.begin(), layout.sizes.end());
+  buffer->strides.assign(layout.strides.begin(), layout.strides.end());
+  if (auto alloc = dyn_cast<AllocOp>(*storage)) {
+    buffer->byte_offset += *alloc.getOffset();
+  } else if (auto get = dyn_cast<GetOp>(*storage)) {
+    buffer->index = symbols.variables.lookup(get.getVariable());
+    buffer->name = get.getVariable().str();
+  } else {
+    buffer->index = ports.lookup(storage);
+    buffer->name = buffer->source == format::BufferSource::input ? result->inputs[buffer->index]->name
+                                                                 : result->outputs[buffer->index]->name;
+  }
+  result->buffers.push_back(std::move(buffer));
+  return found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+format::LaunchT EntryEmitter::describe(LaunchOp launch) {
+  format::LaunchT body;
+  const CompiledKernel &kernel = symbols.compiled.at(launch.getKernel());
+  body.kernel = symbols.kernels.at(launch.getKernel());
+  body.rows = kernel.rows;
+  body.grain = kernel.grain;
+  for (Value input : launch.getInputs())
+    body.operands.push_back(getBuffer(input));
+  for (Value output : launch.getOutputs()) {
+    body.writes.push_back(body.operands.size());
+    body.operands.push_back(getBuffer(output));
+  }
+  return body;
+}
+
+format::GemmT EntryEmitter::describe(GemmOp gemm) {
+  format::GemmT body;
+  body.a = getBuffer(gemm.getLhs());
+  body.b = getBuffer(gemm.getRhs());
+  body.c = getBuffer(gemm.getOutput());
+  body.alpha = gemm.getAlpha().convertToDouble();
+  body.beta = gemm.getBeta().convertToDouble();
+  body.precision = toFormat(gemm.getPrecision());
+  return body;
+}
+
+format::CopyT EntryEmitter::describe(CopyOp copy) {
+  format::CopyT body;
+  body.src = getBuffer(copy.getSource());
+  body.dst = getBuffer(copy.getTarget());
+  return body;
+}
+
+static format::CollectiveT makeCollective(format::CollectiveKind kind, uint32_t source, uint32_t target) {
+  format::CollectiveT body;
+  body.kind = kind;
+  body.src = source;
+  body.dst = target;
+  return body;
+}
+
+format::CollectiveT EntryEmitter::describe(AllReduceOp op) {
+  format::CollectiveT body =
+      makeCollective(format::CollectiveKind::all_reduce, getBuffer(op.getSource()), getBuffer(op.getTarget()));
+  body.reduction = toFormat(op.getKind());
+  return body;
+}
+
+format::CollectiveT EntryEmitter::describe(AllGatherOp op) {
+  return makeCollective(format::CollectiveKind::all_gather, getBuffer(op.getSource()), getBuffer(op.getTarget()));
+}
+
+format::CollectiveT EntryEmitter::describe(ReduceScatterOp op) {
+  format::CollectiveT body =
+      makeCollective(format::CollectiveKind::reduce_scatter, getBuffer(op.getSource()), getBuffer(op.getTarget()));
+  body.reduction = toFormat(op.getKind());
+  return body;
+}
+
+format::CollectiveT EntryEmitter::describe(BroadcastRankOp op) {
+  format::CollectiveT body =
+      makeCollective(format::CollectiveKind::broadcast, getBuffer(op.getSource()), getBuffer(op.getTarget()));
+  body.root = op.getRoot();
+  return body;
+}
+
+format::RecordT EntryEmitter::describe(RecordOp record) {
+  format::RecordT body;
+  body.event = events.try_emplace(record.getEvent(), events.size()).first->second;
+  return body;
+}
+
+format::WaitT EntryEmitter::describe(WaitOp wait) {
+  format::WaitT body;
+  body.event = events.lookup(wait.getEvent());
+  return body;
+}
+
+void EntryEmitter::addCommand(CommandOpInterface command) {
+  auto described = std::make_unique<format::CommandT>();
+  described->stream = streams.try_emplace(command.getStream(), streams.size()).first->second;
+  described->name = command.getCommandName();
+  described->layer = command.getLayer().str();
+  described->phase = toFormat(command.getPhase());
+  described->location = printLocation(command->getLoc());
+  TypeSwitch<Operation *>(command)
+      .Case<LaunchOp, GemmOp, CopyOp, AllReduceOp, AllGatherOp, ReduceScatterOp, BroadcastRankOp, RecordOp, WaitOp>(
+          [&](auto op) { described->body.Set(describe(op)); })
+      .Default([](Operation *) { llvm_unreachable("a command that the format does not have"); });
+  result->commands.push_back(std::move(described));
+}
+
+FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
+  if (!entry.getArenaBytes() || !entry.getAlignment())
+    return entry.emitError() << "@" << entry.getSymName()
+                             << " has no memory plan: run --exec-plan-memory before emitting an executable";
+  result->name = entry.getSymName().str();
+  result->mode = toFormat(entry.getMode());
+  result->arena_bytes = *entry.getArenaBytes();
+  result->alignment = *entry.getAlignment();
+  for (auto input : entry.getBody().getOps<InputOp>())
+    addInput(input);
+  for (auto output : entry.getBody().getOps<OutputOp>())
+    addOutput(output);
+  for (auto alloc : entry.getBody().getOps<AllocOp>())
+    if (!alloc.getOffset())
+      return alloc.emitError() << "has no offset: run --exec-plan-memory before emitting an executable";
+
+  for (auto launch : entry.getBody().getOps<LaunchOp>())
+    if (!symbols.compiled.contains(launch.getKernel()))
+      return launch.emitError() << "kernel @" << launch.getKernel() << " was not compiled";
+  for (auto command : entry.getBody().getOps<CommandOpInterface>())
+    addCommand(command);
+  for (auto output : entry.getBody().getOps<OutputOp>())
+    result->outputs[ports.lookup(output)]->buffer = getBuffer(output);
+  result->streams = std::max<size_t>(streams.size(), 1);
+  result->events = events.size();
+  return std::move(result);
+}

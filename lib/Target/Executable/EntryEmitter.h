@@ -1,0 +1,61 @@
+//===- EntryEmitter.h - One entry in terms of the file format -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
+#define CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/runtime/format/Executable_generated.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace cs336 {
+
+/// What entries refer to outside of themselves.
+struct EmittedSymbols {
+  /// Indices of variables and kernels in the executable, by symbol name.
+  llvm::StringMap<uint32_t> variables, kernels;
+  /// How to launch the kernels.
+  const llvm::StringMap<CompiledKernel> &compiled;
+};
+
+/// Builds the description of one entry.
+class EntryEmitter {
+public:
+  EntryEmitter(exec::EntryOp entry, const EmittedSymbols &symbols) : entry(entry), symbols(symbols) {}
+
+  mlir::FailureOr<std::unique_ptr<format::EntryT>> emit();
+
+private:
+  void addInput(exec::InputOp input);
+  void addOutput(exec::OutputOp output);
+  /// The index of a buffer; its description is added when a command first names it.
+  uint32_t getBuffer(mlir::Value buffer);
+  void addCommand(exec::CommandOpInterface command);
+
+  format::LaunchT describe(exec::LaunchOp launch);
+  format::GemmT describe(exec::GemmOp gemm);
+  format::CopyT describe(exec::CopyOp copy);
+  format::CollectiveT describe(exec::AllReduceOp op);
+  format::CollectiveT describe(exec::AllGatherOp op);
+  format::CollectiveT describe(exec::ReduceScatterOp op);
+  format::CollectiveT describe(exec::BroadcastRankOp op);
+  format::RecordT describe(exec::RecordOp record);
+  format::WaitT describe(exec::WaitOp wait);
+
+  exec::EntryOp entry;
+  const EmittedSymbols &symbols;
+  std::unique_ptr<format::EntryT> result = std::make_unique<format::EntryT>();
+  llvm::DenseMap<mlir::Value, uint32_t> buffers;
+  /// The place of inputs and outputs among the entry's.
+  llvm::DenseMap<mlir::Operation *, uint32_t> ports;
+  llvm::DenseMap<uint64_t, uint32_t> streams, events;
+};
+
+} // namespace cs336
+
+#endif // CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H

@@ -1,0 +1,30 @@
+//===- FormatTypes.h - Types and attributes in terms of the file format -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
+#define CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/runtime/format/Executable_generated.h"
+
+namespace cs336 {
+
+format::DType toFormat(mlir::Type elementType);
+std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
+/// Without an attribute, zeros.
+std::unique_ptr<format::InitT> toFormat(InitAttr init);
+/// The row ranges that `views` names; none if it is null.
+std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
+format::Mode toFormat(Mode mode);
+format::Precision toFormat(Precision precision);
+format::Reduction toFormat(ReduceKind kind);
+format::VariableKind toFormat(exec::VariableKind kind);
+format::Phase toFormat(exec::CommandPhase phase);
+
+} // namespace cs336
+
+#endif // CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H

@@ -1,0 +1,223 @@
+//===- EmitExecutableTest.cpp - What the runtime reads of an emitted executable -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/Executable/EmitExecutable.h"
+
+#include "cs336/runtime/Executable.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cs336 {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr char kKernels[] = R"mlir(
+exec.kernel @add(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) : (memref<2x4xf32>, memref<2x4xf32>) -> memref<2x4xf32> {
+  %0 = cs336.add %a, %b : tensor<2x4xf32>
+  exec.yield %0 : tensor<2x4xf32>
+}
+)mlir";
+
+constexpr char kEntries[] = R"mlir(
+exec.variable @layers.0.w parameter : memref<8x4xf32> {init = #cs336.init<truncated_normal, std = 5.0e-02, cut = 3.0>, views = [#cs336.view<"layers.0.q", 3>, #cs336.view<"layers.0.k", 5>]}
+exec.variable @count state : memref<i64> {init = #cs336.init<ones>}
+exec.variable @table derived : memref<8xbf16>
+
+exec.entry @train mode<train> arena_bytes = 192 alignment = 64 {
+  %w = exec.get @layers.0.w : memref<8x4xf32>
+  %tokens = exec.input "tokens" bound = 97 : memref<3xi64>
+  %x = exec.input "x" : memref<2x4xf32>
+  %y = exec.output "y" output : memref<2x4xf32>
+  %g = exec.output "layers.0.w" gradient {views = [#cs336.view<"layers.0.q", 3>, #cs336.view<"layers.0.k", 5>]} : memref<8x4xf32>
+  %unused = exec.alloc offset = 4096 : memref<8xf32>
+  %a = exec.alloc offset = 64 : memref<2x4xf32> loc("layers.0.attn.sum")
+  %rows = exec.view %w : memref<8x4xf32> to memref<2x4xf32, strided<[8, 1], offset: 4>> loc("layers.0.attn.rows")
+  exec.copy ins(%rows : memref<2x4xf32, strided<[8, 1], offset: 4>>) outs(%a : memref<2x4xf32>) {stream = 3 : i64} loc("layers.0.attn.sum")
+  exec.launch @add ins(%a, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%a : memref<2x4xf32>) {stream = 3 : i64} loc("layers.0.attn.sum")
+  exec.record 70 {stream = 3 : i64}
+  exec.wait 70
+  exec.all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) {world = 1 : i64} loc("y")
+  %at = exec.view %a : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
+  %b = exec.alloc offset = 128 : memref<4x4xf32>
+  exec.gemm ins(%at, %y : memref<4x2xf32, strided<[1, 4]>>, memref<2x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 {alpha = 0.5 : f64} loc("backward"("layers.0.attn.sum"))
+  %top = exec.view %g : memref<8x4xf32> to memref<4x4xf32>
+  %bottom = exec.view %g : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
+  exec.copy ins(%b : memref<4x4xf32>) outs(%top : memref<4x4xf32>) loc("optimizer"("layers.0.w"))
+  exec.copy ins(%b : memref<4x4xf32>) outs(%bottom : memref<4x4xf32, strided<[4, 1], offset: 16>>) loc("optimizer"("layers.0.w"))
+}
+exec.entry @prepare mode<prepare> arena_bytes = 0 alignment = 64 {
+}
+)mlir";
+
+class EmitExecutableTest : public testing::Test {
+protected:
+  EmitExecutableTest() {
+    context.loadDialect<exec::ExecDialect>();
+    object.target = "x86_64";
+    object.features = {"avx2"};
+    object.image = {0x7f, 'E', 'L', 'F'};
+    object.kernels["add"] = CompiledKernel{"cs336_add", 2, 1};
+  }
+
+  mlir::FailureOr<std::vector<uint8_t>> Emit(const std::string &text) {
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+        error = diagnostic.str();
+    });
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    if (!module)
+      return mlir::failure();
+    return emitExecutable(*module, object);
+  }
+
+  mlir::MLIRContext context;
+  CompiledObject object;
+  std::string error;
+};
+
+std::shared_ptr<const runtime::Executable> Read(const std::vector<uint8_t> &bytes) {
+  auto executable = runtime::Executable::FromBytes(bytes);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return executable.ok() ? *executable : nullptr;
+}
+
+TEST_F(EmitExecutableTest, TheRuntimeAcceptsWhatWasEmitted) {
+  auto bytes = Emit(std::string(kKernels) + kEntries);
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::ExecutableT &description = executable->description();
+  EXPECT_THAT(description.producer, HasSubstr("cs336-opt"));
+
+  ASSERT_THAT(description.variables, SizeIs(3));
+  const format::VariableT &w = *description.variables[0];
+  EXPECT_EQ(w.name, "layers.0.w");
+  EXPECT_EQ(w.kind, format::VariableKind::parameter);
+  EXPECT_THAT(w.type->shape, ElementsAre(8, 4));
+  EXPECT_EQ(w.init->kind, format::InitKind::truncated_normal);
+  EXPECT_EQ(w.init->std, 0.05);
+  EXPECT_EQ(w.init->cut, 3.0);
+  ASSERT_THAT(w.views, SizeIs(2));
+  EXPECT_EQ(w.views[1]->name, "layers.0.k");
+  EXPECT_EQ(w.views[1]->row_offset, 3);
+  EXPECT_EQ(w.views[1]->rows, 5);
+  EXPECT_EQ(description.variables[1]->init->kind, format::InitKind::ones);
+  EXPECT_EQ(description.variables[2]->kind, format::VariableKind::derived);
+  EXPECT_EQ(description.variables[2]->init->kind, format::InitKind::zeros);
+
+  ASSERT_THAT(description.kernels, SizeIs(1));
+  EXPECT_EQ(description.kernels[0]->symbol, "cs336_add");
+  EXPECT_THAT(description.kernels[0]->comment, HasSubstr("cs336.add"));
+  ASSERT_THAT(description.objects, SizeIs(1));
+  EXPECT_EQ(description.objects[0]->image, object.image);
+  EXPECT_THAT(description.objects[0]->features, ElementsAre("avx2"));
+}
+
+TEST_F(EmitExecutableTest, PortsAndBuffersSayWhereTheyAre) {
+  auto bytes = Emit(std::string(kKernels) + kEntries);
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::EntryT *train = executable->FindEntry("train");
+  ASSERT_TRUE(train);
+  EXPECT_EQ(train->mode, format::Mode::train);
+  EXPECT_EQ(train->arena_bytes, 192);
+  ASSERT_THAT(train->inputs, SizeIs(2));
+  EXPECT_EQ(train->inputs[0]->bound, 97);
+  EXPECT_EQ(train->inputs[1]->bound, 0);
+  ASSERT_THAT(train->outputs, SizeIs(2));
+  EXPECT_EQ(train->outputs[1]->name, "layers.0.w");
+  EXPECT_THAT(train->outputs[1]->views, SizeIs(2));
+
+  const auto &copy = *train->commands[0]->body.AsCopy();
+  const format::BufferT &rows = *train->buffers[copy.src];
+  EXPECT_EQ(rows.source, format::BufferSource::variable);
+  EXPECT_EQ(rows.index, 0u);
+  EXPECT_EQ(rows.byte_offset, 16);
+  EXPECT_EQ(rows.byte_size, 128 - 16);
+  EXPECT_THAT(rows.strides, ElementsAre(8, 1));
+  const format::BufferT &sum = *train->buffers[copy.dst];
+  EXPECT_EQ(sum.source, format::BufferSource::arena);
+  EXPECT_EQ(sum.name, "layers.0.attn.sum");
+  EXPECT_EQ(sum.byte_offset, 64);
+  EXPECT_EQ(sum.byte_size, 32);
+  const auto &bottom = *train->buffers[train->commands[7]->body.AsCopy()->dst];
+  EXPECT_EQ(bottom.source, format::BufferSource::output);
+  EXPECT_EQ(bottom.index, 1u);
+  EXPECT_EQ(bottom.byte_offset, 64);
+}
+
+TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
+  auto bytes = Emit(std::string(kKernels) + kEntries);
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::EntryT &train = *executable->FindEntry("train");
+  ASSERT_THAT(train.commands, SizeIs(8));
+  EXPECT_EQ(train.streams, 2u);
+  EXPECT_EQ(train.events, 1u);
+
+  const format::CommandT &command = *train.commands[1];
+  EXPECT_EQ(command.name, "add");
+  EXPECT_EQ(command.layer, "layers.0.attn");
+  EXPECT_EQ(command.phase, format::Phase::forward);
+  EXPECT_EQ(command.location, "\"layers.0.attn.sum\"");
+  const format::LaunchT &launch = *command.body.AsLaunch();
+  EXPECT_EQ(launch.rows, 2);
+  EXPECT_THAT(launch.operands, SizeIs(3));
+  EXPECT_EQ(launch.operands[0], launch.operands[2]);
+  EXPECT_THAT(launch.writes, ElementsAre(2));
+
+  EXPECT_EQ(train.commands[2]->stream, train.commands[1]->stream);
+  EXPECT_NE(train.commands[3]->stream, train.commands[2]->stream);
+  EXPECT_EQ(train.commands[2]->body.AsRecord()->event, 0u);
+  EXPECT_EQ(train.commands[3]->body.AsWait()->event, 0u);
+  EXPECT_EQ(train.commands[4]->name, "all_reduce_y");
+  EXPECT_EQ(train.commands[4]->layer, "");
+  EXPECT_EQ(train.commands[4]->body.AsCollective()->reduction, format::Reduction::max);
+
+  const format::GemmT &gemm = *train.commands[5]->body.AsGemm();
+  EXPECT_EQ(train.commands[5]->name, "gemm_sum");
+  EXPECT_EQ(train.commands[5]->phase, format::Phase::backward);
+  EXPECT_EQ(gemm.alpha, 0.5);
+  EXPECT_EQ(gemm.beta, 0.0);
+  EXPECT_EQ(gemm.precision, format::Precision::tf32);
+  EXPECT_THAT(train.buffers[gemm.a]->strides, ElementsAre(1, 4));
+  EXPECT_EQ(train.commands[6]->phase, format::Phase::optimizer);
+}
+
+TEST_F(EmitExecutableTest, RefusesAModuleWithoutEntries) {
+  EXPECT_TRUE(failed(Emit(kKernels)));
+  EXPECT_THAT(error, HasSubstr("has no exec.entry"));
+}
+
+TEST_F(EmitExecutableTest, RefusesAnEntryWithoutPlan) {
+  EXPECT_TRUE(failed(Emit("exec.entry @forward mode<forward> {\n}")));
+  EXPECT_THAT(error, HasSubstr("@forward has no memory plan: run --exec-plan-memory"));
+}
+
+TEST_F(EmitExecutableTest, RefusesAnAllocationWithoutOffset) {
+  EXPECT_TRUE(failed(Emit("exec.entry @forward mode<forward> arena_bytes = 64 alignment = 64 {\n"
+                          "  %a = exec.alloc : memref<4xf32>\n}")));
+  EXPECT_THAT(error, HasSubstr("has no offset"));
+}
+
+TEST_F(EmitExecutableTest, RefusesALaunchOfAKernelThatWasNotCompiled) {
+  object.kernels.clear();
+  EXPECT_TRUE(failed(Emit(std::string(kKernels) + kEntries)));
+  EXPECT_THAT(error, HasSubstr("kernel @add was not compiled"));
+}
+
+} // namespace
+} // namespace cs336
