@@ -116,7 +116,7 @@ exec.kernel @adamw_{form}(%p: tensor<30x12xf32>, %g: tensor<30x12xf32>, %m: tens
   %p1, %m1, %v1 = cs336.adamw %p, %g, %m, %v
       lr = %lr, correction1 = %c1, correction2 = %c2, scale = %scale, apply = %apply
       {{beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, weight_decay = 0.1 : f64,
-       form = #cs336<adamw_form {form}>}}
+       form = #cs336.adamw_form<{form}>}}
       : tensor<30x12xf32>, tensor<30x12xf32>, tensor<30x12xf32>, tensor<f32>
   exec.yield %p1, %m1, %v1 : tensor<30x12xf32>, tensor<30x12xf32>, tensor<30x12xf32>
 }}
