@@ -15,6 +15,7 @@
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Pipelines/Pipelines.h"
+#include "cs336/Target/CPU/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -37,6 +38,7 @@ void cs336::registerAllDialects(DialectRegistry &registry) {
 void cs336::registerPasses() {
   registerCS336Passes();
   registerCS336CodegenPasses();
+  registerCS336TargetCPUPasses();
   registerCS336ToExecPasses();
   exec::registerExecPasses();
   registerPipelines();

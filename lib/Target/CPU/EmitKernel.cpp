@@ -236,7 +236,7 @@ SmallVector<Value> KernelEmitter::emitLoop(Nest &nest, unsigned depth, ArrayRef<
                                     });
     if (isInnermost && nest.isParallel)
       built->setAttr(
-          "llvm.loop_annotation",
+          "loop_annotation",
           LLVM::LoopAnnotationAttr::get(builder.getContext(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
                                         llvm::to_vector(nest.accessGroups.getAsRange<LLVM::AccessGroupAttr>())));
     return SmallVector<Value>(built.getResults());
