@@ -61,6 +61,18 @@ exec.kernel @embedding(%table: tensor<97x20xf32>, %ids: tensor<3x11xi64>)
   %x = cs336.embedding %table, %ids : tensor<97x20xf32>, tensor<3x11xi64> -> tensor<3x11x20xf32>
   exec.yield %x : tensor<3x11x20xf32>
 }
+exec.kernel @boxes(%a: tensor<5x8xf32>, %b: tensor<5x4xf32>)
+    : (memref<5x8xf32>, memref<5x4xf32>) -> (memref<7x24xf32>, memref<7x24xf32>) {
+  %middle = cs336.pad %a offsets = [1, 8] : tensor<5x8xf32> -> tensor<7x24xf32>
+  %origin = cs336.pad %b offsets = [0, 0] : tensor<5x4xf32> -> tensor<7x24xf32>
+  %sum = cs336.add %middle, %origin : tensor<7x24xf32>
+  exec.yield %sum, %origin : tensor<7x24xf32>, tensor<7x24xf32>
+}
+exec.kernel @pairs(%a: tensor<7x1xbf16>, %b: tensor<7x1xbf16>, %c: tensor<7x3xbf16>)
+    : (memref<7x1xbf16>, memref<7x1xbf16>, memref<7x3xbf16>) -> memref<7x5xbf16> {
+  %y = cs336.concat axis = 1 %a, %b, %c : tensor<7x1xbf16>, tensor<7x1xbf16>, tensor<7x3xbf16> -> tensor<7x5xbf16>
+  exec.yield %y : tensor<7x5xbf16>
+}
 exec.kernel @polynomial_bf16(%x: tensor<40x16xbf16>, %y: tensor<40x16xbf16>)
     : (memref<40x16xbf16>, memref<40x16xbf16>) -> memref<40x16xbf16> {
   %square = cs336.mul %x, %x : tensor<40x16xbf16>
@@ -189,6 +201,19 @@ def test_rows_by_index(kernels: dict[str, HostKernel], rng: np.random.Generator)
     table, ids = normal(rng, 97, 20), rng.integers(0, 97, (3, 11))
     (rows,) = run(kernels["embedding"], [table, ids], [((3, 11, 20), np.float32)])
     np.testing.assert_array_equal(rows, table[ids])
+
+
+def test_boxes_in_zeros(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    a, b = normal(rng, 5, 8), normal(rng, 5, 4)
+    total, origin = run(kernels["boxes"], [a, b], [((7, 24), np.float32)] * 2)
+    np.testing.assert_array_equal(origin, np.pad(b, ((0, 2), (0, 20))))
+    np.testing.assert_array_equal(total, np.pad(a, ((1, 1), (8, 8))) + origin)
+
+
+def test_tensors_side_by_side(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    parts = [normal(rng, 7, width).astype(BF16) for width in (1, 1, 3)]
+    (y,) = run(kernels["pairs"], parts, [((7, 5), BF16)])
+    np.testing.assert_array_equal(y, np.concatenate(parts, axis=1))
 
 
 def test_every_bf16_operation_rounds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@
 
 #include "ExpressionPrinter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <charconv>
@@ -181,6 +181,12 @@ Expression ExpressionPrinter::print(TypedAttr constant) {
     return {"(" + std::to_string(value.getSExtValue() + 1) + (value.getBitWidth() == 64 ? "LL" : "") + " - 1)"};
   std::string text = std::to_string(value.getSExtValue()) + (value.getBitWidth() == 64 ? "LL" : "");
   return {text, value.isNegative() ? Precedence::Unary : Precedence::Primary};
+}
+
+Expression ExpressionPrinter::printZero(Type type) {
+  if (!getDeviceSource(type).empty())
+    return {(getStorageType(type) + "()").str()};
+  return print(Builder(type.getContext()).getZeroAttr(type));
 }
 
 //===----------------------------------------------------------------------===//
@@ -376,6 +382,13 @@ static Expression printSpelled(const Spelling &spelling, Type type, ArrayRef<Exp
   return {callee + "(" + arguments + ")"};
 }
 
+Expression ExpressionPrinter::printChoice(const Expression &condition, const Expression &ifTrue,
+                                          const Expression &ifFalse) {
+  return {condition.in(Precedence::LogicalOr) + " ? " + ifTrue.in(Precedence::LogicalOr) + " : " +
+              ifFalse.in(Precedence::LogicalOr),
+          Precedence::Conditional};
+}
+
 Expression ExpressionPrinter::print(Operation *op, ArrayRef<Expression> operands) {
   if (isConversion(op))
     return printConversion(op, operands[0]);
@@ -388,11 +401,7 @@ Expression ExpressionPrinter::print(Operation *op, ArrayRef<Expression> operands
       })
       .Case([&](arith::CmpFOp compare) { return printComparison(compare.getPredicate(), operands[0], operands[1]); })
       .Case([&](arith::CmpIOp compare) { return printComparison(compare, operands[0], operands[1]); })
-      .Case([&](arith::SelectOp) {
-        return Expression{operands[0].in(Precedence::LogicalOr) + " ? " + operands[1].in(Precedence::LogicalOr) +
-                              " : " + operands[2].in(Precedence::LogicalOr),
-                          Precedence::Conditional};
-      })
+      .Case([&](arith::SelectOp) { return printChoice(operands[0], operands[1], operands[2]); })
       .Default([&](Operation *op) {
         const Spelling &spelling = *findSpelling(op);
         Expression value = printSpelled(spelling, type, operands);

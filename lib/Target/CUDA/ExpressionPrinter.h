@@ -28,12 +28,15 @@ public:
   /// Empty if the operation can be printed, otherwise the end of the sentence "it …".
   static std::string whyUnknown(mlir::Operation *op);
 
+  /// Zero, as an element in memory.
+  static Expression printZero(mlir::Type type);
   /// Whether the text calls functions of scalar.cuh.
   static bool usesScalarFunctions(mlir::Operation *op);
   static bool usesScalarFunctions(mlir::TypedAttr constant);
 
   static Expression print(mlir::Operation *op, llvm::ArrayRef<Expression> operands);
   static Expression print(mlir::TypedAttr constant);
+  static Expression printChoice(const Expression &condition, const Expression &ifTrue, const Expression &ifFalse);
   /// A variable's value from an element in memory, and back.
   static Expression printLoaded(mlir::Type type, const Expression &element);
   static Expression printStored(mlir::Type type, const Expression &value);

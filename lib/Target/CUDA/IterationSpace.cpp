@@ -114,6 +114,18 @@ struct ContiguousAccess {
 };
 } // namespace
 
+/// Whether all elements of a vector are in the box if one is.
+static bool holdsWholeVectors(const Box &box, unsigned numDims, int64_t width) {
+  return llvm::all_of(box.ranges, [&](const Box::Range &range) {
+    if (!range.index.isFunctionOfDim(numDims - 1))
+      return true;
+    std::optional<LinearForm> form = getLinearForm(range.index, numDims);
+    return form && form->coefficients.back() == 1 && (range.begin - form->constant) % width == 0 &&
+           (range.end - form->constant) % width == 0 &&
+           llvm::all_of(ArrayRef(form->coefficients).drop_back(), [&](int64_t step) { return step % width == 0; });
+  });
+}
+
 int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const DeviceKernel &kernel) {
   if (program.extents.empty())
     return 1;
@@ -146,15 +158,15 @@ int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const De
 
   auto fits = [&](int64_t width) {
     return program.extents.back() % width == 0 &&
-           llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(width); });
+           llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(width); }) &&
+           llvm::all_of(program.boxes, [&](const Box &box) { return holdsWholeVectors(box, numDims, width); });
   };
   for (width = std::min(width, widest); width > 1 && !fits(width);)
     width /= 2;
   return width;
 }
 
-/// The largest value that the index or a part of it takes.
-static int64_t getLargestValue(AffineExpr index, ArrayRef<int64_t> extents, int64_t &largestPart) {
+int64_t cs336::cuda::getLargestValue(AffineExpr index, ArrayRef<int64_t> extents, int64_t *largestPart) {
   int64_t value;
   if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
     value = constant.getValue();
@@ -181,16 +193,13 @@ static int64_t getLargestValue(AffineExpr index, ArrayRef<int64_t> extents, int6
       llvm_unreachable("ceildiv does not come from an index of a tensor");
     }
   }
-  largestPart = std::max(largestPart, value);
+  if (largestPart)
+    *largestPart = std::max(*largestPart, value);
   return value;
 }
 
 bool cs336::cuda::needs64BitIndices(const PointwiseProgram &program) {
   int64_t largest = program.getNumPoints();
-  for (const Scalar &scalar : program.scalars)
-    if (scalar.index)
-      getLargestValue(scalar.index, program.extents, largest);
-  for (const Store &store : program.stores)
-    getLargestValue(store.index, program.extents, largest);
+  program.forEachIndex([&](AffineExpr index) { getLargestValue(index, program.extents, &largest); });
   return largest > std::numeric_limits<int32_t>::max();
 }

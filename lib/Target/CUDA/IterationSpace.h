@@ -27,8 +27,13 @@ std::optional<LinearForm> getLinearForm(mlir::AffineExpr index, unsigned numDims
 /// one, so that threads divide by as few extents as possible: with contiguous operands of one shape by none.
 void mergeDimensions(PointwiseProgram &program);
 
+/// The largest value that the index takes. Raises `largestPart`, if given, to the largest that the index or a part of
+/// it takes.
+int64_t getLargestValue(mlir::AffineExpr index, llvm::ArrayRef<int64_t> extents, int64_t *largestPart = nullptr);
+
 /// How many elements of the innermost dimension a thread takes: as many as make its narrowest access 16 bytes (8 at
-/// most), if every operand is either contiguous along that dimension and aligned or does not depend on it; else one.
+/// most), if every operand is either contiguous along that dimension and aligned or does not depend on it, and no box
+/// begins or ends within a vector; else one.
 int64_t chooseVectorWidth(const PointwiseProgram &program, const DeviceKernel &kernel);
 
 /// Whether the number of points or an operand's index exceeds what 31 bits hold.

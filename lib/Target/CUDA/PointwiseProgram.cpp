@@ -19,6 +19,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -28,8 +30,16 @@ void PointwiseProgram::forEachIndex(llvm::function_ref<void(AffineExpr &)> fn) {
   for (Scalar &scalar : scalars)
     if (scalar.index)
       fn(scalar.index);
+  for (Box &box : boxes)
+    for (Box::Range &range : box.ranges)
+      fn(range.index);
   for (Store &store : stores)
     fn(store.index);
+}
+
+void PointwiseProgram::forEachIndex(llvm::function_ref<void(AffineExpr)> fn) const {
+  PointwiseProgram copy = *this;
+  copy.forEachIndex([&](AffineExpr &index) { fn(index); });
 }
 
 namespace {
@@ -53,10 +63,15 @@ private:
 
   FailureOr<unsigned> readElement(Value tensor, Indices at);
   FailureOr<unsigned> readGeneric(linalg::GenericOp generic, unsigned result, const Indices &at);
+  FailureOr<unsigned> readBody(linalg::GenericOp generic, unsigned result, const Indices &loops);
   FailureOr<unsigned> readBodyValue(linalg::GenericOp generic, BodyAtPoint &body, Value value);
   FailureOr<SmallVector<unsigned, 3>> readBodyValues(linalg::GenericOp generic, BodyAtPoint &body, ValueRange values);
   FailureOr<unsigned> readGather(linalg::GenericOp generic, BodyAtPoint &body, tensor::ExtractOp extract);
   FailureOr<unsigned> load(unsigned operand, const Indices &at);
+  /// The box at hand, and within it the points where `ranges` hold.
+  unsigned narrowBox(ArrayRef<Box::Range> ranges);
+  /// Whether nothing says what the tensor's elements are: what a kernel only writes.
+  bool isUndefined(Value tensor);
   unsigned getConstant(TypedAttr value);
   FailureOr<AffineExpr> getAddress(unsigned operand, const Indices &at);
 
@@ -76,9 +91,11 @@ private:
   MLIRContext *context;
   std::string &whyNot;
   PointwiseProgram program;
-  // Keyed by the operation and the point, as a map from the iteration space to the loops.
-  DenseMap<std::pair<Operation *, AffineMap>, std::unique_ptr<BodyAtPoint>> bodies;
-  DenseMap<std::pair<unsigned, AffineExpr>, unsigned> loads;
+  /// The box of the points at which elements are read at the moment.
+  std::optional<unsigned> box;
+  // Keyed by the box, the operation and the point, as a map from the iteration space to the loops.
+  std::map<std::optional<unsigned>, DenseMap<std::pair<Operation *, AffineMap>, std::unique_ptr<BodyAtPoint>>> bodies;
+  std::map<std::optional<unsigned>, DenseMap<std::pair<unsigned, AffineExpr>, unsigned>> loads;
   DenseMap<Attribute, unsigned> constants;
 };
 
@@ -124,12 +141,13 @@ FailureOr<unsigned> Reader::load(unsigned operand, const Indices &at) {
   FailureOr<AffineExpr> address = getAddress(operand, at);
   if (failed(address))
     return failure();
-  auto [entry, isNew] = loads.try_emplace({operand, *address}, 0);
+  auto [entry, isNew] = loads[box].try_emplace({operand, *address}, 0);
   if (isNew)
     entry->second = append({.kind = Scalar::Kind::Load,
                             .type = kernel.operands[operand].getElementType(),
                             .operand = operand,
-                            .index = *address});
+                            .index = *address,
+                            .box = box});
   return entry->second;
 }
 
@@ -190,21 +208,75 @@ FailureOr<unsigned> Reader::readElement(Value tensor, Indices at) {
       .Default([&](Operation *op) { return refuse("contains " + op->getName().getStringRef()); });
 }
 
+/// The loop and the constant that make up a result of an output's map, or nothing if it is another expression.
+static std::optional<std::pair<unsigned, int64_t>> getShiftedLoop(AffineExpr index) {
+  if (auto dim = dyn_cast<AffineDimExpr>(index))
+    return std::pair(dim.getPosition(), int64_t(0));
+  auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+  if (!sum || sum.getKind() != AffineExprKind::Add)
+    return std::nullopt;
+  auto dim = dyn_cast<AffineDimExpr>(sum.getLHS());
+  auto shift = dyn_cast<AffineConstantExpr>(sum.getRHS());
+  if (!dim || !shift)
+    return std::nullopt;
+  return std::pair(dim.getPosition(), shift.getValue());
+}
+
+unsigned Reader::narrowBox(ArrayRef<Box::Range> ranges) {
+  Box narrowed = box ? program.boxes[*box] : Box();
+  narrowed.ranges.append(ranges.begin(), ranges.end());
+  program.boxes.push_back(std::move(narrowed));
+  return program.boxes.size() - 1;
+}
+
+bool Reader::isUndefined(Value tensor) {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return argument.getArgNumber() >= kernel.numInputs;
+  return isa<tensor::EmptyOp>(tensor.getDefiningOp());
+}
+
 FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned result, const Indices &at) {
   if (generic.getNumReductionLoops() != 0)
     return refuse("reduces over an axis");
   AffineMap outputMap = generic.getIndexingMapMatchingResult(generic->getResult(result));
-  // The loops may cover a box of the result only, at its origin or elsewhere.
   SmallVector<int64_t> extents = generic.getStaticLoopRanges();
-  if (!outputMap.isPermutation() || applyPermutationMap<int64_t>(outputMap, extents) !=
-                                        cast<RankedTensorType>(generic.getResult(result).getType()).getShape())
-    return refuse("writes to a part of its result");
-  Indices loops = at;
-  for (auto [dim, index] : llvm::zip_equal(outputMap.getResults(), at))
-    loops[cast<AffineDimExpr>(dim).getPosition()] = index;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(generic->getResult(result).getType()).getShape();
+  Indices loops(extents.size());
+  SmallVector<Box::Range> ranges;
+  for (auto [index, element, size] : llvm::zip_equal(outputMap.getResults(), at, shape)) {
+    std::optional<std::pair<unsigned, int64_t>> shifted = getShiftedLoop(index);
+    if (!shifted)
+      return refuse("writes its result through a map that does more than shift the loops");
+    auto [loop, begin] = *shifted;
+    loops[loop] = simplify(element - begin);
+    if (begin != 0 || extents[loop] != size)
+      ranges.push_back({element, begin, begin + extents[loop]});
+  }
+  if (llvm::is_contained(loops, AffineExpr()))
+    return refuse("has loops that do not move in its result");
+  if (ranges.empty())
+    return readBody(generic, result, loops);
 
-  AffineMap point = AffineMap::get(program.extents.size(), 0, loops, generic.getContext());
-  std::unique_ptr<BodyAtPoint> &body = bodies[{generic, point}];
+  std::optional<unsigned> around = box;
+  unsigned narrowed = narrowBox(ranges);
+  box = narrowed;
+  FailureOr<unsigned> inside = readBody(generic, result, loops);
+  box = around;
+  Value destination = generic.getDpsInits()[result];
+  if (failed(inside) || isUndefined(destination))
+    return inside;
+  FailureOr<unsigned> outside = readElement(destination, at);
+  if (failed(outside))
+    return failure();
+  return append({.kind = Scalar::Kind::Choice,
+                 .type = program.scalars[*inside].type,
+                 .operands = {*inside, *outside},
+                 .box = narrowed});
+}
+
+FailureOr<unsigned> Reader::readBody(linalg::GenericOp generic, unsigned result, const Indices &loops) {
+  AffineMap point = AffineMap::get(program.extents.size(), 0, loops, context);
+  std::unique_ptr<BodyAtPoint> &body = bodies[box][{generic, point}];
   if (!body)
     body = std::make_unique<BodyAtPoint>(loops);
   return readBodyValue(generic, *body, generic.getBody()->getTerminator()->getOperand(result));
@@ -263,6 +335,8 @@ FailureOr<unsigned> Reader::readGather(linalg::GenericOp generic, BodyAtPoint &b
   auto table = dyn_cast<BlockArgument>(extract.getTensor());
   if (!table)
     return refuse("reads at computed indices from a tensor that it computes");
+  if (box)
+    return refuse("reads at computed indices for a part of its result");
   auto indices = readBodyValues(generic, body, extract.getIndices());
   // The strides are known if any address is.
   if (failed(indices) || failed(getAddress(table.getArgNumber(), Indices(indices->size(), constant(0)))))

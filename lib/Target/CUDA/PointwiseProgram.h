@@ -11,7 +11,18 @@
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/AffineExpr.h"
 
+#include <optional>
+
 namespace cs336::cuda {
+
+/// A part of the iteration space: the points whose indices all lie in their ranges.
+struct Box {
+  struct Range {
+    mlir::AffineExpr index;
+    int64_t begin, end;
+  };
+  llvm::SmallVector<Range> ranges;
+};
 
 /// A value of the program: of one element of one tensor.
 struct Scalar {
@@ -21,6 +32,7 @@ struct Scalar {
     Index,     ///< the number `index`
     Constant,  ///< `constant`
     Operation, ///< `op` applied to `operands`
+    Choice,    ///< in `box` the first of `operands`, elsewhere the second
   };
   Kind kind;
   mlir::Type type;
@@ -29,6 +41,8 @@ struct Scalar {
   mlir::TypedAttr constant = {};
   mlir::Operation *op = nullptr;
   llvm::SmallVector<unsigned, 3> operands = {};
+  /// Of a load: the only box where the element exists and is read; outside it the load is zero.
+  std::optional<unsigned> box = std::nullopt;
 };
 
 /// Writes a scalar to element `index` of the buffer of `operand`.
@@ -43,15 +57,18 @@ struct PointwiseProgram {
   llvm::SmallVector<int64_t> extents;
   /// Operands come before their users.
   llvm::SmallVector<Scalar> scalars;
+  llvm::SmallVector<Box> boxes;
   /// One an output.
   llvm::SmallVector<Store> stores;
 
   int64_t getNumPoints() const;
-  /// Calls `fn` on every index of a load, an index or a store.
+  /// Calls `fn` on every index of a load, an index, a box or a store.
   void forEachIndex(llvm::function_ref<void(mlir::AffineExpr &)> fn);
+  void forEachIndex(llvm::function_ref<void(mlir::AffineExpr)> fn) const;
 
-  /// Reads the linalg form of a kernel, through chains of `linalg.generic` and changes of shape. The iteration space is
-  /// that of the outputs, which all have one shape. On failure `whyNot` completes the sentence "it …".
+  /// Reads the linalg form of a kernel, through chains of `linalg.generic`, which may write boxes into each other's
+  /// results, and changes of shape. The iteration space is that of the outputs, which all have one shape. On failure
+  /// `whyNot` completes the sentence "it …".
   static mlir::FailureOr<PointwiseProgram> read(const DeviceKernel &kernel, std::string &whyNot);
 };
 

@@ -60,6 +60,8 @@ StringRef getNoun(const Scalar &scalar) {
     return "index";
   case Scalar::Kind::Gather:
     return "gathered";
+  case Scalar::Kind::Choice:
+    return "chosen";
   case Scalar::Kind::Load:
   case Scalar::Kind::Constant:
     return "value";
@@ -84,10 +86,12 @@ private:
     return self.width > 1 && index.isFunctionOfDim(self.program.extents.size() - 1);
   }
   void emitSignature();
+  void emitBoxes();
   void emitLoads();
   void emitBody(StringRef indent);
   void emitStores();
   Expression printScalar(const Scalar &scalar, unsigned id);
+  static std::string getBoxVariable(unsigned box) { return "inside" + std::to_string(box); }
   /// The index that the scalar is a conversion of, or null. It is converted at once from the unsigned variables.
   AffineExpr getConvertedIndex(const Scalar &scalar) const;
   /// The index in the lane at hand.
@@ -178,6 +182,7 @@ void PointwiseKernel::emit(raw_ostream &os) const { Emitter(*this, os).emit(); }
 void PointwiseKernel::Emitter::emit() {
   emitSignature();
   self.indices.emitPoint(os, self.program.extents, self.width, threadsPerBlock);
+  emitBoxes();
   emitLoads();
   if (self.width == 1) {
     emitBody("  ");
@@ -213,6 +218,23 @@ void PointwiseKernel::Emitter::emitSignature() {
   os << line << "\n";
 }
 
+void PointwiseKernel::Emitter::emitBoxes() {
+  for (auto [number, box] : llvm::enumerate(self.program.boxes)) {
+    std::string conditions;
+    auto require = [&](AffineExpr index, StringRef op, int64_t bound) {
+      conditions += (conditions.empty() ? "" : " && ") + self.indices.print(index).in(Precedence::Additive) + " " +
+                    op.str() + " " + std::to_string(bound);
+    };
+    for (const Box::Range &range : box.ranges) {
+      if (range.begin > 0)
+        require(range.index, ">=", range.begin);
+      if (getLargestValue(range.index, self.program.extents) >= range.end)
+        require(range.index, "<", range.end);
+    }
+    os << "  const bool " << getBoxVariable(number) << " = " << (conditions.empty() ? "true" : conditions) << ";\n";
+  }
+}
+
 void PointwiseKernel::Emitter::emitLoads() {
   SmallVector<unsigned> loads;
   for (auto [id, scalar] : llvm::enumerate(self.program.scalars))
@@ -231,15 +253,21 @@ void PointwiseKernel::Emitter::emitLoads() {
                                : "old" + std::to_string(scalar.operand - self.kernel.numInputs);
     if (unsigned times = timesLoaded[scalar.operand]++)
       variable += "_" + std::to_string(times);
-    StringRef type = ExpressionPrinter::getStorageType(scalar.type);
+    std::string type = ExpressionPrinter::getStorageType(scalar.type).str(),
+                zero = ExpressionPrinter::printZero(scalar.type).text;
+    std::string value = element(scalar.operand, scalar.index);
+    loaded[id] = variable;
     if (isVector(scalar.index)) {
-      os << "  const Vector<" << type << ", " << self.width << "> " << variable << " = loadVector<" << self.width
-         << ">(" << address(scalar.operand, scalar.index) << ");\n";
-      loaded[id] = variable + "[lane]";
-    } else {
-      os << "  const " << type << " " << variable << " = " << element(scalar.operand, scalar.index) << ";\n";
-      loaded[id] = variable;
+      type = "Vector<" + type + ", " + std::to_string(self.width) + ">";
+      zero = type + "{}";
+      value = "loadVector<" + std::to_string(self.width) + ">(" + address(scalar.operand, scalar.index) + ")";
+      loaded[id] += "[lane]";
     }
+    os << "  const " << type << " " << variable << " = ";
+    if (scalar.box)
+      os << getBoxVariable(*scalar.box) << " ? " << value << " : " << zero << ";\n";
+    else
+      os << value << ";\n";
   }
 }
 
@@ -251,6 +279,9 @@ Expression PointwiseKernel::Emitter::printScalar(const Scalar &scalar, unsigned 
     return ExpressionPrinter::printLoaded(scalar.type, printGather(scalar));
   case Scalar::Kind::Constant:
     return ExpressionPrinter::print(scalar.constant);
+  case Scalar::Kind::Choice:
+    return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, expressions[scalar.operands[0]],
+                                          expressions[scalar.operands[1]]);
   case Scalar::Kind::Index:
   case Scalar::Kind::Operation:
     if (AffineExpr index = getConvertedIndex(scalar))

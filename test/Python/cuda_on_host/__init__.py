@@ -31,7 +31,9 @@ _KERNEL = re.compile(
 def emit_cuda(exec_ir: str, *flags: str) -> str:
     """Translate kernels of exec IR to CUDA C++."""
     command = [TRANSLATE, "--emit-cuda", *flags]
-    return subprocess.run(command, input=exec_ir, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, input=exec_ir, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 // REQUIRES: nvrtc
 // RUN: cs336-translate --emit-cuda --require-all %S/pointwise.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s
 
-// CHECK: sm_80: 12 kernels
+// CHECK: sm_80: 14 kernels
 // CHECK: adamw: {{[0-9]+}} registers, 0 bytes spilled
-// CHECK: sm_90a: 12 kernels
-// CHECK: sm_100a: 12 kernels
-// CHECK: sm_120: 12 kernels
+// CHECK: sm_90a: 14 kernels
+// CHECK: sm_100a: 14 kernels
+// CHECK: sm_120: 14 kernels

@@ -142,6 +142,27 @@ exec.kernel @embedding(%table: tensor<97x64xf32>, %ids: tensor<3x32xi64>)
   exec.yield %x : tensor<3x32x64xf32>
 }
 
+// What is written into a part of a result is read there only.
+// CHECK: pad(const float *in0, float *out0) {
+// CHECK: const bool inside0 = i0 >= 1 && i0 < 5;
+// CHECK-NEXT: const Vector<float, 4> x0 = inside0 ? loadVector<4>(in0 + i0 * 8 + i1 - 8) : Vector<float, 4>{};
+// CHECK: y0[lane] = inside0 ? x0[lane] : 0.0f;
+exec.kernel @pad(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
+  %y = cs336.pad %x offsets = [1, 0] : tensor<4x8xf32> -> tensor<6x8xf32>
+  exec.yield %y : tensor<6x8xf32>
+}
+
+// CHECK: concat(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, __nv_bfloat16 *out0) {
+// CHECK: const bool inside0 = i1 >= 1;
+// CHECK-NEXT: const bool inside1 = i1 < 1;
+// CHECK-NEXT: const __nv_bfloat16 x0 = inside1 ? in0[i0 + i1] : __nv_bfloat16();
+// CHECK-NEXT: const __nv_bfloat16 x1 = inside0 ? in1[i0 + i1 - 1] : __nv_bfloat16();
+// CHECK-NEXT: out0[i0 * 2 + i1] = __float2bfloat16_rn(inside0 ? __bfloat162float(x1) : __bfloat162float(x0));
+exec.kernel @concat(%a: tensor<8x1xbf16>, %b: tensor<8x1xbf16>) : (memref<8x1xbf16>, memref<8x1xbf16>) -> memref<8x2xbf16> {
+  %y = cs336.concat axis = 1 %a, %b : tensor<8x1xbf16>, tensor<8x1xbf16> -> tensor<8x2xbf16>
+  exec.yield %y : tensor<8x2xbf16>
+}
+
 // Scalars: one thread.
 // CHECK: next_step(const long long *in0, long long *out0) {
 // CHECK-NEXT: const unsigned i0 = blockIdx.x * 256 + threadIdx.x;

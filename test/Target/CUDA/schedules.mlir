@@ -10,16 +10,10 @@ exec.kernel @row_sum(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<4xf32> {
   exec.yield %y : tensor<4xf32>
 }
 
-// CHECK: // pad_rows has no CUDA text: no schedule accepts it (pointwise: it writes to a part of its result).
-exec.kernel @pad_rows(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
-  %y = cs336.pad %x offsets = [1, 0] : tensor<4x8xf32> -> tensor<6x8xf32>
-  exec.yield %y : tensor<6x8xf32>
-}
-
-// CHECK: // pad_at_origin has no CUDA text: no schedule accepts it (pointwise: it writes to a part of its result).
-exec.kernel @pad_at_origin(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
-  %y = cs336.pad %x offsets = [0, 0] : tensor<4x8xf32> -> tensor<6x8xf32>
-  exec.yield %y : tensor<6x8xf32>
+// CHECK: // scatter has no CUDA text: no schedule accepts it (pointwise: it contains scf.for).
+exec.kernel @scatter(%ids: tensor<5xi64>, %dx: tensor<5x8xf32>) : (memref<5xi64>, memref<5x8xf32>) -> memref<9x8xf32> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<5xi64>, tensor<5x8xf32> -> tensor<9x8xf32>
+  exec.yield %y : tensor<9x8xf32>
 }
 
 // CHECK: // two_shapes has no CUDA text: no schedule accepts it (pointwise: it has outputs of different shapes).
