@@ -24,6 +24,13 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
+static void printKernel(const Cubin::Kernel &kernel) {
+  llvm::outs() << "  " << kernel.name << ": " << kernel.registers << " registers";
+  if (kernel.spilledBytes != 0)
+    llvm::outs() << ", " << kernel.spilledBytes << " bytes spilled";
+  llvm::outs() << "\n";
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::opt<std::string> file(cl::Positional, cl::desc("<CUDA text, - for standard input>"), cl::init("-"));
@@ -52,8 +59,7 @@ int main(int argc, char **argv) {
       return fail(llvm::toString(cubin.takeError()));
     llvm::outs() << architecture << ": " << cubin->kernels.size() << " kernels, " << cubin->image.size() << " bytes\n";
     for (const Cubin::Kernel &kernel : cubin->kernels)
-      llvm::outs() << "  " << kernel.name << ": " << kernel.registers << " registers, " << kernel.spilledBytes
-                   << " bytes spilled\n";
+      printKernel(kernel);
   }
   return 0;
 }
