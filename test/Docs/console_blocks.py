@@ -18,6 +18,7 @@ import argparse
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Step:
     Attributes
     ----------
     command
-        What stands after ``$``, with the lines that a backslash continues.
+        What stands after ``$``, with the lines that a backslash or a pipe at the end continues.
     shown
         What the page says that it prints.
     """
@@ -56,7 +57,7 @@ def parse_block(text: str) -> list[Step]:
         else:
             steps[-1].shown += line
             continue
-        continued = line.endswith("\\\n")
+        continued = line.endswith(("\\\n", "|\n"))
     return steps
 
 
@@ -89,7 +90,8 @@ def run_command(command: str, folder: pathlib.Path, build: pathlib.Path) -> str:
         check=False,
         timeout=600,
     )
-    if run.returncode:
+    # A pipe whose reader had enough ends its writer.
+    if run.returncode not in (0, 128 + signal.SIGPIPE):
         raise RuntimeError(f"exit status {run.returncode} of\n{command}{run.stdout}")
     return run.stdout
 
