@@ -173,7 +173,7 @@ void EntryBuilder::convertView(ViewOpInterface view) {
     return;
   }
   remark::missed(view.getLoc(), remark::RemarkOpts::name("LayoutCopied").category(kRemarkCategory))
-      << "copied first: no strides say this " << view->getName().stripDialect();
+      << remark::add("copied first: no strides say this {0}", view->getName().stripDialect().str());
   Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
   // From row-major storage every layout operation is a view.
   placements[result] = {copy, *view.getViewType(typeOf(copy))};

@@ -23,7 +23,6 @@ public:
 private:
   LogicalResult declare(BufferOpInterface buffer);
   LogicalResult checkCommand(CommandOpInterface command);
-  LogicalResult checkWrite(CommandOpInterface command, BufferOpInterface storage);
   LogicalResult checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes);
   LogicalResult checkEvents(CommandOpInterface command);
 
@@ -54,22 +53,6 @@ LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
       return output.emitOpError() << "there are two outputs of this name";
   }
   return success();
-}
-
-LogicalResult EntryChecker::checkWrite(CommandOpInterface command, BufferOpInterface storage) {
-  if (storage.getStorageKind() == StorageKind::Input)
-    return command->emitOpError() << "writes an input, which belongs to the caller";
-  auto get = dyn_cast<GetOp>(*storage);
-  if (!get)
-    return success();
-  auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(entry, get.getVariableAttr());
-  Mode mode = entry.getMode();
-  // Whether the variable exists is checked with the uses of symbols.
-  if (!variable || mode == Mode::Train || (mode == Mode::Prepare && variable.getKind() != VariableKind::Parameter))
-    return success();
-  return command->emitOpError() << "writes " << stringifyVariableKind(variable.getKind()) << ' '
-                                << get.getVariableAttr() << ", which an entry of mode " << stringifyMode(mode)
-                                << " must leave as it is";
 }
 
 /// Reading and writing the same storage in one command is defined only where both are the same buffer.
@@ -112,8 +95,8 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
     BufferOpInterface storage = getStorage(write);
     if (!storage)
       return command->emitOpError() << "writes a value that is no buffer of the entry";
-    if (failed(checkWrite(command, storage)))
-      return failure();
+    if (storage.getStorageKind() == StorageKind::Input)
+      return command->emitOpError() << "writes an input, which belongs to the caller";
     written.insert(getOwner(write));
   }
   return checkEvents(command);
@@ -138,3 +121,23 @@ LogicalResult EntryChecker::run() {
 }
 
 LogicalResult EntryOp::verifyRegions() { return EntryChecker(*this).run(); }
+
+/// Parameters change in a training step, and other variables there and in preparation: an evaluation leaves the model
+/// as it is.
+static bool mayWrite(Mode mode, VariableKind kind) {
+  return mode == Mode::Train || (mode == Mode::Prepare && kind != VariableKind::Parameter);
+}
+
+LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto command : getBody().getOps<CommandOpInterface>())
+    for (Value write : command.getWrites()) {
+      auto get = dyn_cast_if_present<GetOp>(getStorage(write).getOperation());
+      auto variable = get ? symbols.lookupNearestSymbolFrom<VariableOp>(get, get.getVariableAttr()) : VariableOp();
+      // Whether the variable exists is for `exec.get` to say.
+      if (variable && !mayWrite(getMode(), variable.getKind()))
+        return command->emitOpError() << "writes " << stringifyVariableKind(variable.getKind()) << ' '
+                                      << get.getVariableAttr() << ", which an entry of mode "
+                                      << stringifyMode(getMode()) << " must leave as it is";
+    }
+  return success();
+}

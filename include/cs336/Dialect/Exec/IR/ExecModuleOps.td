@@ -73,7 +73,8 @@ def Exec_YieldOp : Exec_Op<"yield", [Terminator, ReturnLike, Pure, HasParent<"Ke
   let builders = [OpBuilder<(ins), [{ /* nothing is yielded */ }]>];
 }
 
-def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments,
+                                     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A program that a session runs as a whole";
   let description = [{
     Holds buffers and commands only. Its verifier follows the commands: what is read was written before (or is a variable
