@@ -16,6 +16,7 @@
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "cs336/Target/CPU/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -25,7 +26,7 @@
 using namespace mlir;
 
 void cs336::registerDialects(DialectRegistry &registry) {
-  registry.insert<CS336Dialect, exec::ExecDialect>();
+  registry.insert<CS336Dialect, exec::ExecDialect, func::FuncDialect>();
   registerCommandLoweringModels(registry);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
+#include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
@@ -15,11 +16,14 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
+
+#include <optional>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -34,13 +38,15 @@ A Transformer from a named size, from flags, or from JSON (flags replace its key
 where model.json is, for example,
   {"size": "tiny", "context_length": 64, "optimizer": {"lr": 3e-4, "max_norm": 1.0}}
 
+An executable, of IR in any phase, which cs336-run runs:
+  cs336-translate --emit-executable small.mlir -o small.cs336x
 CUDA C++ of the kernels of exec IR:
   cs336-translate --emit-cuda small-exec.mlir -o kernels.cu
 )";
 
 namespace {
 
-enum class Action { ImportTransformer, EmitCUDA };
+enum class Action { ImportTransformer, EmitExecutable, EmitCUDA };
 
 struct Flags {
   cl::OptionCategory category{"Translation"};
@@ -48,11 +54,15 @@ struct Flags {
   cl::opt<Action> action{cl::desc("What to do:"),
                          cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
                                                "Build a Transformer's IR from flags, or from a JSON description"),
+                                    clEnumValN(Action::EmitExecutable, "emit-executable",
+                                               "Compile IR to an executable for this machine's processor"),
                                     clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
                          cl::Required, cl::cat(category)};
   cl::opt<std::string> input{cl::Positional, cl::desc("[input file, - is standard input]"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Where to write, - is standard output"), cl::value_desc("file"),
                               cl::init("-"), cl::cat(category)};
+  cl::OptionCategory compileCategory{"Compiling (--emit-executable)"};
+  cs336::CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
   cl::OptionCategory cudaCategory{"CUDA text (--emit-cuda)"};
   cl::opt<bool> requireAll{"require-all", cl::desc("Fail if there is a kernel that no schedule accepts"),
                            cl::cat(cudaCategory)};
@@ -107,28 +117,55 @@ static LogicalResult importTransformer(const Flags &flags, MLIRContext &context)
   return write(flags.output, [&](raw_ostream &stream) { (*module)->print(stream); });
 }
 
-static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
+namespace {
+/// IR as the tool read it. The sources outlive the module, whose diagnostics quote them.
+struct InputModule {
+  llvm::SourceMgr sources;
+  std::optional<SourceMgrDiagnosticHandler> diagnostics;
+  OwningOpRef<ModuleOp> module;
+};
+} // namespace
+
+/// The module in the input file; null, with an error, if there is none.
+static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &context) {
   std::string path = flags.input.empty() ? "-" : flags.input.getValue();
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!file) {
     llvm::WithColor::error(llvm::errs()) << "cannot read '" << path << "': " << file.getError().message() << "\n";
-    return failure();
+    return nullptr;
   }
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
-  if (!module)
+  auto input = std::make_unique<InputModule>();
+  input->sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  input->diagnostics.emplace(input->sources, &context);
+  input->module = parseSourceFile<ModuleOp>(input->sources, &context);
+  return input->module ? std::move(input) : nullptr;
+}
+
+static LogicalResult emitExecutable(const Flags &flags, MLIRContext &context) {
+  std::unique_ptr<InputModule> input = readModule(flags, context);
+  if (!input)
     return failure();
+  FailureOr<std::vector<uint8_t>> bytes = flags.compile.compile(
+      [&](const cs336::CompileOptions &options) { return cs336::compileModule(*input->module, options); });
+  if (failed(bytes))
+    return failure();
+  return write(flags.output, [&](raw_ostream &stream) { stream << llvm::toStringRef(*bytes); });
+}
+
+static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
+  std::unique_ptr<InputModule> input = readModule(flags, context);
+  if (!input)
+    return failure();
+  ModuleOp module = *input->module;
   bool isExec =
-      llvm::any_of(module->getOps(), [](Operation &op) { return isa<cs336::exec::ExecDialect>(op.getDialect()); });
+      llvm::any_of(module.getOps(), [](Operation &op) { return isa<cs336::exec::ExecDialect>(op.getDialect()); });
   if (!isExec)
-    return module->emitError("holds no exec IR: run cs336-opt --cs336-pipeline first");
+    return module.emitError("holds no exec IR: run cs336-opt --cs336-pipeline first");
   std::string text;
   llvm::raw_string_ostream stream(text);
   cs336::CUDAOptions options;
   options.requireAll = flags.requireAll;
-  if (failed(cs336::emitCUDA(*module, stream, options)))
+  if (failed(cs336::emitCUDA(module, stream, options)))
     return failure();
   return write(flags.output, [&](raw_ostream &stream) { stream << text; });
 }
@@ -137,6 +174,8 @@ static LogicalResult run(const Flags &flags, MLIRContext &context) {
   switch (flags.action) {
   case Action::ImportTransformer:
     return importTransformer(flags, context);
+  case Action::EmitExecutable:
+    return emitExecutable(flags, context);
   case Action::EmitCUDA:
     return emitCUDA(flags, context);
   }
@@ -149,12 +188,11 @@ int main(int argc, char **argv) {
   registerMLIRContextCLOptions();
   cs336::printLocationsByDefault();
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.cudaCategory});
+  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   DialectRegistry registry;
-  registry.insert<func::FuncDialect>();
   cs336::registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  MLIRContext context(registry);
   return failed(run(flags, context));
 }

@@ -9,8 +9,10 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -63,10 +65,35 @@ private:
 };
 } // namespace
 
+namespace {
+/// Takes all command-line options out of their registry while it lives: LLD sets every option that it finds there back
+/// to its default, also those of the tool that it runs in.
+class HiddenOptions {
+public:
+  HiddenOptions() {
+    for (llvm::cl::SubCommand *subcommand : llvm::cl::getRegisteredSubcommands()) {
+      for (auto &entry : llvm::cl::getRegisteredOptions(*subcommand))
+        options.insert(entry.second);
+      options.insert(subcommand->PositionalOpts.begin(), subcommand->PositionalOpts.end());
+    }
+    for (llvm::cl::Option *option : options)
+      option->removeArgument();
+  }
+  ~HiddenOptions() {
+    for (llvm::cl::Option *option : options)
+      option->addArgument();
+  }
+
+private:
+  llvm::SetVector<llvm::cl::Option *> options;
+};
+} // namespace
+
 static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
   // LLD keeps its state in globals.
   static std::mutex mutex;
   std::lock_guard lock(mutex);
+  HiddenOptions hiddenOptions;
   SmallVector<const char *> argv = {"ld.lld"};
   for (const std::string &argument : arguments)
     argv.push_back(argument.c_str());

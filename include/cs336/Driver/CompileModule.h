@@ -1,0 +1,45 @@
+//===- CompileModule.h - From IR to an executable ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_COMPILEMODULE_H
+#define CS336_DRIVER_COMPILEMODULE_H
+
+#include "cs336/Pipelines/Pipelines.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class TimingScope;
+} // namespace mlir
+
+namespace cs336 {
+
+struct CompileOptions {
+  /// What the text after `--cs336-pipeline=` would say, e.g. "dtype=bf16"; empty takes every default.
+  std::string pipeline;
+  /// The instruction set of kernels: "host", "generic", or "x86-64-v2" to "x86-64-v4".
+  std::string cpu = "host";
+  /// Where to write the IR after every pass, the kernels' object and the plan; made if it is missing. Empty for
+  /// nowhere.
+  std::string dumpDir;
+  /// Where the time of each phase goes; may be null.
+  mlir::TimingScope *timing = nullptr;
+};
+
+/// Runs the pipeline on what is not planned yet: a module that already holds planned entries is left as it is.
+llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
+
+/// The bytes of an executable (a .cs336x file) for the module, which ends as planned exec IR. The module's context
+/// must have been made from a registry with `registerDialects`. Fails with diagnostics.
+llvm::FailureOr<std::vector<uint8_t>> compileModule(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_COMPILEMODULE_H
