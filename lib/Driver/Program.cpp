@@ -1,0 +1,66 @@
+//===- Program.cpp - What a tool was asked to run -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Program.h"
+
+#include "cs336/Driver/Registration.h"
+#include "cs336/runtime/format/ExecutableFile.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+using namespace mlir;
+using namespace cs336;
+using runtime::Executable;
+
+static absl::StatusOr<std::shared_ptr<const Executable>> compileText(std::unique_ptr<llvm::MemoryBuffer> text,
+                                                                     StringRef path, const CompileOptions &options) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return absl::InvalidArgumentError(absl::StrCat(path.str(), ": is neither an executable nor IR that can be read"));
+  FailureOr<std::vector<uint8_t>> bytes = compileModule(*module, options);
+  if (failed(bytes))
+    return absl::InvalidArgumentError(absl::StrCat(path.str(), ": could not be compiled"));
+  return Executable::FromBytes(*bytes);
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> cs336::loadProgram(StringRef path, const CompileOptions &options) {
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!file)
+    return absl::NotFoundError(absl::StrCat(path.str(), ": cannot be read: ", file.getError().message()));
+  // What claims to be an executable is read as one, so that damage is reported as such.
+  StringRef magic(format::kMagic, format::kMagicSize);
+  if ((*file)->getBuffer().starts_with(magic.take_front(6)) || path.ends_with(".cs336x"))
+    return Executable::Load(absl::string_view(path.data(), path.size()));
+  return compileText(std::move(*file), path, options);
+}
+
+absl::StatusOr<const format::EntryT *> cs336::findEntry(const Executable &executable, StringRef name) {
+  std::string names =
+      absl::StrJoin(executable.entries(), ", ", [](std::string *out, const auto &entry) { *out += entry->name; });
+  if (!name.empty()) {
+    if (const format::EntryT *entry = executable.FindEntry(name.str()))
+      return entry;
+    return absl::NotFoundError(absl::StrCat("there is no entry '", name.str(), "'; the entries are ", names));
+  }
+  if (executable.entries().size() == 1)
+    return executable.entries().front().get();
+  for (absl::string_view preferred : {"train", "forward_backward", "loss", "forward"})
+    if (const format::EntryT *entry = executable.FindEntry(preferred))
+      return entry;
+  return absl::InvalidArgumentError(absl::StrCat("choose one of the entries with --entry: ", names));
+}

@@ -1,0 +1,37 @@
+//===- ValueDump.cpp - Printing the values that a run computes ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueDump.h"
+
+#include "TensorSummary.h"
+
+using namespace cs336;
+using namespace cs336::runtime;
+
+static llvm::StringRef toRef(absl::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status ValueDump::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                                      absl::Span<const WrittenTensor> written) {
+  bool isCommandMeant = pattern.match(toRef(command.name)) || pattern.match(toRef(command.location));
+  for (const WrittenTensor &tensor : written) {
+    if (!isCommandMeant && !pattern.match(toRef(tensor.name)))
+      continue;
+    stream << "[" << command.index << "] " << toRef(command.phase) << " " << toRef(command.location) << ": "
+           << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " "
+           << summarize(tensor.value) << "\n";
+    ++numPrinted;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ObserverList::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                                         absl::Span<const WrittenTensor> written) {
+  for (RunObserver *observer : observers)
+    if (absl::Status status = observer->OnCommandDone(command, elapsed, written); !status.ok())
+      return status;
+  return absl::OkStatus();
+}
