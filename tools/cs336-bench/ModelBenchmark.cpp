@@ -1,0 +1,106 @@
+//===- ModelBenchmark.cpp - Times of a model's steps ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBenchmark.h"
+
+#include "cs336/Driver/InputTensors.h"
+#include "cs336/Driver/Registration.h"
+#include "cs336/Frontend/ImportTransformer.h"
+#include "cs336/runtime/Session.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+using Clock = std::chrono::steady_clock;
+
+static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+
+static absl::StatusOr<std::shared_ptr<const runtime::Executable>> compile(const ModelDescription &description,
+                                                                          const CompileOptions &options) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadDialect<CS336Dialect, func::FuncDialect>();
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      absl::StrAppend(&message, message.empty() ? "" : "; ", diagnostic.str());
+  });
+  FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(description, UnknownLoc::get(&context));
+  if (failed(module))
+    return absl::InvalidArgumentError(message);
+  FailureOr<std::vector<uint8_t>> bytes = compileModule(**module, options);
+  if (failed(bytes))
+    return absl::InvalidArgumentError(message);
+  return runtime::Executable::FromBytes(*bytes);
+}
+
+/// Runs one session's warm-ups and steps into `measurement`.
+static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &inputs,
+                             llvm::StringRef entry, const MeasureOptions &options, Measurement &measurement,
+                             llvm::function_ref<void(llvm::StringRef, double)> report) {
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.num_threads = options.numThreads;
+  sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  absl::StatusOr<std::unique_ptr<runtime::Session>> session =
+      runtime::Session::Create(std::move(executable), sessionOptions);
+  if (!session.ok())
+    return session.status();
+  measurement.memoryBytes = (*session)->allocated_bytes();
+  report("initial values", 0);
+  if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+    return status;
+
+  std::vector<runtime::NamedTensor> arguments = asArguments(inputs);
+  double total = static_cast<double>(measurement.warmup + options.steps);
+  for (int64_t step = 0; step < measurement.warmup + options.steps; ++step) {
+    bool isWarmup = step < measurement.warmup;
+    report(isWarmup ? "warming up" : "timing", static_cast<double>(step) / total);
+    Clock::time_point start = Clock::now();
+    if (absl::Status status = (*session)->Run(entry.str(), arguments); !status.ok())
+      return status;
+    if (!isWarmup)
+      measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Measurement>>
+cs336::bench::measureModel(const ModelDescription &description, const MeasureOptions &options,
+                           llvm::function_ref<void(llvm::StringRef, double)> report) {
+  Clock::time_point start = Clock::now();
+  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile);
+  if (!executable.ok())
+    return executable.status();
+  double compileSeconds = getSeconds(start);
+
+  std::string entry = stringifyMode(description.mode).str();
+  const format::EntryT *port = (*executable)->FindEntry(entry);
+  if (!port)
+    return absl::InternalError(absl::StrCat("the compiled model has no entry '", entry, "'"));
+  absl::StatusOr<runtime::TensorMap> inputs = makeRandomInputs(*port, options.seed);
+  if (!inputs.ok())
+    return inputs.status();
+
+  std::vector<Measurement> measurements;
+  for (auto [index, warmup] : llvm::enumerate(options.warmups)) {
+    Measurement &measurement = measurements.emplace_back();
+    measurement.warmup = warmup;
+    measurement.compileSeconds = compileSeconds;
+    auto reportPart = [&](llvm::StringRef stage, double fraction) {
+      report(stage, (static_cast<double>(index) + fraction) / static_cast<double>(options.warmups.size()));
+    };
+    measurement.status = runSteps(*executable, *inputs, entry, options, measurement, reportPart);
+  }
+  return measurements;
+}

@@ -1,0 +1,53 @@
+//===- ModelBenchmark.h - Times of a model's steps --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_MODELBENCHMARK_H
+#define CS336_TOOLS_BENCH_MODELBENCHMARK_H
+
+#include "cs336/Driver/CompileModule.h"
+#include "cs336/Frontend/ModelDescription.h"
+
+#include "absl/status/statusor.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <vector>
+
+namespace cs336::bench {
+
+/// How a model is measured.
+struct MeasureOptions {
+  CompileOptions compile;
+  /// One measurement for each number of warm-up steps, each in a fresh session.
+  std::vector<int64_t> warmups;
+  int64_t steps = 10;
+  int numThreads = 0;
+  uint64_t seed = 0;
+  /// 0 takes what the host has.
+  int64_t memoryLimitBytes = 0;
+};
+
+/// One cell of a sweep.
+struct Measurement {
+  int64_t warmup = 0;
+  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
+  absl::Status status;
+  std::vector<double> stepMilliseconds;
+  double compileSeconds = 0;
+  /// Parameters, state, inputs, outputs and arena.
+  int64_t memoryBytes = 0;
+};
+
+/// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
+/// that are timed one by one, from the copy of the inputs to the end of the last command. `report` hears of the stage
+/// and of how much of the whole is done. A model that cannot be compiled gives one error for all.
+absl::StatusOr<std::vector<Measurement>> measureModel(const ModelDescription &description,
+                                                      const MeasureOptions &options,
+                                                      llvm::function_ref<void(llvm::StringRef, double)> report);
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_MODELBENCHMARK_H

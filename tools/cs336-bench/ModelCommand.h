@@ -1,0 +1,58 @@
+//===- ModelCommand.h - cs336-bench model -----------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_MODELCOMMAND_H
+#define CS336_TOOLS_BENCH_MODELCOMMAND_H
+
+#include "Report.h"
+#include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/ModelFlags.h"
+
+#include "absl/status/statusor.h"
+
+namespace cs336::bench {
+
+/// The subcommand `model`: its flags, and what it does with them.
+class ModelCommand {
+public:
+  ModelCommand();
+
+  llvm::cl::SubCommand &getSubCommand() { return subcommand; }
+  /// Leaves LLVM's own options out of --help. Call before parsing.
+  void hideOtherOptions();
+  /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
+  /// no lack of memory ends it.
+  absl::Status run();
+
+private:
+  enum class DeviceKind { CPU };
+
+  absl::StatusOr<std::vector<ModelDescription>> getDescriptions() const;
+  absl::Status checkFlags() const;
+
+  llvm::cl::SubCommand subcommand;
+  llvm::cl::OptionCategory category{"Measuring"};
+  llvm::cl::OptionCategory modelCategory{"The model"};
+  ModelFlags model;
+  llvm::cl::list<int64_t> warmups;
+  llvm::cl::alias warmupsAlias;
+  llvm::cl::opt<int64_t> steps;
+  llvm::cl::alias stepsAlias;
+  llvm::cl::opt<DeviceKind> device;
+  llvm::cl::opt<bool> backward;
+  llvm::cl::opt<bool> includeOptimizer;
+  llvm::cl::opt<int> numThreads;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<std::string> memoryLimit;
+  llvm::cl::opt<bool> perStep;
+  llvm::cl::opt<Format> format;
+  CompileFlags compile;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_MODELCOMMAND_H
