@@ -11,7 +11,7 @@
 func.func @shared(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"},
                   %w: tensor<5x4xf32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<2x3x5xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
-  %y = cs336.matmul %x, %w {transpose_b, precision = #cs336<precision tf32>} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
+  %y = cs336.matmul %x, %w {transpose_b, precision = #cs336.precision<tf32>} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
   return %y : tensor<2x3x5xf32>
 }
 
