@@ -16,8 +16,13 @@ using namespace cs336::cpu;
 /// Constants and temporaries start on a cache line, which is as wide as the widest vector.
 static constexpr unsigned kAlignment = 64;
 
+/// bf16 moves as an integer: LLVM does not vectorize it as the type that it is.
 static Type getMemoryType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
+  return element;
 }
 
 KernelMemory::KernelMemory(const KernelPlan &plan, OpBuilder &builder, Location loc, Value buffers)
@@ -93,12 +98,16 @@ Value KernelMemory::load(Location loc, unsigned storage, Value index, ArrayAttr 
   load.setAccessGroupsAttr(accessGroups);
   if (element.isInteger(1))
     return arith::TruncIOp::create(builder, loc, element, load);
+  if (element.isBF16())
+    return arith::BitcastOp::create(builder, loc, element, load);
   return load;
 }
 
 void KernelMemory::store(Location loc, Value value, unsigned storage, Value index, ArrayAttr accessGroups) {
   if (value.getType().isInteger(1))
     value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
+  else if (value.getType().isBF16())
+    value = arith::BitcastOp::create(builder, loc, builder.getI16Type(), value);
   auto store = LLVM::StoreOp::create(builder, loc, value, getAddress(loc, storage, index));
   store.setAccessGroupsAttr(accessGroups);
 }

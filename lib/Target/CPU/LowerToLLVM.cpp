@@ -16,6 +16,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,11 +26,31 @@
 
 using namespace mlir;
 
+namespace {
+/// Selects bf16 as an integer, which vectorizes.
+struct SelectBits : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16())
+      return failure();
+    auto getBits = [&](Value value) -> Value {
+      return arith::BitcastOp::create(rewriter, op.getLoc(), rewriter.getI16Type(), value);
+    };
+    Value bits = arith::SelectOp::create(rewriter, op.getLoc(), op.getCondition(), getBits(op.getTrueValue()),
+                                         getBits(op.getFalseValue()));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), bits);
+    return success();
+  }
+};
+} // namespace
+
 /// Functions and conversions that no instruction has become arithmetic.
 static LogicalResult expandScalars(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   cs336::cpu::populateMathApproximationPatterns(patterns);
   arith::populateExpandBFloat16Patterns(patterns);
+  patterns.add<SelectBits>(module.getContext());
   return applyPatternsGreedily(module, std::move(patterns));
 }
 

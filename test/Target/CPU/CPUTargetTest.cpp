@@ -174,19 +174,29 @@ TEST(Pointwise, IntegersBooleansAndCasts) {
 }
 
 TEST(Pointwise, Bf16RoundsToNearestEven) {
-  KernelLibrary library(kernel("round", "%x: tensor<100xf32>, %b: tensor<100xbf16>",
-                               "(memref<100xf32>, memref<100xbf16>) -> (memref<100xbf16>, memref<100xbf16>)", R"(
+  KernelLibrary library(
+      kernel("round", "%x: tensor<100xf32>, %b: tensor<100xbf16>",
+             "(memref<100xf32>, memref<100xbf16>) -> (memref<100xbf16>, memref<100xbf16>, memref<100xbf16>)",
+             R"(
       %y = cs336.cast %x : tensor<100xf32> -> tensor<100xbf16>
       %z = cs336.add %y, %b : tensor<100xbf16>
-      exec.yield %y, %z : tensor<100xbf16>, tensor<100xbf16>)"));
+      %p = cs336.compare lt %y, %b : tensor<100xbf16>
+      %s = cs336.select %p, %y, %b : tensor<100xbf16>
+      exec.yield %y, %z, %s : tensor<100xbf16>, tensor<100xbf16>, tensor<100xbf16>)"));
   std::vector<float> x = randomFloats(100);
   x[0] = 1.00390625f; // Halfway between two: to the even one.
   x[1] = INFINITY;
-  std::vector<uint16_t> b(100), y(100), z(100);
+  x[2] = NAN;
+  std::vector<uint16_t> b(100), y(100), z(100), least(100);
   for (int i = 0; i < 100; ++i)
     b[i] = toBf16(x[(i + 50) % 100]);
-  library.run("round", {x.data(), b.data(), y.data(), z.data()});
+  library.run("round", {x.data(), b.data(), y.data(), z.data(), least.data()});
   for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(least[i], fromBf16(y[i]) < fromBf16(b[i]) ? y[i] : b[i]);
+    if (std::isnan(x[i]) || std::isnan(fromBf16(b[i]))) {
+      EXPECT_TRUE(std::isnan(fromBf16(z[i])));
+      continue;
+    }
     EXPECT_EQ(y[i], toBf16(x[i]));
     EXPECT_EQ(z[i], toBf16(fromBf16(y[i]) + fromBf16(b[i])));
   }
