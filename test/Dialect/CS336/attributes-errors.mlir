@@ -1,0 +1,91 @@
+// What attributes refuse.
+
+// RUN: cs336-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{argument 0: cs336.kind is "weight", must be one of parameter, state, derived, input}}
+func.func private @kind(tensor<4xf32> {cs336.kind = "weight"})
+
+// -----
+
+// expected-error@+1 {{result 0: cs336.kind is "input"}}
+func.func private @result_kind() -> (tensor<4xf32> {cs336.kind = "input"})
+
+// -----
+
+// expected-error@+1 {{cs336.name must be a string that is not empty}}
+func.func private @name(tensor<4xf32> {cs336.name = ""})
+
+// -----
+
+// expected-error@+1 {{unknown attribute 'cs336.colour' of the cs336 dialect}}
+func.func private @unknown(tensor<4xf32> {cs336.colour = "red"})
+
+// -----
+
+// expected-error@+1 {{views cover 3 rows of 4}}
+func.func private @views(tensor<4xf32> {cs336.views = [#cs336.view<"a", 3>]})
+
+// -----
+
+// expected-error@+1 {{must be an array of #cs336.view on a tensor of rank 1 or more}}
+func.func private @views_of_scalar(tensor<f32> {cs336.views = [#cs336.view<"a", 1>]})
+
+// -----
+
+// expected-error@+1 {{view 'a' has 0 rows, needs at least one}}
+func.func private @empty_view(tensor<4xf32> {cs336.views = [#cs336.view<"a", 0>, #cs336.view<"b", 4>]})
+
+// -----
+
+// expected-error@+1 {{cs336.bound must be a positive integer on a tensor of integers}}
+func.func private @bound(tensor<4xf32> {cs336.bound = 4 : i64})
+
+// -----
+
+// expected-error@+1 {{cs336.init must be #cs336.init}}
+func.func private @init(tensor<4xf32> {cs336.init = "zeros"})
+
+// -----
+
+// expected-error@+1 {{truncated_normal needs a positive std and cut}}
+func.func private @random(tensor<4xf32> {cs336.init = #cs336.init<truncated_normal>})
+
+// -----
+
+// expected-error@+1 {{zeros takes neither std nor cut}}
+func.func private @zeros(tensor<4xf32> {cs336.init = #cs336.init<zeros, std = 1.0>})
+
+// -----
+
+// expected-error@+1 {{attribute 'cs336.mode' must be #cs336.mode}}
+func.func private @mode() attributes {cs336.mode = "train"}
+
+// -----
+
+// expected-error@+1 {{attribute 'cs336.mode' belongs on a function}}
+module attributes {cs336.mode = #cs336.mode<train>} {}
+
+// -----
+
+// expected-error@+1 {{attribute 'cs336.optimizer' must be #cs336.optimizer}}
+func.func private @optimizer() attributes {cs336.optimizer = 1.0e-3}
+
+// -----
+
+// expected-error@+1 {{learning rates must not be negative}}
+func.func private @lr() attributes {cs336.optimizer = #cs336.optimizer<lr = -1.0>}
+
+// -----
+
+// expected-error@+1 {{beta1 and beta2 must lie in [0, 1), are 1.000000e+00 and 9.990000e-01}}
+func.func private @beta() attributes {cs336.optimizer = #cs336.optimizer<beta1 = 1.0>}
+
+// -----
+
+// expected-error@+1 {{eps must be positive}}
+func.func private @eps() attributes {cs336.optimizer = #cs336.optimizer<eps = 0.0>}
+
+// -----
+
+// expected-error@+1 {{cosine_steps (5) must come after warmup_steps (10), or be 0}}
+func.func private @schedule() attributes {cs336.optimizer = #cs336.optimizer<warmup_steps = 10, cosine_steps = 5>}
