@@ -39,5 +39,5 @@ func.func private @prepare() attributes {cs336.mode = #cs336.mode<prepare>}
 // What is not said has its default and is not printed; a number that needs all its digits keeps them.
 // CHECK: @defaults() attributes {cs336.optimizer = #cs336.optimizer}
 func.func private @defaults() attributes {cs336.optimizer = #cs336.optimizer<lr = 1.0e-3, beta1 = 0.9>}
-// CHECK: @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.10000000000000001>}
-func.func private @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.1>}
+// CHECK: @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.088388347648318447>}
+func.func private @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.088388347648318447>}

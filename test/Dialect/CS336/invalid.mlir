@@ -35,7 +35,7 @@ func.func @predicate(%x: tensor<4xf32>) {
 // -----
 
 func.func @cast_shape(%x: tensor<4xf32>) {
-  // expected-error@+1 {{requires the same shape}}
+  // expected-error@+1 {{operands/results must have the same shape}}
   %0 = cs336.cast %x : tensor<4xf32> -> tensor<5xf64>
   return
 }

@@ -155,13 +155,13 @@ LogicalResult PowOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   Value zero = splatLike(b, base, 0.0), one = splatLike(b, base, 1.0);
 
   Value lowered = PowOp::create(b, base, SubOp::create(b, exponent, one));
-  Value baseSlope =
-      SelectOp::create(b, CompareOp::create(b, Predicate::EQ, exponent, zero), zero, mul(b, exponent, lowered));
-  operandGradients.push_back(mul(b, gradients[0], baseSlope));
+  Value scaled = mul(b, exponent, lowered);
+  Value isFlat = CompareOp::create(b, Predicate::EQ, exponent, zero);
+  operandGradients.push_back(mul(b, gradients[0], SelectOp::create(b, isFlat, zero, scaled)));
 
-  Value exponentSlope = SelectOp::create(b, CompareOp::create(b, Predicate::EQ, base, zero), zero,
-                                         mul(b, getResult(), LogOp::create(b, base)));
-  operandGradients.push_back(mul(b, gradients[0], exponentSlope));
+  Value grown = mul(b, getResult(), LogOp::create(b, base));
+  Value isZero = CompareOp::create(b, Predicate::EQ, base, zero);
+  operandGradients.push_back(mul(b, gradients[0], SelectOp::create(b, isZero, zero, grown)));
   return success();
 }
 
@@ -257,7 +257,8 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
   Value count =
       ReduceOp::create(b, getResult().getType(), ReduceKind::Sum, CastOp::create(b, type, attains), getAxes());
   Value share = DivOp::create(b, gradients[0], count);
-  operandGradients.push_back(SelectOp::create(b, attains, spread(share), splatLike(b, getOperand(), 0.0)));
+  Value shares = spread(share);
+  operandGradients.push_back(SelectOp::create(b, attains, shares, splatLike(b, getOperand(), 0.0)));
   return success();
 }
 

@@ -122,7 +122,8 @@ Replacements GeluOp::decompose(OpBuilder &builder) {
   } else {
     s = f.unary<ErfOp>(f.mul(x, 1.0 / llvm::numbers::sqrt2));
   }
-  Value y = f.mul(f.mul(x, 0.5), f.add(s, 1.0));
+  Value half = f.mul(x, 0.5);
+  Value y = f.mul(half, f.add(s, 1.0));
   return one(f.convert(y, getResult().getType().getElementType()));
 }
 
@@ -151,7 +152,8 @@ Replacements LayerNormOp::decompose(OpBuilder &builder) {
   Value variance = f.meanOfRow(f.mul(centered, centered));
   Value r = f.unary<RsqrtOp>(f.add(variance, getEps().convertToDouble()));
   Value normalized = f.mul(centered, f.alongRow(r, shape));
-  Value y = f.add(f.mul(normalized, f.overRows(weight, shape)), f.overRows(bias, shape));
+  Value scaled = f.mul(normalized, f.overRows(weight, shape));
+  Value y = f.add(scaled, f.overRows(bias, shape));
   return one(f.convert(y, getResult().getType().getElementType()));
 }
 
@@ -189,8 +191,11 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
   Value cosine = f.overRows(f.convert(f.unary<CosOp>(angle), compute), halfShape);
   Value sine = f.overRows(f.convert(f.unary<SinOp>(angle), compute), halfShape);
 
-  Value rotatedEven = f.reshape(f.sub(f.mul(even, cosine), f.mul(odd, sine)), elementShape);
-  Value rotatedOdd = f.reshape(f.add(f.mul(even, sine), f.mul(odd, cosine)), elementShape);
+  // Operands that are built stand in variables, as the order of arguments is the C++ compiler's to choose.
+  Value evenCosine = f.mul(even, cosine), oddSine = f.mul(odd, sine);
+  Value evenSine = f.mul(even, sine), oddCosine = f.mul(odd, cosine);
+  Value rotatedEven = f.reshape(f.sub(evenCosine, oddSine), elementShape);
+  Value rotatedOdd = f.reshape(f.add(evenSine, oddCosine), elementShape);
   Value rotated = f.concat(RankedTensorType::get(pairShape, compute), halfShape.size(), {rotatedEven, rotatedOdd});
   return one(f.convert(f.reshape(rotated, shape), getResult().getType().getElementType()));
 }

@@ -33,10 +33,18 @@ static bool isSplatOf(Attribute attribute, double value) {
   return splat && splat == getSplat(cast<RankedTensorType>(splat.getType()), value);
 }
 
+/// Whether an operand known to the compiler holds floats; the folders of one kind must not see the other.
+static bool holdsFloats(ArrayRef<Attribute> operands) {
+  return llvm::any_of(operands, [](Attribute operand) {
+    auto elements = dyn_cast_or_null<ElementsAttr>(operand);
+    return elements && isa<FloatType>(elements.getElementType());
+  });
+}
+
 template <typename FloatFn, typename IntFn>
 static OpFoldResult foldSplats(ArrayRef<Attribute> operands, FloatFn &&onFloats, IntFn &&onInts) {
-  if (Attribute folded = constFoldBinaryOp<FloatAttr, APFloat, void>(operands, onFloats))
-    return folded;
+  if (holdsFloats(operands))
+    return constFoldBinaryOp<FloatAttr, APFloat, void>(operands, onFloats);
   return constFoldBinaryOp<IntegerAttr, APInt, void>(operands, onInts);
 }
 
@@ -47,9 +55,9 @@ static OpFoldResult foldSplats(ArrayRef<Attribute> operands, FloatFn &&onFloats,
 OpFoldResult NegOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getOperand().getDefiningOp<NegOp>())
     return inner.getOperand();
-  if (Attribute folded = constFoldUnaryOp<FloatAttr, APFloat, void>(adaptor.getOperands(),
-                                                                    [](const APFloat &value) { return -value; }))
-    return folded;
+  if (holdsFloats(adaptor.getOperands()))
+    return constFoldUnaryOp<FloatAttr, APFloat, void>(adaptor.getOperands(),
+                                                      [](const APFloat &value) { return -value; });
   return constFoldUnaryOp<IntegerAttr, APInt, void>(adaptor.getOperands(), [](const APInt &value) { return -value; });
 }
 

@@ -24,10 +24,12 @@ Value cs336::buildLearningRate(ImplicitLocOpBuilder &b, Value iteration, Optimiz
 
   Value rate = scalar(b, lr);
   if (cosine > 0) {
-    Value progress = MulOp::create(b, SubOp::create(b, iteration, scalar(b, warmup)),
-                                   scalar(b, llvm::numbers::pi / (cosine - warmup)));
-    Value height = AddOp::create(b, CosOp::create(b, progress), scalar(b, 1.0));
-    Value annealed = AddOp::create(b, MulOp::create(b, height, scalar(b, 0.5 * (lr - minLR))), scalar(b, minLR));
+    Value elapsed = SubOp::create(b, iteration, scalar(b, warmup));
+    Value progress = MulOp::create(b, elapsed, scalar(b, llvm::numbers::pi / (cosine - warmup)));
+    Value height = CosOp::create(b, progress);
+    height = AddOp::create(b, height, scalar(b, 1.0));
+    Value annealed = MulOp::create(b, height, scalar(b, 0.5 * (lr - minLR)));
+    annealed = AddOp::create(b, annealed, scalar(b, minLR));
     Value isOver = CompareOp::create(b, Predicate::GT, iteration, scalar(b, cosine));
     rate = SelectOp::create(b, isOver, scalar(b, minLR), annealed);
   }

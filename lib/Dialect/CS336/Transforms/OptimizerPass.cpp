@@ -159,6 +159,7 @@ const Scalars &AdamWBuilder::getScalars(FloatType type) {
     ImplicitLocOpBuilder::InsertionGuard guard(b);
     Location loc = b.getLoc();
     b.setLoc(location("adamw"));
+    // Braces keep the order.
     entry->second = {convert(b, lr, type), convert(b, correction1, type), convert(b, correction2, type),
                      convert(b, scale, type)};
     b.setLoc(loc);
@@ -229,7 +230,8 @@ LogicalResult AdamWBuilder::run() {
     Value norm = buildGradientNorm();
     addResult(norm, port::kOutput, "grad_norm");
     auto constant = [&](double value) -> Value { return ConstantOp::create(b, tensorType(norm), value); };
-    Value factor = DivOp::create(b, constant(optimizer.getMaxNorm()), AddOp::create(b, norm, constant(1e-6)));
+    Value guarded = AddOp::create(b, norm, constant(1e-6));
+    Value factor = DivOp::create(b, constant(optimizer.getMaxNorm()), guarded);
     scale = MinOp::create(b, factor, constant(1.0));
   }
   addResult(next, port::kState, kStepName);

@@ -1,0 +1,57 @@
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --verify-diagnostics
+
+func.func @not_differentiable(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "layers.0.w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  %0 = cs336.exp %w : tensor<4xf32>
+  // expected-error@+1 {{'cs336.all_reduce' op stands between parameter 'layers.0.w' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or DecomposableOpInterface}}
+  %1 = cs336.all_reduce sum %0 world = 2 : tensor<4xf32>
+  %2 = cs336.reduce sum %1 axes = [0] : tensor<4xf32> -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Beside the path such an operation does no harm.
+func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "norm"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  %0 = cs336.all_reduce sum %x world = 2 : tensor<4xf32>
+  %1 = cs336.all_reduce sum %w world = 2 : tensor<4xf32>
+  %2 = cs336.mul %w, %0 : tensor<4xf32>
+  %3 = cs336.reduce sum %2 axes = [0] : tensor<4xf32> -> tensor<f32>
+  return %3, %1 : tensor<f32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{returns no output called "loss" to differentiate}}
+func.func @no_loss(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "logits"}) attributes {cs336.mode = #cs336.mode<train>} {
+  return %w : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{the loss must be a floating-point tensor of rank 0, is 'tensor<4xf32>'}}
+func.func @rank(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{the loss must be a floating-point tensor of rank 0, is 'tensor<i64>'}}
+func.func @integer(%w: tensor<i64> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<i64> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  return %w : tensor<i64>
+}
+
+// -----
+
+// expected-error@+1 {{has several blocks; only straight-line functions are differentiated}}
+func.func @blocks(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  cf.br ^next
+^next:
+  return %w : tensor<f32>
+}

@@ -1,0 +1,126 @@
+// RUN: cs336-opt %s --cs336-differentiate --mlir-print-debuginfo=false | FileCheck %s
+// RUN: cs336-opt %s --cs336-differentiate | FileCheck %s --check-prefix=LOC
+// RUN: cs336-opt %s --cs336-differentiate --remarks-filter=cs336-differentiate --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: cs336-opt %s --cs336-differentiate -o %t.once.mlir
+// RUN: cs336-opt %t.once.mlir --cs336-differentiate -o %t.twice.mlir
+// RUN: diff %t.once.mlir %t.twice.mlir
+
+// Uses of a value add up; each parameter has its gradient, with its name and views.
+// CHECK-LABEL: @square
+// CHECK-SAME: (%[[W:.*]]: tensor<2x4xf32>
+// CHECK-SAME: tensor<2x4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]}
+func.func @square(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK-NEXT: %[[Y:.*]] = cs336.mul %[[W]], %[[W]]
+  // CHECK-NEXT: %[[LOSS:.*]] = cs336.reduce sum %[[Y]] axes = [0, 1]
+  // CHECK-NEXT: %[[ONE:.*]] = cs336.constant dense<1.000000e+00> : tensor<f32>
+  // CHECK-NEXT: %[[G:.*]] = cs336.broadcast %[[ONE]] dims = [] : tensor<f32> -> tensor<2x4xf32>
+  // CHECK-NEXT: %[[L:.*]] = cs336.mul %[[G]], %[[W]]
+  // CHECK-NEXT: %[[R:.*]] = cs336.mul %[[G]], %[[W]]
+  // CHECK-NEXT: %[[DW:.*]] = cs336.add %[[L]], %[[R]]
+  // CHECK-NEXT: return %[[LOSS]], %[[DW]] : tensor<f32>, tensor<2x4xf32>
+  // LOC-LABEL: @square
+  // LOC: cs336.mul {{.*}} loc(#[[FORWARD:loc.*]])
+  // LOC: cs336.mul {{.*}} loc(#[[BACKWARD:loc.*]])
+  // LOC: #[[FORWARD]] = loc("layers.0.square")
+  // LOC: #[[BACKWARD]] = loc("backward"(#[[FORWARD]]))
+  %0 = cs336.mul %w, %w : tensor<2x4xf32> loc("layers.0.square")
+  %1 = cs336.reduce sum %0 axes = [0, 1] : tensor<2x4xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// Composites become primitives where they stand; what the loss does not need is left as it is.
+// CHECK-LABEL: @composite
+func.func @composite(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "other"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  // CHECK: cs336.silu
+  // CHECK: %[[S:.*]] = cs336.sigmoid
+  // CHECK: cs336.reduce sum
+  // CHECK: cs336.sub %{{.*}}, %[[S]]
+  // CHECK-NOT: cs336.silu
+  %other = cs336.silu %w : tensor<4xf32>
+  %0 = cs336.silu %w : tensor<4xf32>
+  %1 = cs336.reduce sum %0 axes = [0] : tensor<4xf32> -> tensor<f32>
+  return %1, %other : tensor<f32>, tensor<4xf32>
+}
+
+// Nothing is built for inputs, integers and predicates; unused products of the walk are erased.
+// CHECK-LABEL: @paths
+// CHECK-SAME: (%[[TABLE:.*]]: tensor<9x4xf32> {{.*}}, %[[IDS:.*]]: tensor<3xi64> {{.*}}, %[[X:.*]]: tensor<3x4xf32>
+func.func @paths(%table: tensor<9x4xf32> {cs336.kind = "parameter", cs336.name = "table"},
+                 %ids: tensor<3xi64> {cs336.kind = "input", cs336.name = "ids"},
+                 %x: tensor<3x4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK: %[[ROWS:.*]] = cs336.embedding
+  // CHECK: %[[P:.*]] = cs336.compare
+  // CHECK: %[[S:.*]] = cs336.select
+  // CHECK: cs336.matmul %[[S]], %[[X]] {transpose_b}
+  // CHECK: cs336.reduce
+  // CHECK: %[[DS:.*]] = cs336.matmul %{{.*}}, %[[X]] :
+  // CHECK-NEXT: %[[ZERO:.*]] = cs336.constant dense<0.000000e+00>
+  // CHECK-NEXT: %[[DROWS:.*]] = cs336.select %[[P]], %[[DS]], %[[ZERO]]
+  // CHECK-NEXT: %[[DTABLE:.*]] = cs336.embedding_grad %[[IDS]], %[[DROWS]]
+  // CHECK-NEXT: return %{{.*}}, %[[DTABLE]]
+  %0 = cs336.embedding %table, %ids : tensor<9x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  %1 = cs336.compare gt %0, %x : tensor<3x4xf32>
+  %2 = cs336.select %1, %0, %x : tensor<3x4xf32>
+  %3 = cs336.matmul %2, %x {transpose_b} : tensor<3x4xf32>, tensor<3x4xf32> -> tensor<3x3xf32>
+  %4 = cs336.reduce sum %3 axes = [0, 1] : tensor<3x3xf32> -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
+// A matrix that serves all batches sums over them as rows of one product; precision and type carry over.
+// CHECK-LABEL: @shared_matrix
+func.func @shared_matrix(%x: tensor<2x3x4xbf16> {cs336.kind = "parameter", cs336.name = "x"},
+                         %w: tensor<5x4xbf16> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<bf16> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK: %[[G:.*]] = cs336.broadcast %{{.*}} dims = [] : tensor<bf16> -> tensor<2x3x5xbf16>
+  // CHECK: %[[DX:.*]] = cs336.matmul %[[G]], %{{.*}} {precision = #cs336.precision<tf32>} : tensor<2x3x5xbf16>, tensor<5x4xbf16> -> tensor<2x3x4xbf16>
+  // CHECK: %[[XR:.*]] = cs336.reshape %{{.*}} : tensor<2x3x4xbf16> -> tensor<6x4xbf16>
+  // CHECK: %[[GR:.*]] = cs336.reshape %[[G]] : tensor<2x3x5xbf16> -> tensor<6x5xbf16>
+  // CHECK: %[[DW:.*]] = cs336.matmul %[[GR]], %[[XR]] {precision = #cs336.precision<tf32>, transpose_a} : tensor<6x5xbf16>, tensor<6x4xbf16> -> tensor<5x4xbf16>
+  // CHECK: return %{{.*}}, %[[DX]], %[[DW]]
+  %0 = cs336.matmul %x, %w {transpose_b, precision = #cs336.precision<tf32>} : tensor<2x3x4xbf16>, tensor<5x4xbf16> -> tensor<2x3x5xbf16>
+  %1 = cs336.reduce sum %0 axes = [0, 1, 2] : tensor<2x3x5xbf16> -> tensor<bf16>
+  return %1 : tensor<bf16>
+}
+
+// A maximum that the loss does not depend on takes no gradient; one that it does depend on shares it among equals.
+// CHECK-LABEL: @maxima
+func.func @maxima(%w: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK: cs336.reduce max {{.*}} {stop_gradient}
+  // CHECK: cs336.reduce max
+  // CHECK: %[[EQ:.*]] = cs336.compare eq
+  // CHECK: %[[ONES:.*]] = cs336.cast %[[EQ]] : tensor<4x8xi1> -> tensor<4x8xf32>
+  // CHECK: %[[COUNT:.*]] = cs336.reduce sum %[[ONES]] axes = [1]
+  // CHECK: %[[SHARE:.*]] = cs336.div %{{.*}}, %[[COUNT]]
+  // CHECK-NOT: cs336.compare
+  %0 = cs336.reduce max %w axes = [1] {stop_gradient} : tensor<4x8xf32> -> tensor<4xf32>
+  %1 = cs336.reduce max %w axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %2 = cs336.add %0, %1 : tensor<4xf32>
+  %3 = cs336.reduce sum %2 axes = [0] : tensor<4xf32> -> tensor<f32>
+  return %3 : tensor<f32>
+}
+
+// REMARK: "unused.weight"{{.*}}the loss does not depend on parameter 'unused': its gradient is zero
+// CHECK-LABEL: @unused
+func.func @unused(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"},
+                  %u: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "unused"} loc("unused.weight"))
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // CHECK: %[[ONE:.*]] = cs336.constant dense<1.000000e+00> : tensor<f32>
+  // CHECK: %[[ZERO:.*]] = cs336.constant dense<0.000000e+00> : tensor<4xf32>
+  // CHECK: return %{{.*}}, %[[ONE]], %[[ZERO]]
+  return %w : tensor<f32>
+}
+
+// Other modes are not touched.
+// CHECK-LABEL: @forward
+func.func @forward(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<loss>} {
+  // CHECK-NEXT: %[[Y:.*]] = cs336.exp
+  // CHECK-NEXT: return %[[Y]] : tensor<f32>
+  %0 = cs336.exp %w : tensor<f32>
+  return %0 : tensor<f32>
+}
