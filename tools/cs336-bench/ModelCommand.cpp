@@ -30,7 +30,8 @@ ModelCommand::ModelCommand()
     : subcommand("model", kDescription), model(modelCategory, subcommand),
       warmups("warmup", cl::desc("Steps before the timed ones; several numbers are measured side by side (default 5)"),
               cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
-      warmupsAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(warmups)),
+      warmupsAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::CommaSeparated,
+                   cl::aliasopt(warmups)),
       steps("steps", cl::desc("Timed steps (default 10)"), cl::value_desc("number"), cl::init(10), cl::cat(category),
             cl::sub(subcommand)),
       stepsAlias("n_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(steps)),
@@ -245,7 +246,9 @@ absl::Status ModelCommand::run() {
   absl::Status status = compile.compile([&](const CompileOptions &compileOptions) -> absl::Status {
     options.compile = compileOptions;
     Progress progress(static_cast<int64_t>(descriptions->size()));
-    for (const ModelDescription &description : *descriptions) {
+    for (auto [index, description] : llvm::enumerate(*descriptions)) {
+      if (!compileOptions.dumpDir.empty() && descriptions->size() > 1)
+        options.compile.dumpDir = absl::StrCat(compileOptions.dumpDir, "/", index);
       const TransformerConfig &config = description.transformer;
       progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}", describeSize(config), config.batchSize,
                                    config.contextLength, stringifyMode(description.mode)));

@@ -51,13 +51,13 @@ enum class Action { ImportTransformer, EmitExecutable, EmitCUDA };
 struct Flags {
   cl::OptionCategory category{"Translation"};
   cl::OptionCategory modelCategory{"The model (--import-transformer)"};
-  cl::opt<Action> action{cl::desc("What to do:"),
-                         cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
-                                               "Build a Transformer's IR from flags, or from a JSON description"),
-                                    clEnumValN(Action::EmitExecutable, "emit-executable",
-                                               "Compile IR to an executable for this machine's processor"),
-                                    clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
-                         cl::Required, cl::cat(category)};
+  cl::list<Action> actions{cl::desc("What to do:"),
+                           cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
+                                                 "Build a Transformer's IR from flags, or from a JSON description"),
+                                      clEnumValN(Action::EmitExecutable, "emit-executable",
+                                                 "Compile IR to an executable for this machine's processor"),
+                                      clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
+                           cl::cat(category)};
   cl::opt<std::string> input{cl::Positional, cl::desc("[input file, - is standard input]"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Where to write, - is standard output"), cl::value_desc("file"),
                               cl::init("-"), cl::cat(category)};
@@ -171,7 +171,12 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
 }
 
 static LogicalResult run(const Flags &flags, MLIRContext &context) {
-  switch (flags.action) {
+  if (flags.actions.size() != 1) {
+    llvm::WithColor::error(llvm::errs())
+        << "give one of --import-transformer, --emit-executable and --emit-cuda; --help has examples\n";
+    return failure();
+  }
+  switch (flags.actions.front()) {
   case Action::ImportTransformer:
     return importTransformer(flags, context);
   case Action::EmitExecutable:

@@ -1,0 +1,23 @@
+"""Checks the JSON of `cs336-bench model --size tiny --context-length 4,8 --steps 4`."""
+
+import json
+import statistics
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    document = json.load(file)
+assert document["benchmark"] == "model" and document["device"]["kind"] == "cpu"
+results = document["results"]
+assert [result["context_length"] for result in results] == [4, 8]
+for result in results:
+    times = result["step_ms"]
+    assert len(times) == 4 and min(times) > 0 and result["status"] == "ok"
+    assert abs(result["parameters_millions"] - 3.084928) < 1e-9
+    for key, value in [
+        ("mean_ms", statistics.fmean(times)),
+        ("std_ms", statistics.pstdev(times)),
+        ("median_ms", statistics.median(times)),
+        ("min_ms", min(times)),
+        ("tokens_per_second", result["context_length"] / statistics.fmean(times) * 1e3),
+    ]:
+        assert abs(result[key] - value) <= 1e-9 * value, key
