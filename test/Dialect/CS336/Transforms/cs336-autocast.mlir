@@ -1,0 +1,131 @@
+// RUN: cs336-opt %s --cs336-autocast --mlir-print-debuginfo=false | FileCheck %s
+// RUN: cs336-opt %s --cs336-autocast=dtype=fp16 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=FP16
+// RUN: cs336-opt %s --cs336-autocast=dtype=tf32 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=TF32
+// RUN: cs336-opt %s --cs336-autocast -o %t.once.mlir
+// RUN: cs336-opt %t.once.mlir --cs336-autocast -o %t.twice.mlir
+// RUN: diff %t.once.mlir %t.twice.mlir
+
+// The toy model in mixed precision: parameters f32, fc1 low, layer norm f32, logits low, loss f32.
+// CHECK-LABEL: func.func @toy(
+// CHECK-SAME: -> (tensor<f32> {{{.*}}"loss"}, tensor<20x5xbf16> {{{.*}}"logits"})
+// FP16-LABEL: func.func @toy(
+// FP16-SAME: -> (tensor<f32> {{{.*}}"loss"}, tensor<20x5xf16> {{{.*}}"logits"})
+// FP16: cs336.linear %{{.*}} : tensor<20x10xf16>, tensor<16x10xf16> -> tensor<20x16xf16>
+// TF32-LABEL: func.func @toy(
+// TF32-SAME: -> (tensor<f32> {{{.*}}"loss"}, tensor<20x5xf32> {{{.*}}"logits"})
+func.func @toy(%fc1: tensor<16x10xf32> {cs336.kind = "parameter", cs336.name = "fc1.weight"},
+    %scale: tensor<16xf32> {cs336.kind = "parameter", cs336.name = "ln.weight"},
+    %shift: tensor<16xf32> {cs336.kind = "parameter", cs336.name = "ln.bias"},
+    %fc2: tensor<5x16xf32> {cs336.kind = "parameter", cs336.name = "fc2.weight"},
+    %x: tensor<20x10xf32> {cs336.kind = "input", cs336.name = "x"},
+    %labels: tensor<20xi64> {cs336.kind = "input", cs336.name = "labels", cs336.bound = 5 : i64})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<20x5xf32> {cs336.kind = "output", cs336.name = "logits"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  // CHECK-NEXT: cs336.cast %{{.*}} : tensor<20x10xf32> -> tensor<20x10xbf16>
+  // CHECK-NEXT: cs336.cast %{{.*}} : tensor<16x10xf32> -> tensor<16x10xbf16>
+  // CHECK-NEXT: %[[FC1:.*]] = cs336.linear %{{.*}} : tensor<20x10xbf16>, tensor<16x10xbf16> -> tensor<20x16xbf16>
+  // CHECK-NEXT: %[[RELU:.*]] = cs336.relu %[[FC1]] : tensor<20x16xbf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = cs336.cast %[[RELU]] : tensor<20x16xbf16> -> tensor<20x16xf32>
+  // CHECK-NEXT: %[[LN:.*]] = cs336.layer_norm %[[WIDE]], %{{.*}} : tensor<20x16xf32>, tensor<16xf32>
+  // CHECK-NEXT: cs336.cast %[[LN]] : tensor<20x16xf32> -> tensor<20x16xbf16>
+  // CHECK-NEXT: cs336.cast %{{.*}} : tensor<5x16xf32> -> tensor<5x16xbf16>
+  // CHECK-NEXT: %[[LOGITS:.*]] = cs336.linear %{{.*}} -> tensor<20x5xbf16>
+  // CHECK-NEXT: %[[LOGITSW:.*]] = cs336.cast %[[LOGITS]] : tensor<20x5xbf16> -> tensor<20x5xf32>
+  // CHECK-NEXT: %[[LOSS:.*]] = cs336.cross_entropy %[[LOGITSW]], %{{.*}} : tensor<20x5xf32>, tensor<20xi64> -> tensor<f32>
+  // CHECK-NEXT: return %[[LOSS]], %[[LOGITS]] : tensor<f32>, tensor<20x5xbf16>
+  // TF32-NOT: cs336.cast
+  // TF32: cs336.linear {{.*}} {precision = #cs336.precision<tf32>}
+  // TF32: cs336.linear {{.*}} {precision = #cs336.precision<tf32>}
+  %0 = cs336.linear %x, %fc1 : tensor<20x10xf32>, tensor<16x10xf32> -> tensor<20x16xf32>
+  %1 = cs336.relu %0 : tensor<20x16xf32>
+  %2 = cs336.layer_norm %1, %scale, %shift eps = 1.0e-05 : tensor<20x16xf32>, tensor<16xf32>
+  %3 = cs336.linear %2, %fc2 : tensor<20x16xf32>, tensor<5x16xf32> -> tensor<20x5xf32>
+  %loss = cs336.cross_entropy %3, %labels : tensor<20x5xf32>, tensor<20xi64> -> tensor<f32>
+  return %loss, %3 : tensor<f32>, tensor<20x5xf32>
+}
+
+// The widest input wins: the residual stream stays f32. A value is cast once for all that read it.
+// CHECK-LABEL: @residual
+func.func @residual(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK: %[[XL:.*]] = cs336.cast %{{.*}} : tensor<4x8xf32> -> tensor<4x8xbf16>
+  // CHECK: %[[Y:.*]] = cs336.linear %[[XL]]
+  // CHECK-NOT: cs336.cast %{{.*}} : tensor<4x8xf32> -> tensor<4x8xbf16>
+  // CHECK: cs336.linear %[[XL]]
+  // CHECK: %[[YW:.*]] = cs336.cast %[[Y]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+  // CHECK: cs336.add %{{.*}}, %[[YW]] : tensor<4x8xf32>
+  // CHECK: cs336.exp %[[YW]] : tensor<4x8xf32>
+  // CHECK: cs336.mul %[[Y]], %{{.*}} : tensor<4x8xbf16>
+  // CHECK: return %{{.*}} : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xbf16>
+  %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = cs336.linear %x, %v : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %2 = cs336.add %x, %0 : tensor<4x8xf32>
+  %3 = cs336.exp %0 : tensor<4x8xf32>
+  %4 = cs336.mul %0, %1 : tensor<4x8xf32>
+  return %2, %3, %4 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A number does not widen what it multiplies; what bf16 cannot hold is applied in f32 and rounded.
+// CHECK-LABEL: @numbers
+func.func @numbers(%q: tensor<4x8xf32>, %p: tensor<4x4xi1>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  // CHECK: %[[S:.*]] = cs336.matmul {{.*}} -> tensor<4x4xbf16>
+  // CHECK: %[[QUARTER:.*]] = cs336.constant dense<2.500000e-01> : tensor<4x4xf32>
+  // CHECK: %[[QL:.*]] = cs336.cast %[[QUARTER]] : tensor<4x4xf32> -> tensor<4x4xbf16>
+  // CHECK: cs336.mul %[[S]], %[[QL]] : tensor<4x4xbf16>
+  // CHECK: %[[SW:.*]] = cs336.cast %[[S]] : tensor<4x4xbf16> -> tensor<4x4xf32>
+  // CHECK: %[[T:.*]] = cs336.mul %[[SW]], %{{.*}} : tensor<4x4xf32>
+  // CHECK: cs336.cast %[[T]] : tensor<4x4xf32> -> tensor<4x4xbf16>
+  // CHECK: cs336.select %{{.*}}, %[[S]], %{{.*}} : tensor<4x4xbf16>
+  // CHECK: return %{{.*}} : tensor<4x4xbf16>, tensor<4x4xbf16>, tensor<4x4xbf16>
+  %s = cs336.matmul %q, %q {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32>
+  %quarter = cs336.constant dense<0.25> : tensor<4x4xf32>
+  %0 = cs336.mul %s, %quarter : tensor<4x4xf32>
+  %tenth = cs336.constant dense<0.1> : tensor<f32>
+  %tenths = cs336.broadcast %tenth dims = [] : tensor<f32> -> tensor<4x4xf32>
+  %1 = cs336.mul %s, %tenths : tensor<4x4xf32>
+  %minus_infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %2 = cs336.select %p, %s, %minus_infinity : tensor<4x4xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Layout and what has no policy run in the type that they get; a cast is what its author wrote.
+// CHECK-LABEL: @keep
+func.func @keep(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: cs336.transpose %{{.*}} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+  // CHECK: cs336.cast %{{.*}} : tensor<4x8xbf16> -> tensor<4x8xf64>
+  // CHECK: cs336.rms_norm %{{.*}} : tensor<4x8xbf16>, tensor<8xf32>
+  // CHECK: cs336.reduce max %{{.*}} : tensor<4x8xbf16> -> tensor<4xbf16>
+  // CHECK: cs336.reduce sum %{{.*}} : tensor<4x8xf32> -> tensor<4xf32>
+  %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = cs336.transpose %0 perm = [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %2 = cs336.cast %0 : tensor<4x8xf32> -> tensor<4x8xf64>
+  %3 = cs336.rms_norm %0, %g eps = 1.0e-05 : tensor<4x8xf32>, tensor<8xf32>
+  %4 = cs336.reduce max %0 axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %5 = cs336.reduce sum %0 axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  return %1, %2, %3, %4, %5 : tensor<8x4xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// Float64 is for checking: it stays. So do products in it under tf32.
+// CHECK-LABEL: @double
+// TF32-LABEL: @double
+func.func @double(%x: tensor<4x8xf64>, %w: tensor<8x8xf64>) -> tensor<4x8xf64> {
+  // CHECK-NEXT: cs336.linear
+  // CHECK-NEXT: cs336.exp
+  // CHECK-NEXT: return
+  // TF32-NOT: precision
+  %0 = cs336.linear %x, %w : tensor<4x8xf64>, tensor<8x8xf64> -> tensor<4x8xf64>
+  %1 = cs336.exp %0 : tensor<4x8xf64>
+  return %1 : tensor<4x8xf64>
+}
+
+// Operations that know nothing of types get back what they were written for.
+// CHECK-LABEL: @foreign
+// TF32-LABEL: @foreign
+func.func @foreign(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  // CHECK: %[[Y:.*]] = cs336.linear
+  // CHECK: %[[BACK:.*]] = cs336.cast %[[Y]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+  // CHECK: call @callee(%[[BACK]])
+  %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = call @callee(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+func.func private @callee(tensor<4x8xf32>) -> tensor<4x8xf32>

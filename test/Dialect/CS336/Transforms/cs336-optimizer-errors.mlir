@@ -1,0 +1,36 @@
+// RUN: cs336-opt %s --split-input-file --cs336-optimizer --verify-diagnostics
+// RUN: not cs336-opt %s --split-input-file --cs336-optimizer=beta1=1.5 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not cs336-opt %s --cs336-optimizer=kind=sgd 2>&1 | FileCheck %s --check-prefix=KIND
+
+// OPTION: has an impossible optimizer: beta1 and beta2 must lie in [0, 1), are 1.500000e+00
+// KIND: Cannot find option named 'sgd'
+
+// expected-error@+1 {{returns no gradients to update parameters with; run --cs336-differentiate first}}
+func.func @no_gradients(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{returns a gradient called 'b', but takes no parameter of that name and type}}
+func.func @name(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "b"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{returns a gradient called 'a', but takes no parameter of that name and type}}
+func.func @type(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %g: tensor<5xf32>) -> (tensor<5xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %g : tensor<5xf32>
+}
+
+// -----
+
+// Possible by itself; the option makes it impossible.
+func.func @option(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<4xf32>
+}

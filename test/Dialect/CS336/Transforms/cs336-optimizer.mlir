@@ -1,0 +1,107 @@
+// RUN: cs336-opt %s --cs336-optimizer --mlir-print-debuginfo=false | FileCheck %s
+// RUN: cs336-opt %s --cs336-optimizer | FileCheck %s --check-prefix=LOC
+// RUN: cs336-opt %s --cs336-optimizer='form=cs336_2025 lr=0.5 max-norm=2' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=OPTIONS
+// RUN: cs336-opt %s --cs336-optimizer -o %t.once.mlir
+// RUN: cs336-opt %t.once.mlir --cs336-optimizer -o %t.twice.mlir
+// RUN: diff %t.once.mlir %t.twice.mlir
+
+// Gradients become new parameters in their place; state comes as arguments and results that start as zeros.
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]}
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"}
+// CHECK-SAME: %[[STEP:[a-z0-9]+]]: tensor<i64> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.step"}
+// CHECK-SAME: %[[M:[a-z0-9]+]]: tensor<2x4xf32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.m.w", cs336.views = [#cs336.view<"adamw.m.a", 1>, #cs336.view<"adamw.m.b", 1>]}
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<2x4xf32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.v.w", cs336.views = [#cs336.view<"adamw.v.a", 1>, #cs336.view<"adamw.v.b", 1>]}
+// CHECK-SAME: -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step"}, tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = {{.*}}}, tensor<2x4xf32> {cs336.kind = "state", cs336.name = "adamw.m.w"
+// OPTIONS-LABEL: func.func @train(
+// OPTIONS-SAME: cs336.optimizer = #cs336.optimizer<form = cs336_2025, lr = 5.000000e-01, beta2 = 0.94999999999999996, weight_decay = 1.000000e-01, max_norm = 2.000000e+00>
+func.func @train(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]},
+                 %x: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"},
+        tensor<2x4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<form = cs336_2026, lr = 1.0e-2, beta2 = 0.95, weight_decay = 0.1>} {
+  // Scalars are float64 until the very end.
+  // CHECK: %[[NEXT:.*]] = cs336.add %[[STEP]], %{{.*}} : tensor<i64>
+  // CHECK: %[[T:.*]] = cs336.cast %[[NEXT]] : tensor<i64> -> tensor<f64>
+  // CHECK: %[[LR:.*]] = cs336.constant dense<1.000000e-02> : tensor<f64>
+  // CHECK: %[[B1:.*]] = cs336.constant dense<9.000000e-01> : tensor<f64>
+  // CHECK: %[[P1:.*]] = cs336.pow %[[B1]], %[[T]] : tensor<f64>
+  // CHECK: %[[C1:.*]] = cs336.sub %{{.*}}, %[[P1]] : tensor<f64>
+  // CHECK: cs336.constant dense<0.94999999999999996> : tensor<f64>
+  // CHECK: %[[C2:.*]] = cs336.sub
+  // CHECK: %[[YES:.*]] = cs336.constant dense<true> : tensor<i1>
+  // CHECK: %[[ONE:.*]] = cs336.constant dense<1.000000e+00> : tensor<f64>
+  // CHECK: %[[LR32:.*]] = cs336.cast %[[LR]] : tensor<f64> -> tensor<f32>
+  // CHECK: %[[C132:.*]] = cs336.cast %[[C1]] : tensor<f64> -> tensor<f32>
+  // CHECK: %[[C232:.*]] = cs336.cast %[[C2]] : tensor<f64> -> tensor<f32>
+  // CHECK: %[[S32:.*]] = cs336.cast %[[ONE]] : tensor<f64> -> tensor<f32>
+  // CHECK: %[[W1:[^ ,]+]], %[[M1:[^ ,]+]], %[[V1:[^ ,]+]] = cs336.adamw %[[W]], %[[X]], %[[M]], %[[V]] lr = %[[LR32]], correction1 = %[[C132]], correction2 = %[[C232]], scale = %[[S32]], apply = %[[YES]]
+  // CHECK-SAME: beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, eps = 1.000000e-08 : f64, form = #cs336.adamw_form<cs336_2026>, weight_decay = 1.000000e-01 : f64
+  // CHECK-NEXT: return %{{.*}}, %[[NEXT]], %[[W1]], %[[M1]], %[[V1]] : tensor<f32>, tensor<i64>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+  // LOC: cs336.adamw {{.*}} loc(#[[LOC:loc.*]])
+  // LOC: #[[W:.*]] = loc("w")
+  // LOC: #[[LOC]] = loc("optimizer"(#[[W]]))
+  // OPTIONS: cs336.adamw {{.*}} form = #cs336.adamw_form<cs336_2025>
+  %loss = cs336.reduce sum %w axes = [0, 1] : tensor<2x4xf32> -> tensor<f32>
+  return %loss, %x : tensor<f32>, tensor<2x4xf32>
+}
+
+// One norm over all gradients; the factor is min(1, M/(‖g‖ + 1e-6)).
+// CHECK-LABEL: func.func @clip(
+// CHECK-SAME: -> (tensor<f32> {cs336.kind = "output", cs336.name = "grad_norm"}, tensor<i64> {{.*}}
+func.func @clip(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %b: tensor<3xbf16> {cs336.kind = "parameter", cs336.name = "b"})
+    -> (tensor<3xbf16> {cs336.kind = "gradient", cs336.name = "b"}, tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<max_norm = 1.0>} {
+  // CHECK: %[[BW:.*]] = cs336.cast %{{.*}} : tensor<3xbf16> -> tensor<3xf32>
+  // CHECK: %[[B2:.*]] = cs336.mul %[[BW]], %[[BW]]
+  // CHECK: %[[BS:.*]] = cs336.reduce sum %[[B2]] axes = [0]
+  // CHECK: %[[A2:.*]] = cs336.mul
+  // CHECK: %[[AS:.*]] = cs336.reduce sum %[[A2]] axes = [0]
+  // CHECK: %[[SUM:.*]] = cs336.add %[[BS]], %[[AS]]
+  // CHECK: %[[NORM:.*]] = cs336.sqrt %[[SUM]]
+  // CHECK: %[[EPS:.*]] = cs336.constant dense<9.99999997E-7>
+  // CHECK: %[[GUARD:.*]] = cs336.add %[[NORM]], %[[EPS]]
+  // CHECK: %[[FACTOR:.*]] = cs336.div %{{.*}}, %[[GUARD]]
+  // CHECK: %[[SCALE:.*]] = cs336.min %[[FACTOR]]
+  // The moments of a low parameter are float32.
+  // CHECK: cs336.adamw {{.*}} scale = %[[SCALE]], {{.*}} : tensor<3xbf16>, tensor<3xbf16>, tensor<3xf32>, tensor<f32>
+  // CHECK: cs336.adamw {{.*}} scale = %[[SCALE]], {{.*}} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  // CHECK: return %[[NORM]],
+  return %b, %a : tensor<3xbf16>, tensor<4xf32>
+}
+
+// Linear from 0 at the first step, a cosine to the minimum, then the minimum.
+// CHECK-LABEL: func.func @schedule(
+// CHECK-SAME: %[[STEP:[a-z0-9]+]]: tensor<i64> {{{.*}}"adamw.step"}
+func.func @schedule(%a: tensor<f64> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f64> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<lr = 2.0, min_lr = 1.0, warmup_steps = 4, cosine_steps = 12>} {
+  // CHECK: %[[IT:.*]] = cs336.cast %[[STEP]] : tensor<i64> -> tensor<f64>
+  // CHECK: %[[WARMUP:.*]] = cs336.constant dense<4.000000e+00> : tensor<f64>
+  // CHECK: %[[ELAPSED:.*]] = cs336.sub %[[IT]], %[[WARMUP]]
+  // CHECK: dense<0.39269908169872414>
+  // CHECK: %[[PROGRESS:.*]] = cs336.mul %[[ELAPSED]]
+  // CHECK: %[[COS:.*]] = cs336.cos %[[PROGRESS]]
+  // CHECK: %[[HEIGHT:.*]] = cs336.add %[[COS]]
+  // CHECK: dense<5.000000e-01>
+  // CHECK: %[[SCALED:.*]] = cs336.mul %[[HEIGHT]]
+  // CHECK: %[[ANNEALED:.*]] = cs336.add %[[SCALED]]
+  // CHECK: dense<1.200000e+01>
+  // CHECK: %[[OVER:.*]] = cs336.compare gt %[[IT]]
+  // CHECK: %[[AFTER:.*]] = cs336.select %[[OVER]], %{{.*}}, %[[ANNEALED]]
+  // CHECK: dense<5.000000e-01>
+  // CHECK: %[[WARMING:.*]] = cs336.mul %[[IT]]
+  // CHECK: %[[IS:.*]] = cs336.compare lt %[[IT]]
+  // CHECK: %[[RATE:.*]] = cs336.select %[[IS]], %[[WARMING]], %[[AFTER]]
+  // A float64 parameter needs no cast.
+  // CHECK: cs336.adamw {{.*}} lr = %[[RATE]], {{.*}} : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
+  return %a : tensor<f64>
+}
+
+// Other modes keep their gradients.
+// CHECK-LABEL: func.func @forward_backward(
+// CHECK-SAME: -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+func.func @forward_backward(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK-NEXT: return
+  return %a : tensor<4xf32>
+}

@@ -1,0 +1,41 @@
+// RUN: cs336-opt %s --cs336-print-cost -o %t.mlir 2>&1 | FileCheck %s
+// The program does not change.
+// RUN: cs336-opt %s -o %t.same.mlir
+// RUN: diff %t.mlir %t.same.mlir
+
+// CHECK-LABEL: @train (train)
+// CHECK-NEXT: phase operation count FLOPs bytes
+// 2·M·N·K = 2·4·16·8, of f32 operands and result: 4·(4·8 + 8·16 + 4·16).
+// CHECK-NEXT: forward cs336.matmul 1 1024 896
+// CHECK-NEXT: backward cs336.exp 2 128 1024
+// CHECK-NEXT: optimizer cs336.add 1 64 768
+// CHECK-NEXT: forward total 1 1024 896
+// CHECK-NEXT: backward total 2 128 1024
+// CHECK-NEXT: optimizer total 1 64 768
+// CHECK-NEXT: all total 4 1216 2688
+func.func @train(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {cs336.mode = #cs336.mode<train>} {
+  %0 = cs336.matmul %a, %b : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32> loc("layers.0.attn.q_proj")
+  %1 = cs336.exp %0 : tensor<4x16xf32> loc("backward"("layers.0.exp"))
+  %2 = cs336.exp %1 : tensor<4x16xf32> loc("backward"("layers.0.exp"))
+  %3 = cs336.add %2, %0 : tensor<4x16xf32> loc("optimizer"("w"))
+  return %3 : tensor<4x16xf32>
+}
+
+// A group's FLOPs add up; only what enters and leaves it counts as bytes.
+// CHECK-LABEL: @group{{$}}
+// CHECK-NEXT: phase operation count FLOPs bytes
+// CHECK-NEXT: forward cs336.fused 1 12 24
+// CHECK-NEXT: forward total 1 12 24
+// CHECK-NEXT: 1 operations without a cost
+// CHECK-NOT: all
+func.func @group(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xbf16> {
+  %0 = cs336.fused(%x, %y) {
+  ^bb0(%a: tensor<4xbf16>, %b: tensor<4xbf16>):
+    %e = cs336.exp %a : tensor<4xbf16>
+    %f = cs336.exp %e : tensor<4xbf16>
+    %m = cs336.mul %f, %b : tensor<4xbf16>
+    cs336.yield %m : tensor<4xbf16>
+  } : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  %c = arith.constant 1 : i64
+  return %0 : tensor<4xbf16>
+}
