@@ -30,7 +30,7 @@ func.func @forward_backward(
   %s0 = cs336.matmul %q, %k {transpose_b} : !split, !split -> !scores loc("scores")
   %scale = cs336.constant dense<0.35355339059327379> : !scores loc("scale") // 1/√8
   %s = cs336.mul %s0, %scale : !scores loc("scale")
-  %m0 = cs336.reduce max %s axes = [3] : !scores -> !rows loc("softmax")
+  %m0 = cs336.reduce max %s axes = [3] {stop_gradient} : !scores -> !rows loc("softmax")
   %m = cs336.broadcast %m0 dims = [0, 1, 2] : !rows -> !scores loc("softmax")
   %d = cs336.sub %s, %m : !scores loc("softmax")
   %e = cs336.exp %d : !scores loc("softmax")

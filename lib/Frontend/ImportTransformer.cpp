@@ -150,7 +150,8 @@ Value TransformerBuilder::buildSoftmax(Value x) {
   RankedTensorType type = typeOf(x);
   RankedTensorType rows = tensor(type.getShape().drop_back());
   auto lastAxis = builder.getDenseI64ArrayAttr({3}), otherAxes = builder.getDenseI64ArrayAttr({0, 1, 2});
-  Value max = ReduceOp::create(builder, rows, ReduceKind::Max, x, lastAxis);
+  // As x.max(-1).values.detach(): what is subtracted from a row does not change its softmax.
+  Value max = ReduceOp::create(builder, rows, ReduceKind::Max, x, lastAxis, /*stop_gradient=*/true);
   max = BroadcastOp::create(builder, type, max, otherAxes);
   Value exponentials = ExpOp::create(builder, type, SubOp::create(builder, type, x, max));
   Value sum = ReduceOp::create(builder, rows, ReduceKind::Sum, exponentials, lastAxis);

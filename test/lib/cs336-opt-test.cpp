@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dialect/Test/TestDialect.h"
 #include "cs336/Driver/OptMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
-int main(int argc, char **argv) { return mlir::asMainReturnCode(cs336::optMain(argc, argv)); }
+int main(int argc, char **argv) {
+  return mlir::asMainReturnCode(cs336::optMain(argc, argv, cs336::test::registerTestDialect));
+}
