@@ -13,9 +13,9 @@
 namespace cs336::cpu {
 
 /// Expands `math.exp`, `math.log`, `math.tanh` and `math.erf` of float32 to branch-free arithmetic, which loops around
-/// it vectorize with. Errors are below 2.5 units in the last place over all float32, subnormal arguments and results
-/// included; infinities and NaN are as IEEE 754 has them. (MLIR's own expansions are off by more than that for large
-/// arguments of the exponential, and where the logarithm's argument is subnormal.)
+/// it vectorize with. Errors are below 1.5 units in the last place over all float32, subnormal arguments and results
+/// included; infinities and NaN are as IEEE 754 has them. (MLIR's own expansions are off by up to 5 units, flush
+/// subnormal results of the exponential to 0, and have no logarithm of subnormal arguments.)
 void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace cs336::cpu
