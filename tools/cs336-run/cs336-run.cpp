@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProfileTable.h"
 #include "TensorSummary.h"
 #include "ValueDump.h"
 #include "cs336/Driver/CompileFlags.h"
@@ -32,8 +33,9 @@ One training step of a small model on random tokens, then a second one on the sa
   cs336-run tiny.mlir --random-inputs --steps 2
 Held-out loss of trained parameters, with tensors from files (.npy, .npz, .safetensors):
   cs336-run tiny.mlir --entry loss --params model.safetensors --inputs batch.npz --outputs loss.npz
-Where a NaN comes from, and what the attention of layer 0 computes:
+Where a NaN comes from, where the time goes, and what the attention of layer 0 computes:
   cs336-run tiny.mlir --random-inputs --check-nan
+  cs336-run tiny.mlir --random-inputs --steps 5 --profile
   cs336-run tiny.mlir --random-inputs --dump-values 'layers.0.attn.*'
 )";
 
@@ -73,6 +75,8 @@ struct Flags {
       cl::value_desc("pattern"), cl::cat(category)};
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
+  cl::opt<bool> profile{"profile", cl::desc("Print where the time goes, command by command, over all steps"),
+                        cl::cat(category)};
   cl::opt<int> numThreads{"num-threads", cl::desc("Threads of one command; 0 is one a core (default)"),
                           cl::value_desc("number"), cl::init(0), cl::cat(category)};
   CompileFlags compile{category, cl::SubCommand::getTopLevel()};
@@ -189,6 +193,9 @@ absl::Status Runner::runSteps() {
   }
   if (flags.checkNaN)
     observers.add(nanCheck);
+  CommandProfile profile;
+  if (flags.profile)
+    observers.add(profile);
 
   std::vector<NamedTensor> arguments = asArguments(inputs);
   for (int64_t step = 0; step < flags.steps; ++step) {
@@ -197,6 +204,8 @@ absl::Status Runner::runSteps() {
       return status;
     printOutputs(step);
   }
+  if (flags.profile)
+    printProfile(profile, llvm::outs());
   if (dump && dump->getNumPrinted() == 0)
     return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry->name, "' matches '",
                                             flags.dumpValues.getValue(), "'; '*' prints all"));
