@@ -12,6 +12,20 @@ exec.variable @w parameter : memref<4x2xf32, strided<[1, 4]>>
 // -----
 
 exec.entry @f mode<forward> {
+  // expected-error@below {{none of them 0, and at most 2^48 bytes}}
+  %x = exec.input "x" : memref<4x0xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  // expected-error@below {{none of them 0, and at most 2^48 bytes}}
+  %x = exec.alloc : memref<4611686018427387904x8xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
   // expected-error@below {{there is no variable @w}}
   %w = exec.get @w : memref<4xf32>
 }

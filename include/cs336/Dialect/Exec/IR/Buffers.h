@@ -35,6 +35,10 @@ int64_t getElementBytes(mlir::Type elementType);
 /// Bytes of dense storage of this type.
 int64_t getStorageBytes(mlir::MemRefType type);
 
+/// Whether storage of this type has an element, and at most 2^48 bytes: more than any machine has, and few enough that
+/// sums over a program's buffers fit in 64 bits.
+bool hasUsableSize(mlir::MemRefType type);
+
 /// `type` with its offset at 0: what a kernel sees of a buffer.
 mlir::MemRefType dropOffset(mlir::MemRefType type);
 

@@ -73,9 +73,11 @@ def Exec_CommandPhase : Exec_Enum<"CommandPhase", "the part of a step that a com
 def Exec_Element : AnyTypeOf<[F64, F32, BF16, F16, I64, I32, I1], "f64, f32, bf16, f16, i64, i32 or i1">;
 def Exec_IsStrided : CPred<"::llvm::cast<::mlir::MemRefType>($_self).isStrided()">;
 def Exec_IsDense : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;
+def Exec_HasUsableSize : CPred<"::cs336::exec::hasUsableSize(::llvm::cast<::mlir::MemRefType>($_self))">;
 def Exec_Buffer : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsStrided],
                                "memref of static sizes, strides and offset", "::mlir::MemRefType">;
-def Exec_Storage : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsDense],
-                                "dense row-major memref of static sizes", "::mlir::MemRefType">;
+def Exec_Storage : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsDense, Exec_HasUsableSize],
+                                "dense row-major memref of static sizes, none of them 0, and at most 2^48 bytes",
+                                "::mlir::MemRefType">;
 
 #endif // CS336_DIALECT_EXEC_IR_EXECDIALECT_TD
