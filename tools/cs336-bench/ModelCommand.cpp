@@ -7,11 +7,7 @@
 
 #include "ModelCommand.h"
 
-#include "ModelBenchmark.h"
 #include "Progress.h"
-#include "Statistics.h"
-#include "cs336/Frontend/StepFlops.h"
-#include "cs336/runtime/Storage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -28,6 +24,12 @@ static constexpr llvm::StringLiteral kDescription = "times a Transformer's steps
 
 ModelCommand::ModelCommand()
     : subcommand("model", kDescription), model(modelCategory, subcommand),
+      autocast("autocast", cl::desc("Mixed precision; several types are measured side by side (default fp32)"),
+               cl::values(clEnumValN(ComputeType::FP32, "fp32", "none: the model's own type"),
+                          clEnumValN(ComputeType::TF32, "tf32", "float32, whose products may round to tf32"),
+                          clEnumValN(ComputeType::BF16, "bf16", "autocast to bfloat16"),
+                          clEnumValN(ComputeType::FP16, "fp16", "autocast to float16")),
+               cl::CommaSeparated, cl::cat(modelCategory), cl::sub(subcommand)),
       warmups("warmup", cl::desc("Steps before the timed ones; several numbers are measured side by side (default 5)"),
               cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       warmupsAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::CommaSeparated,
@@ -103,130 +105,39 @@ absl::StatusOr<std::vector<ModelDescription>> ModelCommand::getDescriptions() co
   return std::move(*descriptions);
 }
 
-//===----------------------------------------------------------------------===//
-// Report
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct Row {
-  ModelDescription description;
-  Measurement measurement;
-};
-} // namespace
-
-/// "small", or "d512 ff1344 L4 h16" for a model without a name.
-static std::string describeSize(const TransformerConfig &config) {
-  for (llvm::StringRef name : TransformerConfig::getSizeNames()) {
-    TransformerConfig named;
-    llvm::cantFail(named.setSize(name));
-    if (named.dModel == config.dModel && named.dFF == config.dFF && named.numLayers == config.numLayers &&
-        named.numHeads == config.numHeads)
-      return name.str();
-  }
-  return llvm::formatv("d{0} ff{1} L{2} h{3}", config.dModel, config.dFF, config.numLayers, config.numHeads);
-}
-
-static bool isSameButMode(const Row &a, const Row &b) {
-  const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
-  bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
-                                     [&](const auto &field) { return left.*field.member == right.*field.member; });
-  return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
-         a.measurement.warmup == b.measurement.warmup;
-}
-
-/// The mean time of the forward pass of the same model, if it was measured too.
-static std::optional<double> findForwardMean(const Row &row, llvm::ArrayRef<Row> rows) {
-  if (row.description.mode != Mode::ForwardBackward)
-    return std::nullopt;
-  for (const Row &other : rows)
-    if (other.description.mode == Mode::Forward && other.measurement.status.ok() && isSameButMode(row, other))
-      return computeStatistics(other.measurement.stepMilliseconds).mean;
-  return std::nullopt;
-}
-
-static std::vector<Report::Column> getColumns(bool perStep) {
-  return {{"size", "size"},
-          {"params (M)", "parameters_millions"},
-          {"d_model", "d_model", true},
-          {"d_ff", "d_ff", true},
-          {"num_layers", "num_layers", true},
-          {"num_heads", "num_heads", true},
-          {"vocab_size", "vocab_size", true},
-          {"batch", "batch_size"},
-          {"context", "context_length"},
-          {"dtype", "dtype"},
-          {"mode", "mode"},
-          {"warm-up", "warmup"},
-          {"steps", "steps"},
-          {"mean (ms)", "mean_ms"},
-          {"std (ms)", "std_ms"},
-          {"median (ms)", "median_ms"},
-          {"min (ms)", "min_ms"},
-          {"std/mean", "std_over_mean"},
-          {"backward (ms)", "backward_ms"},
-          {"backward/forward", "backward_over_forward"},
-          {"tokens/s", "tokens_per_second"},
-          {"GFLOP/s", "gflops_per_second"},
-          {"memory (MiB)", "memory_mib"},
-          {"compile (s)", "compile_seconds"},
-          {"steps (ms)", "step_ms", !perStep},
-          {"status", "status", true}};
-}
-
-static std::vector<Cell> makeRow(const Row &row, llvm::ArrayRef<Row> rows) {
-  const TransformerConfig &config = row.description.transformer;
-  const Measurement &measurement = row.measurement;
-  std::vector<Cell> cells{
-      describeSize(config),
-      Cell::number(static_cast<double>(config.getParameterCount()) / 1e6, 3),
-      Cell::integer(config.dModel),
-      Cell::integer(config.dFF),
-      Cell::integer(config.numLayers),
-      Cell::integer(config.numHeads),
-      Cell::integer(config.vocabSize),
-      Cell::integer(config.batchSize),
-      Cell::integer(config.contextLength),
-      Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
-      Cell(stringifyMode(row.description.mode).str()),
-      Cell::integer(measurement.warmup),
-      Cell::integer(measurement.stepMilliseconds.size()),
-  };
-  Cell memory = measurement.memoryBytes ? Cell::number(static_cast<double>(measurement.memoryBytes) / 1048576.0, 1)
-                                        : Cell::empty();
-  Cell compile = Cell::number(measurement.compileSeconds, 2);
-  if (!measurement.status.ok()) {
-    for (int i = 0; i < 9; ++i)
-      cells.push_back(i == 0 ? Cell("OOM", nullptr) : Cell::empty());
-    llvm::append_values(cells, memory, compile, Cell::empty(), Cell(std::string(measurement.status.message())));
-    return cells;
-  }
-
-  Statistics statistics = computeStatistics(measurement.stepMilliseconds);
-  double seconds = statistics.mean / 1e3;
-  double tokens = static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength);
-  std::optional<double> forward = findForwardMean(row, rows);
-  double backward = forward ? statistics.mean - *forward : 0;
-  std::string times;
-  json::Array timeValues;
-  for (double time : measurement.stepMilliseconds) {
-    times += llvm::formatv("{0}{1:F3}", times.empty() ? "" : " ", time);
-    timeValues.push_back(time);
-  }
-  llvm::append_values(cells, Cell::number(statistics.mean, 3), Cell::number(statistics.std, 3),
-                      Cell::number(statistics.median, 3), Cell::number(statistics.min, 3),
-                      Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4),
-                      forward ? Cell::number(backward, 3) : Cell::empty(),
-                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
-                      Cell::number(getModelFlops(config, row.description.mode) / seconds / 1e9, 2), memory, compile,
-                      Cell(times, std::move(timeValues)), Cell("ok"));
-  return cells;
-}
-
-//===----------------------------------------------------------------------===//
-// Command
-//===----------------------------------------------------------------------===//
-
 void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+
+absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
+                                      std::vector<ModelRow> &rows) const {
+  std::vector<ComputeType> types(autocast.begin(), autocast.end());
+  if (types.empty())
+    types.push_back(ComputeType::FP32);
+  size_t count = descriptions.size() * types.size(), index = 0;
+  Progress progress(static_cast<int64_t>(count));
+  for (const ModelDescription &description : descriptions) {
+    for (ComputeType type : types) {
+      MeasureOptions own = options;
+      if (!autocast.empty())
+        own.compile.pipeline = llvm::formatv("{0} dtype={1}", options.compile.pipeline, getName(type));
+      if (!own.compile.dumpDir.empty() && count > 1)
+        absl::StrAppend(&own.compile.dumpDir, "/", index);
+      ++index;
+      const TransformerConfig &config = description.transformer;
+      progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}", describeSize(config), config.batchSize,
+                                   config.contextLength, getName(type), stringifyMode(description.mode)));
+      absl::StatusOr<std::vector<Measurement>> measured =
+          measureModel(description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
+      if (!measured.ok())
+        return measured.status();
+      for (Measurement &measurement : *measured) {
+        if (!measurement.status.ok() && getFailureText(measurement.status).empty())
+          return measurement.status;
+        rows.push_back({description, type, std::move(measurement)});
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status ModelCommand::run() {
   if (absl::Status status = checkFlags(); !status.ok())
@@ -242,27 +153,10 @@ absl::Status ModelCommand::run() {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.empty() ? 0 : *parseBytes(memoryLimit);
 
-  std::vector<Row> rows;
-  absl::Status status = compile.compile([&](const CompileOptions &compileOptions) -> absl::Status {
+  std::vector<ModelRow> rows;
+  absl::Status status = compile.compile([&](const CompileOptions &compileOptions) {
     options.compile = compileOptions;
-    Progress progress(static_cast<int64_t>(descriptions->size()));
-    for (auto [index, description] : llvm::enumerate(*descriptions)) {
-      if (!compileOptions.dumpDir.empty() && descriptions->size() > 1)
-        options.compile.dumpDir = absl::StrCat(compileOptions.dumpDir, "/", index);
-      const TransformerConfig &config = description.transformer;
-      progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}", describeSize(config), config.batchSize,
-                                   config.contextLength, stringifyMode(description.mode)));
-      absl::StatusOr<std::vector<Measurement>> measured =
-          measureModel(description, options, [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
-      if (!measured.ok())
-        return measured.status();
-      for (Measurement &measurement : *measured) {
-        if (!measurement.status.ok() && !absl::IsResourceExhausted(measurement.status))
-          return measurement.status;
-        rows.push_back({description, std::move(measurement)});
-      }
-    }
-    return absl::OkStatus();
+    return measureAll(*descriptions, options, rows);
   });
   if (!status.ok())
     return status;
@@ -272,16 +166,13 @@ absl::Status ModelCommand::run() {
                                                {"processor", llvm::sys::getHostCPUName()},
                                                {"num_threads", numThreads.getValue()}}},
                        {"seed", seed.getValue()}};
-  Report report(getColumns(perStep), std::move(context));
-  for (const Row &row : rows)
-    report.addRow(makeRow(row, rows));
-  report.print(format, llvm::outs());
+  makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   llvm::outs().flush();
-  for (const Row &row : rows)
+  for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
-      llvm::errs() << "OOM: " << describeSize(row.description.transformer) << ", "
-                   << stringifyMode(row.description.mode) << ": " << std::string(row.measurement.status.message())
-                   << "\n";
+      llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)
+                   << ", " << getName(row.autocast) << ", " << stringifyMode(row.description.mode) << ": "
+                   << std::string(row.measurement.status.message()) << "\n";
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   return absl::OkStatus();
 }

@@ -8,7 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_MODELCOMMAND_H
 #define CS336_TOOLS_BENCH_MODELCOMMAND_H
 
-#include "Report.h"
+#include "ModelReport.h"
 #include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/ModelFlags.h"
 
@@ -25,7 +25,7 @@ public:
   /// Leaves LLVM's own options out of --help. Call before parsing.
   void hideOtherOptions();
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
-  /// no lack of memory ends it.
+  /// neither a lack of memory nor an unsupported type ends it.
   absl::Status run();
 
 private:
@@ -33,11 +33,14 @@ private:
 
   absl::StatusOr<std::vector<ModelDescription>> getDescriptions() const;
   absl::Status checkFlags() const;
+  absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
+                          std::vector<ModelRow> &rows) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
+  llvm::cl::list<ComputeType> autocast;
   llvm::cl::list<int64_t> warmups;
   llvm::cl::alias warmupsAlias;
   llvm::cl::opt<int64_t> steps;

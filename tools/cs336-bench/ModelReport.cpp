@@ -1,0 +1,154 @@
+//===- ModelReport.cpp - Measured models as rows --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelReport.h"
+
+#include "Statistics.h"
+#include "cs336/Frontend/StepFlops.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <optional>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+llvm::StringRef cs336::bench::getName(ComputeType type) {
+  switch (type) {
+  case ComputeType::FP32:
+    return "fp32";
+  case ComputeType::TF32:
+    return "tf32";
+  case ComputeType::BF16:
+    return "bf16";
+  case ComputeType::FP16:
+    return "fp16";
+  }
+  llvm_unreachable("every type has a name");
+}
+
+std::string cs336::bench::describeSize(const TransformerConfig &config) {
+  for (llvm::StringRef name : TransformerConfig::getSizeNames()) {
+    TransformerConfig named;
+    llvm::cantFail(named.setSize(name));
+    if (named.dModel == config.dModel && named.dFF == config.dFF && named.numLayers == config.numLayers &&
+        named.numHeads == config.numHeads)
+      return name.str();
+  }
+  return llvm::formatv("d{0} ff{1} L{2} h{3}", config.dModel, config.dFF, config.numLayers, config.numHeads);
+}
+
+static bool isSameButMode(const ModelRow &a, const ModelRow &b) {
+  const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
+  bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
+                                     [&](const auto &field) { return left.*field.member == right.*field.member; });
+  return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
+         a.autocast == b.autocast && a.measurement.warmup == b.measurement.warmup;
+}
+
+llvm::StringRef cs336::bench::getFailureText(const absl::Status &status) {
+  if (absl::IsResourceExhausted(status))
+    return "OOM";
+  return absl::IsUnimplemented(status) ? "unsupported" : "";
+}
+
+/// The mean time of the forward pass of the same model, if it was measured too.
+static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  if (row.description.mode != Mode::ForwardBackward)
+    return std::nullopt;
+  for (const ModelRow &other : rows)
+    if (other.description.mode == Mode::Forward && other.measurement.status.ok() && isSameButMode(row, other))
+      return computeStatistics(other.measurement.stepMilliseconds).mean;
+  return std::nullopt;
+}
+
+static std::vector<Report::Column> getColumns(bool perStep) {
+  return {{"size", "size"},
+          {"params (M)", "parameters_millions"},
+          {"d_model", "d_model", true},
+          {"d_ff", "d_ff", true},
+          {"num_layers", "num_layers", true},
+          {"num_heads", "num_heads", true},
+          {"vocab_size", "vocab_size", true},
+          {"batch", "batch_size"},
+          {"context", "context_length"},
+          {"dtype", "dtype"},
+          {"autocast", "autocast"},
+          {"mode", "mode"},
+          {"warm-up", "warmup"},
+          {"steps", "steps"},
+          {"mean (ms)", "mean_ms"},
+          {"std (ms)", "std_ms"},
+          {"median (ms)", "median_ms"},
+          {"min (ms)", "min_ms"},
+          {"std/mean", "std_over_mean"},
+          {"backward (ms)", "backward_ms"},
+          {"backward/forward", "backward_over_forward"},
+          {"tokens/s", "tokens_per_second"},
+          {"GFLOP/s", "gflops_per_second"},
+          {"memory (MiB)", "memory_mib"},
+          {"compile (s)", "compile_seconds"},
+          {"steps (ms)", "step_ms", !perStep},
+          {"status", "status", true}};
+}
+
+static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  const TransformerConfig &config = row.description.transformer;
+  const Measurement &measurement = row.measurement;
+  std::vector<Cell> cells{
+      describeSize(config),
+      Cell::number(static_cast<double>(config.getParameterCount()) / 1e6, 3),
+      Cell::integer(config.dModel),
+      Cell::integer(config.dFF),
+      Cell::integer(config.numLayers),
+      Cell::integer(config.numHeads),
+      Cell::integer(config.vocabSize),
+      Cell::integer(config.batchSize),
+      Cell::integer(config.contextLength),
+      Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
+      Cell(getName(row.autocast).str()),
+      Cell(stringifyMode(row.description.mode).str()),
+      Cell::integer(measurement.warmup),
+      Cell::integer(measurement.stepMilliseconds.size()),
+  };
+  Cell memory = measurement.memoryBytes ? Cell::number(static_cast<double>(measurement.memoryBytes) / 1048576.0, 1)
+                                        : Cell::empty();
+  Cell compile = Cell::number(measurement.compileSeconds, 2);
+  if (!measurement.status.ok()) {
+    for (int i = 0; i < 9; ++i)
+      cells.push_back(i == 0 ? Cell(getFailureText(measurement.status).str(), nullptr) : Cell::empty());
+    llvm::append_values(cells, memory, compile, Cell::empty(), Cell(std::string(measurement.status.message())));
+    return cells;
+  }
+
+  Statistics statistics = computeStatistics(measurement.stepMilliseconds);
+  double seconds = statistics.mean / 1e3;
+  double tokens = static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength);
+  std::optional<double> forward = findForwardMean(row, rows);
+  double backward = forward ? statistics.mean - *forward : 0;
+  std::string times;
+  json::Array timeValues;
+  for (double time : measurement.stepMilliseconds) {
+    times += llvm::formatv("{0}{1:F3}", times.empty() ? "" : " ", time);
+    timeValues.push_back(time);
+  }
+  llvm::append_values(cells, Cell::number(statistics.mean, 3), Cell::number(statistics.std, 3),
+                      Cell::number(statistics.median, 3), Cell::number(statistics.min, 3),
+                      Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4),
+                      forward ? Cell::number(backward, 3) : Cell::empty(),
+                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
+                      Cell::number(getModelFlops(config, row.description.mode) / seconds / 1e9, 2), memory, compile,
+                      Cell(times, std::move(timeValues)), Cell("ok"));
+  return cells;
+}
+
+Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep) {
+  Report report(getColumns(perStep), std::move(context));
+  for (const ModelRow &row : rows)
+    report.addRow(makeRow(row, rows));
+  return report;
+}

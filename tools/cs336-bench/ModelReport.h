@@ -1,0 +1,38 @@
+//===- ModelReport.h - Measured models as rows ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_MODELREPORT_H
+#define CS336_TOOLS_BENCH_MODELREPORT_H
+
+#include "ModelBenchmark.h"
+#include "Report.h"
+
+namespace cs336::bench {
+
+/// One model, in one type, after one number of warm-up steps.
+struct ModelRow {
+  ModelDescription description;
+  ComputeType autocast;
+  Measurement measurement;
+};
+
+/// "small", or "d512 ff1344 L4 h16" for a model without a name.
+std::string describeSize(const TransformerConfig &config);
+
+/// "fp32", "tf32", "bf16" or "fp16".
+llvm::StringRef getName(ComputeType type);
+
+/// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
+llvm::StringRef getFailureText(const absl::Status &status);
+
+/// A row for every measurement. Where forward and forward with backward were both measured, the latter's row has their
+/// difference and its ratio to forward. `perStep` shows every step's time in tables too.
+Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep);
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_MODELREPORT_H
