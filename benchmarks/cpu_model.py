@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Training and forward steps on the CPU, beside eager PyTorch on the same cores, weights and tokens.
 
-For each cell loss and gradient norm of both sides are compared first; on a mismatch no ratio is printed. Writes a JSON record
-and a Markdown table with the command, the machine and the commit.
+For each cell loss and gradient norm of both sides are compared first; on a mismatch no ratio is printed. PYTHON is an
+interpreter that has torch and safetensors.
 
-    PYTHONPATH=build/release/python python3 benchmarks/cpu_model.py --sizes tiny,small --context 128 --modes forward,train \\
-        --peer-python /path/to/a/python/with/torch --output benchmarks/results/cpu-model
+PYTHONPATH=build/release/python python3 benchmarks/cpu_model.py --sizes small --peer-python PYTHON --output DIR/model
 """
 
 from __future__ import annotations
@@ -13,18 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
 
 import cs336
 import numpy as np
+from record import describe, write
 
 PEER = Path(__file__).parent / "peers" / "torch_model.py"
 TOLERANCE = 1e-4  # Relative, of loss and gradient norm: float32 sums in two orders.
@@ -62,7 +60,9 @@ def check_values(config: cs336.TransformerConfig, folder: Path, batch: dict[str,
     return {"loss": float(loss), "grad_norm": math.sqrt(squares)}
 
 
-def time_ours(config: cs336.TransformerConfig, mode: str, batch: dict[str, np.ndarray], args: argparse.Namespace) -> Cell:
+def time_ours(
+    config: cs336.TransformerConfig, mode: str, batch: dict[str, np.ndarray], args: argparse.Namespace
+) -> Cell:
     """Compile time, first loss and step times of our side."""
     start = time.perf_counter()
     executable = cs336.compile(cs336.build(config, mode))
@@ -115,19 +115,6 @@ def measure(size: str, context: int, mode: str, args: argparse.Namespace) -> Cel
     return cell
 
 
-def machine() -> dict[str, object]:
-    """The processor and how many of its threads this process may use."""
-    info = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
-    return {"processor": models[0] if models else "unknown", "threads": len(models)}
-
-
-def commit() -> str:
-    """Of the source tree that this file is in."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-
-
 def markdown(record: dict[str, object]) -> str:
     """The record as a page."""
     lines = [
@@ -137,7 +124,8 @@ def markdown(record: dict[str, object]) -> str:
         "",
         f"    {record['command']}",
         "",
-        "| size | context | mode | ours | PyTorch eager | ratio | loss differs by | gradient norm differs by | compile s |",
+        "| size | context | mode | ours | PyTorch eager | ratio | loss differs by | gradient norm differs by "
+        "| compile s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in record["cells"]:
@@ -170,21 +158,9 @@ def main() -> None:
             for mode in args.modes.split(","):
                 cells.append(measure(size, context, mode, args))
                 print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
-    words = [Path(sys.argv[0]).as_posix(), *sys.argv[1:]]
-    if args.peer_python:
-        words[words.index(args.peer_python)] = "python3-with-torch"
-    record = {
-        "command": shlex.join(["python3", *words]),
-        "date": date.today().isoformat(),
-        "commit": commit(),
-        "machine": machine(),
-        "cells": cells,
-    }
-    if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n")
-        args.output.with_suffix(".md").write_text(markdown(record))
-    print(markdown(record))
+    argv = ["PYTHON" if word == args.peer_python else word for word in sys.argv]
+    record = describe(argv) | {"cells": cells}
+    write(record, markdown(record), args.output)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The Transformer of this project in eager PyTorch, timed on given weights and tokens.
 
-Reads the parameters (safetensors, under the state_dict names) and one batch (npz with `tokens` and `targets`) that the other side used, so
-that loss and gradient norm can be compared before any time is. Prints one JSON object.
+Reads the parameters (safetensors, under the state_dict names) and one batch (npz with `tokens` and `targets`) that the
+other side used, so that loss and gradient norm can be compared before any time is. Prints one JSON object.
 
-    python3 torch_model.py --config config.json --params params.safetensors --batch batch.npz --mode train --steps 5
+python3 torch_model.py --config config.json --params params.safetensors --batch batch.npz --mode train --steps 5
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file
+from torch.nn import functional
 
 Parameters = dict[str, torch.Tensor]
 
@@ -59,7 +59,7 @@ class Transformer:
             x = x + self.attention(p, f"layers.{i}.attn", rms_norm(x, p[f"layers.{i}.ln1.weight"]))
             h = rms_norm(x, p[f"layers.{i}.ln2.weight"])
             w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}.weight"] for n in (1, 2, 3))
-            x = x + (F.silu(h @ w1.T) * (h @ w3.T)) @ w2.T
+            x = x + (functional.silu(h @ w1.T) * (h @ w3.T)) @ w2.T
         return rms_norm(x, p["ln_final.weight"]) @ p["lm_head.weight"].T
 
     def attention(self, p: Parameters, name: str, x: torch.Tensor) -> torch.Tensor:
@@ -74,7 +74,7 @@ class Transformer:
         return (weights @ v).transpose(1, 2).reshape(batch, positions, d_model) @ p[f"{name}.output_proj.weight"].T
 
     def loss(self, p: Parameters, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return F.cross_entropy(self.logits(p, tokens).flatten(0, 1), targets.flatten())
+        return functional.cross_entropy(self.logits(p, tokens).flatten(0, 1), targets.flatten())
 
 
 def main() -> None:

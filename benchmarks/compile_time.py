@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""How long a training step takes to compile, by size: through planned exec IR, and kernels apart.
+
+PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --sizes small,2.7B --output DIR/compile-time
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from record import describe, write
+
+
+def measure(command: list[str]) -> tuple[float, float]:
+    """Wall-clock seconds and peak MiB of a run."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"failed: {shlex.join(command)}")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def compile_size(size: str, runs: int, folder: Path) -> dict[str, object]:
+    """Medians over runs for one size, context 256."""
+    model, planned, executable = (str(folder / name) for name in ("model.mlir", "planned.mlir", "step.cs336x"))
+    steps = {
+        "import": ["cs336-translate", "--import-transformer", "--size", size, "--mode", "train", "-o", model],
+        "plan": ["cs336-opt", model, "--cs336-pipeline", "-o", planned],
+        "kernels": ["cs336-translate", "--emit-executable", planned, "-o", executable],
+    }
+    cell: dict[str, object] = {"size": size}
+    for name, command in steps.items():
+        results = [measure(command) for _ in range(runs)]
+        cell[f"{name}_s"] = statistics.median(seconds for seconds, _ in results)
+        cell[f"{name}_mib"] = max(mebibytes for _, mebibytes in results)
+    cell["kernels"] = Path(planned).read_text().count("exec.kernel @")
+    cell["executable_kib"] = Path(executable).stat().st_size / 1024
+    return cell
+
+
+def markdown(record: dict[str, object]) -> str:
+    """The record as a page."""
+    lines = [
+        "# Compiling a training step",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        "Medians of whole processes; context 256, batch 4.",
+        "",
+        f"    {record['command']}",
+        "",
+        "| size | config to IR (s) | IR to planned IR (s) | peak (MiB) | kernels compiled (s) | distinct kernels |",
+        "|---|---|---|---|---|---|",
+    ]
+    for cell in record["cells"]:
+        lines.append(
+            f"| {cell['size']} | {cell['import_s']:.2f} | {cell['plan_s']:.2f} | {cell['plan_mib']:.0f} "
+            f"| {cell['kernels_s']:.2f} | {cell['kernels']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--sizes", default="tiny,small,medium,large,xl,2.7B", help="comma-separated")
+    arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    args = arguments.parse_args()
+    cells = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in args.sizes.split(","):
+            cells.append(compile_size(size, args.runs, Path(folder)))
+            print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
+    record = describe(sys.argv) | {"cells": cells}
+    write(record, markdown(record), args.output)
+
+
+if __name__ == "__main__":
+    main()
