@@ -75,6 +75,18 @@ exec.kernel @sum_bf16(%x: tensor<4x8xbf16>) : (memref<4x8xbf16>) -> memref<4xbf1
 
 // -----
 
+// A box at the origin of a longer axis: linalg would take a plain dim for the whole axis.
+
+// CHECK-DAG:   #[[BOX:.*]] = affine_map<(d0, d1) -> (d0, d1 mod 8)>
+// CHECK-LABEL: func.func @pad_at_origin(
+// CHECK:         linalg.generic {indexing_maps = [#{{.*}}, #[[BOX]]], {{.*}} outs(%{{.*}} : tensor<4x8xf32>)
+exec.kernel @pad_at_origin(%x: tensor<4x2xf32>) : (memref<4x2xf32>) -> memref<4x8xf32> {
+  %y = cs336.pad %x offsets = [0, 0] : tensor<4x2xf32> -> tensor<4x8xf32>
+  exec.yield %y : tensor<4x8xf32>
+}
+
+// -----
+
 // Padding writes zeros, then the box; nothing is copied twice.
 
 // CHECK-DAG:   #[[SHIFT:.*]] = affine_map<(d0, d1) -> (d0, d1 + 3)>

@@ -256,6 +256,13 @@ static LogicalResult addLinear(AffineExpr expr, int64_t scale, const Statement &
   if (binary && binary.getKind() == AffineExprKind::Mul)
     if (auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS()))
       return addLinear(binary.getLHS(), scale * factor.getValue(), statement, access);
+  // A box at the origin of a longer axis: the index modulo a size that it stays below.
+  auto index = binary && binary.getKind() == AffineExprKind::Mod ? dyn_cast<AffineDimExpr>(binary.getLHS()) : nullptr;
+  if (index) {
+    auto size = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (size && statement.getGeneric().getStaticLoopRanges()[index.getPosition()] <= size.getValue())
+      return addLinear(index, scale, statement, access);
+  }
   return failure();
 }
 

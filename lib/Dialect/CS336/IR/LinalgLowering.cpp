@@ -36,11 +36,17 @@ static AffineMap selectDims(OpBuilder &builder, int64_t rank, ArrayRef<int64_t> 
   return AffineMap::get(rank, 0, exprs, builder.getContext());
 }
 
-/// The identity, shifted.
-static AffineMap offsetMap(OpBuilder &builder, ArrayRef<int64_t> offsets) {
+/// From indices of `box` to those of `whole`, which holds it at `offsets`. linalg takes a plain dim for an axis that is
+/// as long as its loop. Where the box begins at the origin but ends before the axis does, the same index is written
+/// modulo the axis' size.
+static AffineMap boxMap(OpBuilder &builder, ArrayRef<int64_t> offsets, Value box, Value whole) {
   SmallVector<AffineExpr> exprs;
-  for (auto [dim, offset] : llvm::enumerate(offsets))
-    exprs.push_back(builder.getAffineDimExpr(dim) + offset);
+  for (auto [dim, offset] : llvm::enumerate(offsets)) {
+    int64_t size = tensorType(whole).getDimSize(dim);
+    bool isPart = offset == 0 && tensorType(box).getDimSize(dim) != size;
+    AffineExpr index = builder.getAffineDimExpr(dim) + offset;
+    exprs.push_back(isPart ? index % size : index);
+  }
   return AffineMap::get(offsets.size(), 0, exprs, builder.getContext());
 }
 
@@ -162,8 +168,9 @@ Lowered TransposeOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueR
 FusionKind SliceOp::getFusionKind() { return FusionKind::Opaque; }
 
 Lowered SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
-  return SmallVector<Value>{buildCopy(builder, getLoc(), inputs.front(), offsetMap(builder, getOffsets()),
-                                      inits.front(), identityMap(builder, rankOf(inits.front())))};
+  return SmallVector<Value>{buildCopy(builder, getLoc(), inputs.front(),
+                                      boxMap(builder, getOffsets(), inits.front(), inputs.front()), inits.front(),
+                                      identityMap(builder, rankOf(inits.front())))};
 }
 
 FusionKind PadOp::getFusionKind() { return FusionKind::Opaque; }
@@ -172,7 +179,7 @@ Lowered PadOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange i
   Value zeros =
       buildFill(builder, getLoc(), builder.getZeroAttr(getResult().getType().getElementType()), inits.front());
   return SmallVector<Value>{buildCopy(builder, getLoc(), inputs.front(), identityMap(builder, rankOf(inputs.front())),
-                                      zeros, offsetMap(builder, getOffsets()))};
+                                      zeros, boxMap(builder, getOffsets(), inputs.front(), zeros))};
 }
 
 FusionKind ConcatOp::getFusionKind() { return FusionKind::Opaque; }
@@ -181,8 +188,8 @@ Lowered ConcatOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRang
   Value result = inits.front();
   SmallVector<int64_t> offsets(rankOf(result), 0);
   for (Value input : inputs) {
-    result =
-        buildCopy(builder, getLoc(), input, identityMap(builder, rankOf(input)), result, offsetMap(builder, offsets));
+    result = buildCopy(builder, getLoc(), input, identityMap(builder, rankOf(input)), result,
+                       boxMap(builder, offsets, input, result));
     offsets[getAxis()] += tensorType(input).getDimSize(getAxis());
   }
   return SmallVector<Value>{result};
