@@ -208,18 +208,23 @@ FailureOr<unsigned> Reader::readElement(Value tensor, Indices at) {
       .Default([&](Operation *op) { return refuse("contains " + op->getName().getStringRef()); });
 }
 
-/// The loop and the constant that make up a result of an output's map, or nothing if it is another expression.
-static std::optional<std::pair<unsigned, int64_t>> getShiftedLoop(AffineExpr index) {
+/// The loop and the constant that make up a result of an output's map, or nothing if it is another expression. A loop
+/// modulo a size that it stays below, which is how linalg takes a box at the origin, is the loop.
+static std::optional<std::pair<unsigned, int64_t>> getShiftedLoop(AffineExpr index, ArrayRef<int64_t> extents) {
   if (auto dim = dyn_cast<AffineDimExpr>(index))
     return std::pair(dim.getPosition(), int64_t(0));
-  auto sum = dyn_cast<AffineBinaryOpExpr>(index);
-  if (!sum || sum.getKind() != AffineExprKind::Add)
+  auto binary = dyn_cast<AffineBinaryOpExpr>(index);
+  if (!binary)
     return std::nullopt;
-  auto dim = dyn_cast<AffineDimExpr>(sum.getLHS());
-  auto shift = dyn_cast<AffineConstantExpr>(sum.getRHS());
-  if (!dim || !shift)
+  auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (!dim || !constant)
     return std::nullopt;
-  return std::pair(dim.getPosition(), shift.getValue());
+  if (binary.getKind() == AffineExprKind::Add)
+    return std::pair(dim.getPosition(), constant.getValue());
+  if (binary.getKind() == AffineExprKind::Mod && extents[dim.getPosition()] <= constant.getValue())
+    return std::pair(dim.getPosition(), int64_t(0));
+  return std::nullopt;
 }
 
 unsigned Reader::narrowBox(ArrayRef<Box::Range> ranges) {
@@ -244,7 +249,7 @@ FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned resu
   Indices loops(extents.size());
   SmallVector<Box::Range> ranges;
   for (auto [index, element, size] : llvm::zip_equal(outputMap.getResults(), at, shape)) {
-    std::optional<std::pair<unsigned, int64_t>> shifted = getShiftedLoop(index);
+    std::optional<std::pair<unsigned, int64_t>> shifted = getShiftedLoop(index, extents);
     if (!shifted)
       return refuse("writes its result through a map that does more than shift the loops");
     auto [loop, begin] = *shifted;
