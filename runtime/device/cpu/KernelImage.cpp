@@ -62,7 +62,10 @@ absl::Status CheckElf(const std::vector<uint8_t> &image) {
 
 } // namespace
 
-void KernelImage::Close::operator()(void *library) const { dlclose(library); }
+void KernelImage::Close::operator()(void *library) const {
+  dlclose(library);
+  close(descriptor);
+}
 
 absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object, const CpuFeatures &features) {
   if (absl::Status status = CheckMachine(object, features); !status.ok())
@@ -80,10 +83,12 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
     done += written < 0 ? 0 : written;
   }
   std::string path = absl::StrCat("/proc/self/fd/", descriptor);
-  KernelImage image;
-  image.library_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (!image.library_)
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
     return absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
+  std::move(close_descriptor).Cancel();
+  KernelImage image;
+  image.library_ = {library, Close{descriptor}};
   return image;
 }
 

@@ -34,7 +34,11 @@ public:
   absl::StatusOr<KernelFunction> Find(absl::string_view symbol) const;
 
 private:
+  /// Unlinks the library, then closes the file that it was linked from. The
+  /// linker knows libraries by path, here a descriptor's: were it closed
+  /// earlier, the next file of that descriptor would be taken for this one.
   struct Close {
+    int descriptor;
     void operator()(void *library) const;
   };
   std::unique_ptr<void, Close> library_;
