@@ -292,7 +292,9 @@ FusionKind EmbeddingOp::getFusionKind() { return FusionKind::Opaque; }
 Lowered EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Value table = inputs[0], ids = inputs[1];
   int64_t rank = rankOf(inits.front());
-  SmallVector<AffineMap> maps = {identityMap(builder, rank).getMajorSubMap(rankOf(ids)), identityMap(builder, rank)};
+  AffineMap whole = identityMap(builder, rank);
+  ArrayRef<AffineExpr> positions = whole.getResults().take_front(rankOf(ids));
+  SmallVector<AffineMap> maps = {AffineMap::get(rank, 0, positions, builder.getContext()), whole};
   Value result = buildParallel(builder, getLoc(), ids, inits.front(), maps,
                                [&](OpBuilder &b, Location loc, ValueRange scalars) -> Value {
                                  Value row = arith::IndexCastOp::create(b, loc, b.getIndexType(), scalars.front());
@@ -316,6 +318,10 @@ Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, Va
   for (int64_t size : tensorType(gradient).getShape())
     sizes.push_back(arith::ConstantIndexOp::create(builder, loc, size));
   Value columns = sizes.pop_back_val();
+  // A loop is what targets recognise; one position is a loop that runs once.
+  bool isOnePosition = sizes.empty();
+  if (isOnePosition)
+    sizes.push_back(one);
   SmallVector<Value> lower(sizes.size(), zero), steps(sizes.size(), one);
 
   auto addElement = [&](OpBuilder &b, Location l, Value row, SmallVector<Value> position, Value carried) -> Value {
@@ -327,7 +333,8 @@ Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, Va
   };
   scf::LoopNest nest = scf::buildLoopNest(
       builder, loc, lower, sizes, steps, table,
-      [&](OpBuilder &b, Location l, ValueRange indices, ValueRange carried) -> scf::ValueVector {
+      [&](OpBuilder &b, Location l, ValueRange variables, ValueRange carried) -> scf::ValueVector {
+        ValueRange indices = isOnePosition ? ValueRange() : variables;
         Value id = tensor::ExtractOp::create(b, l, ids, indices);
         Value row = arith::IndexCastOp::create(b, l, b.getIndexType(), id);
         auto loop = scf::ForOp::create(b, l, zero, columns, one, carried,
