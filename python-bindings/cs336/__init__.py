@@ -1,0 +1,39 @@
+"""A compiler and runtime for Transformer training.
+
+`build` a `TransformerConfig` (or `parse` IR) into a `Module`, `compile` it into an `Executable`, and run that in a
+`Session`.
+"""
+
+from cs336._compiler import (
+    Executable,
+    Input,
+    Module,
+    OperationCost,
+    Output,
+    Plan,
+    Variable,
+    build,
+    compile,
+    operations,
+    parse,
+)
+from cs336._config import Optimizer, TransformerConfig, size_names
+from cs336._session import Session
+
+__all__ = [
+    "Executable",
+    "Input",
+    "Module",
+    "OperationCost",
+    "Optimizer",
+    "Output",
+    "Plan",
+    "Session",
+    "TransformerConfig",
+    "Variable",
+    "build",
+    "compile",
+    "operations",
+    "parse",
+    "size_names",
+]

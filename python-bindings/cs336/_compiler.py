@@ -1,0 +1,223 @@
+"""From a description to IR, from IR to an executable."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cs336 import _cs336
+from cs336._config import DType, Mode, Optimizer, TransformerConfig
+
+
+@dataclass(frozen=True)
+class OperationCost:
+    """What all operations of one name cost in a function: a multiply-add is two FLOPs; bytes as if each stood alone."""
+
+    count: int
+    flops: int
+    bytes: int
+
+
+class Module:
+    """IR at some stage. Immutable: passes make a new module. `str(module)` is its text."""
+
+    def __init__(self, module: _cs336.Module) -> None:
+        self._module = module
+
+    def __str__(self) -> str:
+        return self._module.print(locations=False)
+
+    def text(self, locations: bool = True) -> str:
+        """The text, with locations (which layer and operation) unless told otherwise."""
+        return self._module.print(locations=locations)
+
+    def run_passes(self, pipeline: str) -> Module:
+        """Run passes, given as `cs336-opt --pass-pipeline` takes them inside `builtin.module(…)`.
+
+        Raises
+        ------
+        ValueError
+            If the pipeline does not parse, or a pass fails; the message holds the diagnostics.
+
+        Examples
+        --------
+        >>> module.run_passes("cs336-decompose,canonicalize,cse")
+        """
+        return Module(self._module.run_passes(pipeline))
+
+    def cost(self) -> dict[str, dict[str, OperationCost]]:
+        """FLOPs and bytes by function and by operation."""
+        costs: dict[str, dict[str, OperationCost]] = {}
+        for function, operation, count, flops, nbytes in self._module.costs():
+            costs.setdefault(function, {})[operation] = OperationCost(count, flops, nbytes)
+        return costs
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of an entry: int inputs with a `bound` hold values in [0, bound)."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bound: int | None
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output of an entry."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A parameter or state: `kind` is "parameter", "state" (of the optimizer) or "derived" (from the others)."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    kind: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Memory of an entry, known before it runs, in bytes.
+
+    Attributes
+    ----------
+    commands, kernels
+        How many commands a run has, and how many different kernels they launch.
+    largest
+        Name, source location and size of the largest temporary tensors.
+    """
+
+    arena_bytes: int
+    parameter_bytes: int
+    state_bytes: int
+    derived_bytes: int
+    input_bytes: int
+    output_bytes: int
+    total_bytes: int
+    commands: int
+    kernels: int
+    largest: list[tuple[str, str, int]]
+
+
+class Executable:
+    """A compiled program: entry points that share variables by name. Never holds the variables' values.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are truncated or damaged.
+    RuntimeError
+        If a newer version wrote them.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._executable = _cs336.Executable(data)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Executable:
+        """Read a file that `save` or `cs336-translate --emit-executable` wrote."""
+        return cls(Path(path).read_bytes())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file; an error leaves what was there."""
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self._executable.bytes)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink()
+            raise
+
+    @property
+    def entries(self) -> list[str]:
+        """Names of the entry points."""
+        return self._executable.entries()
+
+    def inputs(self, entry: str) -> dict[str, Input]:
+        """What `Session.run` wants, by name."""
+        return {n: Input(d, s, bound or None) for n, d, s, bound in self._executable.inputs(entry)}
+
+    def outputs(self, entry: str) -> dict[str, Output]:
+        """What `Session.run` returns, by name; gradients have their parameters' names."""
+        return {name: Output(dtype, shape) for name, dtype, shape in self._executable.outputs(entry)}
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Parameters and state by checkpoint name; packed weights by the names of their parts."""
+        return {n: Variable(dtype, shape, kind) for n, dtype, shape, kind in self._executable.variables()}
+
+    def plan(self, entry: str, largest: int = 10) -> Plan:
+        """Memory of an entry."""
+        return Plan(**self._executable.plan(entry, largest))
+
+
+def build(
+    config: TransformerConfig, mode: Mode = "train", dtype: DType = "f32", optimizer: Optimizer | None = None
+) -> Module:
+    """Build a Transformer's IR as a PyTorch author would write it.
+
+    Parameters
+    ----------
+    config
+        The model.
+    mode
+        "forward" (logits), "loss", "forward_backward" (loss and gradients) or "train" (a step of the optimizer; also
+        the functions "loss" and "forward").
+    dtype
+        Of parameters and activations; "f64" is for checking.
+    optimizer
+        Of mode "train"; PyTorch's defaults if it is None.
+
+    Raises
+    ------
+    ValueError
+        If the numbers make no model or no optimizer.
+    """
+    description = {**asdict(config), "mode": mode, "dtype": dtype, "optimizer": asdict(optimizer or Optimizer())}
+    return Module(_cs336.Module.build(json.dumps(description)))
+
+
+def parse(text: str, name: str = "<string>") -> Module:
+    """Read IR in any phase; `name` stands for the file in messages.
+
+    Raises
+    ------
+    ValueError
+        If the text does not parse or verify; the message says where.
+    """
+    return Module(_cs336.Module.parse(text, name))
+
+
+def compile(module: Module | str, pipeline: str = "") -> Executable:
+    """Run the whole pipeline and generate code for this machine's CPU.
+
+    Parameters
+    ----------
+    module
+        IR, or its text.
+    pipeline
+        Options of the pipeline, as `--cs336-pipeline=` takes them.
+
+    Raises
+    ------
+    ValueError
+        If the module does not compile; the message holds the diagnostics.
+    """
+    parsed = parse(module) if isinstance(module, str) else module
+    return Executable(parsed._module.compile(pipeline))
+
+
+def operations() -> dict[str, bool]:
+    """The dialect's operations by name; whether each can be differentiated, by itself or once decomposed."""
+    return _cs336.operations()

@@ -1,0 +1,105 @@
+"""What to build: hyper-parameters of the model and of its optimizer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from cs336 import _cs336
+
+Mode = Literal["forward", "loss", "forward_backward", "train"]
+DType = Literal["f32", "f64"]
+
+
+def size_names() -> list[str]:
+    """Names that `TransformerConfig.named` takes."""
+    return _cs336.size_names()
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """Hyper-parameters of a pre-norm decoder-only Transformer with RMSNorm, RoPE, causal attention and SwiGLU.
+
+    Parameters
+    ----------
+    d_model, d_ff, num_layers, num_heads
+        Width, inner width of the feed-forward layers, depth, and attention heads; `num_heads` divides `d_model`.
+    vocab_size, context_length, batch_size
+        Tokens are int64 [batch_size, context_length] in [0, vocab_size).
+    rope_theta
+        Base of the rotary embedding's wavelengths.
+
+    Raises
+    ------
+    ValueError
+        If no such model can be built; the message names the key and its value.
+    """
+
+    d_model: int
+    d_ff: int
+    num_layers: int
+    num_heads: int
+    vocab_size: int = 10000
+    context_length: int = 256
+    batch_size: int = 4
+    rope_theta: float = 10000.0
+
+    def __post_init__(self) -> None:
+        _cs336.transformer(self.to_json())
+
+    @classmethod
+    def named(cls, size: str, **changes: Any) -> TransformerConfig:
+        """A size that studies name (see `size_names`), with some hyper-parameters changed.
+
+        Examples
+        --------
+        >>> TransformerConfig.named("small", context_length=512).d_model
+        768
+        """
+        unknown = sorted(set(changes) - {field.name for field in fields(cls)})
+        if unknown:
+            raise TypeError(f"TransformerConfig has no {', '.join(unknown)}")
+        return cls(**_cs336.transformer(json.dumps({"size": size, **changes})))
+
+    @classmethod
+    def from_json(cls, text: str) -> TransformerConfig:
+        """The model of a JSON description, as the command-line tools read it."""
+        return cls(**_cs336.transformer(text))
+
+    def to_json(self) -> str:
+        """A description that the command-line tools read."""
+        return json.dumps(asdict(self))
+
+    def parameter_count(self) -> int:
+        """Count parameters: 2Vd + L(4d² + 3·d·d_ff + 2d) + d."""
+        return _cs336.parameter_count(self.to_json())
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """AdamW, gradient clipping and the learning-rate schedule of a training step.
+
+    Parameters
+    ----------
+    form
+        "pytorch" (decay first; lr·m̂/(√v̂ + eps)), "cs336_2025" (bias correction in the rate, decay after) or
+        "cs336_2026" (decay before).
+    lr, beta1, beta2, eps, weight_decay
+        As usual.
+    max_norm
+        All gradients together are scaled down to this norm; 0 leaves them.
+    warmup_steps, cosine_steps, min_lr
+        Linear warm-up to `lr`, then cosine until step `cosine_steps`, then `min_lr`; both 0 keep `lr`.
+    """
+
+    form: Literal["pytorch", "cs336_2025", "cs336_2026"] = "pytorch"
+    lr: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+    max_norm: float = 0.0
+    warmup_steps: int = 0
+    cosine_steps: int = 0
+    min_lr: float = 0.0

@@ -1,0 +1,164 @@
+"""Running executables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cs336 import _cs336
+from cs336._compiler import Executable
+
+# NumPy has no bf16; float32 holds it exactly.
+_NUMPY_TYPES = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "bf16": np.float32,
+    "f16": np.float16,
+    "i64": np.int64,
+    "i32": np.int32,
+    "i1": np.bool_,
+}
+
+
+def _as_array(value: ArrayLike, dtype: str) -> NDArray[Any]:
+    """A dense array of the wanted type if the conversion is harmless: between floats, or to a wider integer."""
+    array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+    wanted = np.dtype(_NUMPY_TYPES[dtype])
+    both_float = array.dtype.kind == wanted.kind == "f"
+    return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
+
+
+class Session:
+    """A loaded executable with its variables. Not for use by several threads at once.
+
+    Indexing reads and writes variables under their checkpoint names: `session["lm_head.weight"]` is a copy,
+    `session["lm_head.weight"] = array` sets it.
+
+    Parameters
+    ----------
+    executable
+        What to load.
+    num_threads
+        Threads that a kernel may use; 0 takes all cores.
+    memory_limit_bytes
+        Most bytes to allocate; 0 takes what the machine has.
+
+    Raises
+    ------
+    MemoryError
+        If there is not enough memory; the message says how much was wanted for what.
+    RuntimeError
+        If the executable is for another machine.
+    """
+
+    def __init__(self, executable: Executable, num_threads: int = 0, memory_limit_bytes: int = 0) -> None:
+        self._session = _cs336.Session(executable._executable, num_threads, memory_limit_bytes)
+        self._variables = executable.variables
+        self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
+        self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes that the session allocated."""
+        return self._session.allocated_bytes
+
+    def initialize(self, seed: int = 0) -> None:
+        """Give every variable its initial value. The same seed gives the same values, to the bit."""
+        self._session.initialize(seed)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._session.get_variable(name)
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        variable = self._variables.get(name)
+        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+        self._session.set_variable(name, _as_array(array, variable.dtype) if variable else array)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def parameters(self) -> dict[str, NDArray[Any]]:
+        """Copies of all parameters."""
+        return {name: self[name] for name, variable in self._variables.items() if variable.kind == "parameter"}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of the optimizer's state."""
+        return {name: self[name] for name, variable in self._variables.items() if variable.kind == "state"}
+
+    def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        """Set all parameters, and compute what is derived from them.
+
+        Raises
+        ------
+        ValueError
+            If names are missing or extra, or a shape differs.
+        """
+        wanted = {name for name, variable in self._variables.items() if variable.kind == "parameter"}
+        missing, extra = sorted(wanted - set(values)), sorted(set(values) - wanted)
+        if missing or extra:
+            raise ValueError(f"parameters missing: {', '.join(missing) or 'none'}; extra: {', '.join(extra) or 'none'}")
+        for name, value in values.items():
+            self[name] = value
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Compute what is derived from parameters; needed after setting them by index."""
+        self._session.prepare()
+
+    def run(self, entry: str, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+        """Run an entry to its end.
+
+        Parameters
+        ----------
+        entry
+            "train", "forward_backward", "loss", "forward", or whatever the module's functions are called.
+        inputs
+            Every input by name.
+
+        Returns
+        -------
+        dict
+            Copies of the outputs by name. Gradients have their parameters' names.
+
+        Raises
+        ------
+        ValueError
+            If an input is missing, extra, of another type or shape, or out of its bound; then nothing has changed.
+        """
+        ports = self._inputs.get(entry, {})
+        arrays = {
+            name: _as_array(value, ports[name].dtype) if name in ports else np.ascontiguousarray(value)
+            for name, value in inputs.items()
+        }
+        self._session.run(entry, arrays)
+        return {name: self._session.output(entry, name) for name in self._outputs[entry]}
+
+    def load(self, path: str | os.PathLike[str], parameters_only: bool = False, ignore_extra: bool = False) -> None:
+        """Set all variables from a .safetensors, .npz or .npy file, by checkpoint name.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        parameters_only
+            Leave the optimizer's state as it is.
+        ignore_extra
+            Accept names that no variable has.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or names are missing, extra, or of another type; then nothing has changed.
+        """
+        self._session.load(os.fspath(path), parameters_only, ignore_extra)
+
+    def save(self, path: str | os.PathLike[str], parameters_only: bool = False) -> None:
+        """Write all variables by checkpoint name; an error leaves what was there."""
+        self._session.save(os.fspath(path), parameters_only)

@@ -1,0 +1,29 @@
+//===- Arrays.h - Tensors from and to NumPy ---------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_PYTHON_ARRAYS_H
+#define CS336_PYTHON_ARRAYS_H
+
+#include "cs336/runtime/Tensor.h"
+
+#include <nanobind/ndarray.h>
+
+namespace cs336::python {
+
+/// An array as Python passes it: dense, in host memory, of any type.
+using InputArray = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
+using OutputArray = nanobind::ndarray<nanobind::numpy>;
+
+/// The elements of `array`, where they lie. Throws TypeError for an element type that no tensor has.
+runtime::TensorView viewOf(const InputArray &array);
+
+/// An array that owns a copy of the tensor. NumPy has no bf16: it comes as float32, which holds it exactly.
+OutputArray toArray(const runtime::TensorView &tensor);
+
+} // namespace cs336::python
+
+#endif // CS336_PYTHON_ARRAYS_H

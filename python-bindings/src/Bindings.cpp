@@ -1,0 +1,14 @@
+//===- Bindings.cpp - The extension module _cs336 -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bindings.h"
+
+NB_MODULE(_cs336, module) {
+  module.doc() = "The compiler and the runtime; the package cs336 wraps what is here.";
+  cs336::python::bindCompiler(module);
+  cs336::python::bindRuntime(module);
+}

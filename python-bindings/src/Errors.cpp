@@ -1,0 +1,45 @@
+//===- Errors.cpp - Statuses as Python exceptions -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Errors.h"
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace nb = nanobind;
+using namespace cs336::python;
+
+[[noreturn]] static void throwPython(PyObject *type, const absl::Status &status) {
+  PyErr_SetString(type, std::string(status.message()).c_str());
+  throw nb::python_error();
+}
+
+void cs336::python::throwStatus(const absl::Status &status) {
+  switch (status.code()) {
+  case absl::StatusCode::kInvalidArgument:
+  case absl::StatusCode::kNotFound:
+  case absl::StatusCode::kOutOfRange:
+  case absl::StatusCode::kDataLoss:
+    throwPython(PyExc_ValueError, status);
+  case absl::StatusCode::kResourceExhausted:
+    throwPython(PyExc_MemoryError, status);
+  default:
+    throwPython(PyExc_RuntimeError, status);
+  }
+}
+
+void cs336::python::throwFileStatus(const absl::Status &status) {
+  switch (status.code()) {
+  case absl::StatusCode::kNotFound:
+    throwPython(PyExc_FileNotFoundError, status);
+  case absl::StatusCode::kPermissionDenied:
+    throwPython(PyExc_PermissionError, status);
+  default:
+    throwStatus(status);
+  }
+}

@@ -1,0 +1,149 @@
+//===- IRModule.cpp - An MLIR module that owns its context ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IRModule.h"
+
+#include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Driver/CompileModule.h"
+#include "cs336/Driver/Registration.h"
+#include "cs336/Frontend/ImportTransformer.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <stdexcept>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::python;
+
+/// A context that can parse, transform and compile whatever the tools can.
+static std::shared_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  auto context = std::make_shared<MLIRContext>(registry);
+  context->loadDialect<CS336Dialect, func::FuncDialect>();
+  return context;
+}
+
+/// Puts a location before what it locates: the file and line, or the layer and operation.
+static void printLocation(llvm::raw_ostream &stream, Location loc) {
+  if (auto file = dyn_cast<FileLineColLoc>(loc))
+    stream << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn() << ": ";
+  else if (!isa<UnknownLoc>(loc))
+    stream << loc << ": ";
+}
+
+namespace {
+
+/// Keeps the errors of a context, to be thrown.
+class Diagnostics {
+public:
+  explicit Diagnostics(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          llvm::raw_string_ostream stream(text);
+          append(stream, diagnostic);
+          for (Diagnostic &note : diagnostic.getNotes())
+            append(stream, note);
+        }) {}
+
+  [[noreturn]] void raise(const std::string &otherwise) const {
+    throw std::invalid_argument(text.empty() ? otherwise : StringRef(text).rtrim().str());
+  }
+
+private:
+  static void append(llvm::raw_ostream &stream, const Diagnostic &diagnostic) {
+    printLocation(stream, diagnostic.getLocation());
+    stream << (diagnostic.getSeverity() == DiagnosticSeverity::Note ? "note: " : "") << diagnostic << "\n";
+  }
+
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+} // namespace
+
+IRModule IRModule::build(const std::string &description) {
+  llvm::Expected<ModelDescription> model = ModelDescription::fromJSON(description);
+  if (!model)
+    throw std::invalid_argument(llvm::toString(model.takeError()));
+  Context context = makeContext();
+  Diagnostics diagnostics(context.get());
+  FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(*model, UnknownLoc::get(context.get()));
+  if (failed(module))
+    diagnostics.raise("the model cannot be built");
+  return {std::move(context), std::move(*module)};
+}
+
+IRModule IRModule::parse(const std::string &text, const std::string &name) {
+  Context context = makeContext();
+  Diagnostics diagnostics(context.get());
+  ParserConfig config(context.get());
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config, name);
+  if (!module)
+    diagnostics.raise("the text cannot be parsed");
+  return {std::move(context), std::move(module)};
+}
+
+std::string IRModule::print(bool withLocations) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(withLocations);
+  module->print(stream, flags);
+  return text;
+}
+
+IRModule IRModule::runPasses(const std::string &pipeline) const {
+  Diagnostics diagnostics(context.get());
+  PassManager manager(context.get(), ModuleOp::getOperationName());
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (failed(parsePassPipeline(pipeline, manager, stream)))
+    diagnostics.raise(message);
+  OwningOpRef<ModuleOp> copy = module->clone();
+  if (failed(manager.run(*copy)))
+    diagnostics.raise("a pass of '" + pipeline + "' failed");
+  return {context, std::move(copy)};
+}
+
+std::vector<uint8_t> IRModule::compile(const std::string &pipeline) const {
+  Diagnostics diagnostics(context.get());
+  CompileOptions options;
+  options.pipeline = pipeline;
+  OwningOpRef<ModuleOp> copy = module->clone();
+  FailureOr<std::vector<uint8_t>> bytes = compileModule(*copy, options);
+  if (failed(bytes))
+    diagnostics.raise("the module does not compile");
+  return std::move(*bytes);
+}
+
+std::vector<OperationCost> IRModule::getCosts() const {
+  llvm::MapVector<std::pair<StringRef, StringRef>, OperationCost> costs;
+  for (auto function : module->getOps<FunctionOpInterface>())
+    function.walk([&](CostOpInterface op) {
+      StringRef name = op->getName().getStringRef();
+      OperationCost &cost = costs[{function.getName(), name}];
+      cost.function = function.getName().str();
+      cost.operation = name.str();
+      ++cost.count;
+      cost.flops += op.getFlops();
+      cost.bytes += op.getBytes();
+    });
+  std::vector<OperationCost> result;
+  for (auto &[key, cost] : costs)
+    result.push_back(std::move(cost));
+  return result;
+}

@@ -1,0 +1,55 @@
+//===- IRModule.h - An MLIR module that owns its context --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_PYTHON_IRMODULE_H
+#define CS336_PYTHON_IRMODULE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cs336::python {
+
+/// What an operation of one name costs in a function, all of them together.
+struct OperationCost {
+  std::string function, operation;
+  int64_t count = 0, flops = 0, bytes = 0;
+};
+
+/// IR, immutable: passes make a new module. Failures throw std::invalid_argument with all diagnostics.
+class IRModule {
+public:
+  /// From a model description in JSON; see ModelDescription.h.
+  static IRModule build(const std::string &description);
+  /// From text; `name` stands for the file in locations.
+  static IRModule parse(const std::string &text, const std::string &name);
+
+  std::string print(bool withLocations) const;
+  /// The result of a textual pass pipeline, "cs336-decompose,canonicalize".
+  IRModule runPasses(const std::string &pipeline) const;
+  /// The bytes of an executable; `pipeline` holds options of the pipeline, "dtype=bf16".
+  std::vector<uint8_t> compile(const std::string &pipeline) const;
+  /// Costs by function and operation, in the order of the module.
+  std::vector<OperationCost> getCosts() const;
+
+private:
+  using Context = std::shared_ptr<mlir::MLIRContext>;
+  IRModule(Context context, mlir::OwningOpRef<mlir::ModuleOp> module)
+      : context(std::move(context)), module(std::move(module)) {}
+
+  // The context outlives the module.
+  Context context;
+  mutable mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace cs336::python
+
+#endif // CS336_PYTHON_IRMODULE_H

@@ -1,0 +1,199 @@
+//===- RuntimeBindings.cpp - Executables and sessions ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arrays.h"
+#include "Bindings.h"
+#include "Errors.h"
+
+#include "cs336/runtime/Executable.h"
+#include "cs336/runtime/PlanSummary.h"
+#include "cs336/runtime/Session.h"
+#include "cs336/runtime/TensorFile.h"
+
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace cs336;
+using namespace cs336::python;
+using ExecutablePtr = std::shared_ptr<const runtime::Executable>;
+
+/// (name, dtype, shape), which every description of a tensor starts with.
+static nb::tuple describe(const std::string &name, const runtime::TensorType &type) {
+  nb::list shape;
+  for (int64_t size : type.shape)
+    shape.append(size);
+  return nb::make_tuple(name, std::string(runtime::Name(type.dtype)), nb::tuple(shape));
+}
+
+namespace {
+
+/// A verified program and the file that it was read from.
+class ProgramFile {
+public:
+  explicit ProgramFile(nb::bytes bytes) : bytes(std::move(bytes)) {
+    auto *data = reinterpret_cast<const uint8_t *>(this->bytes.c_str());
+    executable = valueOrThrow(runtime::Executable::FromBytes({data, this->bytes.size()}));
+  }
+
+  nb::list getEntries() const {
+    nb::list entries;
+    for (const auto &entry : executable->entries())
+      entries.append(entry->name);
+    return entries;
+  }
+
+  /// (name, dtype, shape, bound) of each input of an entry; bound 0 is none.
+  nb::list getInputs(const std::string &entry) const {
+    nb::list inputs;
+    for (const auto &port : find(entry).inputs)
+      inputs.append(describe(port->name, runtime::ToTensorType(*port->type)) + nb::make_tuple(port->bound));
+    return inputs;
+  }
+
+  /// (name, dtype, shape) of each output of an entry, a packed one by its views.
+  nb::list getOutputs(const std::string &entry) const {
+    nb::list outputs;
+    for (const auto &port : find(entry).outputs)
+      for (const runtime::NamedRows &rows :
+           runtime::CheckpointNames(port->name, runtime::ToTensorType(*port->type), port->views))
+        outputs.append(describe(rows.name, rows.type));
+    return outputs;
+  }
+
+  /// (name, dtype, shape, kind) of each variable, a packed one by its views.
+  nb::list getVariables() const {
+    nb::list variables;
+    for (const auto &variable : executable->variables())
+      for (const runtime::NamedRows &rows :
+           runtime::CheckpointNames(variable->name, runtime::ToTensorType(*variable->type), variable->views))
+        variables.append(describe(rows.name, rows.type) + nb::make_tuple(format::EnumNameVariableKind(variable->kind)));
+    return variables;
+  }
+
+  nb::dict getPlan(const std::string &entry, int64_t largest) const {
+    runtime::PlanSummary plan = valueOrThrow(runtime::Summarize(*executable, entry, largest));
+    nb::dict result;
+    result["arena_bytes"] = plan.arena_bytes;
+    result["parameter_bytes"] = plan.parameter_bytes;
+    result["state_bytes"] = plan.state_bytes;
+    result["derived_bytes"] = plan.derived_bytes;
+    result["input_bytes"] = plan.input_bytes;
+    result["output_bytes"] = plan.output_bytes;
+    result["total_bytes"] = plan.total_bytes();
+    result["commands"] = plan.commands;
+    result["kernels"] = plan.kernels;
+    nb::list items;
+    for (const runtime::PlanSummary::Item &item : plan.largest)
+      items.append(nb::make_tuple(item.name, item.location, item.byte_size));
+    result["largest"] = items;
+    return result;
+  }
+
+  nb::bytes bytes;
+  ExecutablePtr executable;
+
+private:
+  const format::EntryT &find(const std::string &name) const {
+    const format::EntryT *entry = executable->FindEntry(name);
+    if (!entry)
+      throw nb::value_error(("the executable has no entry '" + name + "'").c_str());
+    return *entry;
+  }
+};
+
+class ProgramSession {
+public:
+  ProgramSession(const ProgramFile &file, int numThreads, int64_t memoryLimit) {
+    runtime::SessionOptions options;
+    options.num_threads = numThreads;
+    options.memory_limit_bytes = memoryLimit;
+    session = valueOrThrow(runtime::Session::Create(file.executable, options));
+  }
+
+  int64_t getAllocatedBytes() const { return session->allocated_bytes(); }
+  void initialize(uint64_t seed) { throwIfError(session->InitializeVariables(seed)); }
+  void prepare() { throwIfError(session->Prepare()); }
+  void setVariable(const std::string &name, const InputArray &array) {
+    throwIfError(session->SetVariable(name, viewOf(array)));
+  }
+  OutputArray getVariable(const std::string &name) const { return toArray(valueOrThrow(session->GetVariable(name))); }
+
+  void load(const std::string &path, bool parametersOnly, bool ignoreExtra) {
+    absl::StatusOr<runtime::TensorMap> tensors = runtime::ReadTensors(path);
+    if (!tensors.ok())
+      throwFileStatus(tensors.status());
+    runtime::LoadOptions options;
+    options.set = toSet(parametersOnly);
+    options.ignore_extra = ignoreExtra;
+    throwIfError(session->LoadVariables(*tensors, options));
+  }
+
+  void save(const std::string &path, bool parametersOnly) const {
+    runtime::TensorMap tensors = valueOrThrow(session->SaveVariables(toSet(parametersOnly)));
+    if (absl::Status status = runtime::WriteTensors(path, tensors); !status.ok())
+      throwFileStatus(status);
+  }
+
+  /// Other Python threads go on while the entry runs.
+  void run(const std::string &entry, const nb::dict &inputs) {
+    std::vector<std::string> names;
+    std::vector<InputArray> arrays; // Keep what the views point to.
+    for (auto [name, array] : inputs) {
+      names.push_back(nb::cast<std::string>(name));
+      arrays.push_back(nb::cast<InputArray>(array));
+    }
+    std::vector<runtime::NamedTensor> tensors;
+    for (size_t i = 0; i < arrays.size(); ++i)
+      tensors.push_back({names[i], viewOf(arrays[i])});
+    absl::Status status;
+    {
+      nb::gil_scoped_release release;
+      status = session->Run(entry, tensors);
+    }
+    throwIfError(status);
+  }
+
+  OutputArray getOutput(const std::string &entry, const std::string &name) const {
+    return toArray(valueOrThrow(session->Output(entry, name)));
+  }
+
+private:
+  static runtime::VariableSet toSet(bool parametersOnly) {
+    return parametersOnly ? runtime::VariableSet::kParameters : runtime::VariableSet::kParametersAndState;
+  }
+
+  std::unique_ptr<runtime::Session> session;
+};
+
+} // namespace
+
+void python::bindRuntime(nb::module_ &module) {
+  nb::class_<ProgramFile>(module, "Executable")
+      .def(nb::init<nb::bytes>(), nb::arg("bytes"))
+      .def_prop_ro("bytes", [](const ProgramFile &file) { return file.bytes; })
+      .def("entries", &ProgramFile::getEntries)
+      .def("inputs", &ProgramFile::getInputs, nb::arg("entry"))
+      .def("outputs", &ProgramFile::getOutputs, nb::arg("entry"))
+      .def("variables", &ProgramFile::getVariables)
+      .def("plan", &ProgramFile::getPlan, nb::arg("entry"), nb::arg("largest"));
+  nb::class_<ProgramSession>(module, "Session")
+      .def(nb::init<const ProgramFile &, int, int64_t>(), nb::arg("executable"), nb::arg("num_threads"),
+           nb::arg("memory_limit_bytes"))
+      .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
+      .def("initialize", &ProgramSession::initialize, nb::arg("seed"))
+      .def("prepare", &ProgramSession::prepare)
+      .def("set_variable", &ProgramSession::setVariable, nb::arg("name"), nb::arg("array").noconvert())
+      .def("get_variable", &ProgramSession::getVariable, nb::arg("name"))
+      .def("load", &ProgramSession::load, nb::arg("path"), nb::arg("parameters_only"), nb::arg("ignore_extra"))
+      .def("save", &ProgramSession::save, nb::arg("path"), nb::arg("parameters_only"))
+      .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"))
+      .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"));
+}
