@@ -296,15 +296,19 @@ def clip(gradients: Parameters, max_norm: float) -> Parameters:
     return {name: g * factor for name, g in gradients.items()}
 
 
-def learning_rate(step: int, lr: float, min_lr: float, warmup_steps: int, cosine_steps: int) -> float:
-    """The rate of step 1, 2, …: linear warm-up, cosine down to `min_lr`, constant after."""
-    if warmup_steps == 0 and cosine_steps == 0:
+def learning_rate(iteration: int, lr: float, min_lr: float, warmup_steps: int, cosine_steps: int) -> float:
+    """The rate of iteration 0, 1, …, as CS336 has it.
+
+    Linear warm-up from 0, cosine down to `min_lr` until iteration `cosine_steps`, constant after; without
+    `cosine_steps`, `lr` after the warm-up.
+    """
+    if iteration < warmup_steps:
+        return lr * iteration / warmup_steps
+    if cosine_steps == 0:
         return lr
-    if step < warmup_steps:
-        return lr * step / warmup_steps
-    if step >= cosine_steps:
+    if iteration > cosine_steps:
         return min_lr
-    progress = (step - warmup_steps) / (cosine_steps - warmup_steps)
+    progress = (iteration - warmup_steps) / (cosine_steps - warmup_steps)
     return min_lr + 0.5 * (1 + math.cos(math.pi * progress)) * (lr - min_lr)
 
 
@@ -348,8 +352,8 @@ class AdamW:
         o = self.optimizer
         if o.max_norm > 0:
             gradients = clip(gradients, o.max_norm)
-        self.t += 1
         lr = learning_rate(self.t, o.lr, o.min_lr, o.warmup_steps, o.cosine_steps)
+        self.t += 1
         c1, c2 = 1 - o.beta1**self.t, 1 - o.beta2**self.t
         for name, p in self.parameters.items():
             g, m, v = gradients[name], self.m[name], self.v[name]

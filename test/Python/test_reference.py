@@ -75,10 +75,10 @@ def test_forms_of_adamw_agree_where_they_must() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"), [(1, 0.1), (5, 0.5), (10, 1.0), (20, 0.55), (30, 0.1), (31, 0.1), (1000, 0.1)]
+    ("iteration", "expected"), [(0, 0.0), (5, 0.5), (10, 1.0), (20, 0.55), (30, 0.1), (31, 0.1), (1000, 0.1)]
 )
-def test_schedule(step: int, expected: float) -> None:
-    assert_close(reference.learning_rate(step, 1.0, 0.1, warmup_steps=10, cosine_steps=30), expected, 1e-12)
+def test_schedule(iteration: int, expected: float) -> None:
+    assert_close(reference.learning_rate(iteration, 1.0, 0.1, warmup_steps=10, cosine_steps=30), expected, 1e-12)
 
 
 def test_clipping_scales_the_whole_gradient() -> None:

@@ -1,0 +1,66 @@
+"""Compiled Transformers for the tests that compare them with NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import cs336
+import numpy as np
+import reference
+from numpy.typing import NDArray
+
+
+def transformer_config(config: reference.Config) -> cs336.TransformerConfig:
+    return cs336.TransformerConfig(**asdict(config))
+
+
+def optimizer(numbers: reference.Optimizer) -> cs336.Optimizer:
+    return cs336.Optimizer(**asdict(numbers))
+
+
+@cache
+def executable(
+    config: reference.Config, mode: str, dtype: str = "f32", numbers: reference.Optimizer | None = None
+) -> cs336.Executable:
+    """Compile once for all tests that ask for the same."""
+    update = optimizer(numbers) if numbers else None
+    return cs336.compile(cs336.build(transformer_config(config), mode, dtype, update))
+
+
+class CompiledModel:
+    """A session of a Transformer with given parameters.
+
+    Parameters
+    ----------
+    config, mode, dtype, numbers
+        What to compile.
+    parameters
+        By checkpoint name.
+    """
+
+    def __init__(
+        self,
+        config: reference.Config,
+        mode: str,
+        parameters: reference.Parameters,
+        dtype: str = "f32",
+        numbers: reference.Optimizer | None = None,
+    ) -> None:
+        self.session = cs336.Session(executable(config, mode, dtype, numbers))
+        self.session.initialize(0)
+        self.session.set_parameters(parameters)
+
+    def forward(self, tokens: reference.Array) -> NDArray[Any]:
+        return self.session.run("forward", {"tokens": tokens})["logits"]
+
+    def loss_and_gradients(
+        self, tokens: reference.Array, targets: reference.Array
+    ) -> tuple[float, dict[str, NDArray[Any]]]:
+        outputs = self.session.run("forward_backward", {"tokens": tokens, "targets": targets})
+        loss = float(outputs.pop("loss"))
+        return loss, outputs
+
+    def train(self, tokens: reference.Array, targets: reference.Array) -> dict[str, NDArray[np.floating[Any]]]:
+        return self.session.run("train", {"tokens": tokens, "targets": targets})

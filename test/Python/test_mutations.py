@@ -1,0 +1,105 @@
+"""Known mistakes make the comparisons fail: each is put into the IR or the reference, and must be noticed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from comparison import assert_close
+from compiled_model import CompiledModel, optimizer, transformer_config
+from golden_file import Golden
+
+
+def must_fail(comparison: Callable[[], None]) -> None:
+    with pytest.raises(AssertionError, match="relative error"):
+        comparison()
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [reference.Mutation(mask_offset=1), reference.Mutation(mask_offset=-1), reference.Mutation(rope_half_split=True)],
+    ids=["sees the next token", "does not see itself", "pairs are halves"],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_a_wrong_reference_disagrees_with_the_compiled_model(golden: Golden, mutation: reference.Mutation) -> None:
+    model = CompiledModel(golden.config, "forward_backward", golden.parameters)
+    p = golden.float64_parameters()
+    loss, gradients = model.loss_and_gradients(golden.tokens, golden.targets)
+
+    def compare(which: reference.Mutation) -> None:
+        expected_loss, expected = reference.loss_and_gradients(p, golden.tokens, golden.targets, golden.config, which)
+        assert_close(loss, expected_loss, 1e-5, "loss")
+        for name, gradient in expected.items():
+            assert_close(gradients[name], gradient, 1e-4, name)
+
+    compare(reference.CORRECT)
+    must_fail(lambda: compare(mutation))
+
+
+def forward_of(module: cs336.Module, golden: Golden) -> np.ndarray:
+    session = cs336.Session(cs336.compile(module))
+    session.initialize(0)
+    session.set_parameters(golden.parameters)
+    return session.run("forward", {"tokens": golden.tokens})["logits"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        # A query sees keys before it, not itself; the first sees nothing.
+        (" ge %", " gt %"),
+        (" ge %", " le %"),
+        ("theta = 1.000000e+04", "theta = 1.000000e+03"),
+        ("eps = 1.000000e-05", "eps = 1.000000e-03"),
+    ],
+    ids=["mask off by one", "mask reversed", "theta", "eps"],
+)
+def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str) -> None:
+    module = cs336.build(transformer_config(golden.config), "forward")
+    text = str(module)
+    assert right in text
+    assert_close(forward_of(module, golden), golden.logits, 1e-5, "logits")
+    must_fail(lambda: assert_close(forward_of(cs336.parse(text.replace(right, wrong)), golden), golden.logits, 1e-5))
+
+
+def test_decay_after_the_update_disagrees_with_golden(golden: Golden) -> None:
+    text = str(cs336.build(transformer_config(golden.config), "train", optimizer=optimizer(golden.optimizer)))
+    wrong = text.replace("#cs336.optimizer<", "#cs336.optimizer<form = cs336_2025, ")
+    assert wrong != text
+
+    def compare(module_text: str) -> None:
+        session = cs336.Session(cs336.compile(module_text))
+        session.initialize(0)
+        session.set_parameters(golden.parameters)
+        for _ in range(golden.steps):
+            session.run("train", {"tokens": golden.tokens, "targets": golden.targets})
+        for name, value in golden.after.items():
+            assert_close(session[name], value, 1e-4, name)
+
+    compare(text)
+    must_fail(lambda: compare(wrong))
+
+
+def test_decay_after_the_update_differs_from_decay_before_it(golden: Golden) -> None:
+    """The 2025 and 2026 forms differ by nothing but this order."""
+    numbers = dataclasses.replace(golden.optimizer, form="cs336_2025", lr=3e-2, weight_decay=0.5)
+    model = CompiledModel(golden.config, "train", golden.parameters, numbers=numbers)
+    right = golden.float64_parameters()
+    wrong = golden.float64_parameters()
+    for _ in range(golden.steps):
+        model.train(golden.tokens, golden.targets)
+    for p, form in ((right, "cs336_2025"), (wrong, "cs336_2026")):
+        adamw = reference.AdamW(p, dataclasses.replace(numbers, form=form))
+        for _ in range(golden.steps):
+            adamw.step(reference.loss_and_gradients(p, golden.tokens, golden.targets, golden.config)[1])
+
+    def compare(expected: reference.Parameters) -> None:
+        for name, value in expected.items():
+            assert_close(model.session[name], value, 1e-4, name)
+
+    compare(right)
+    must_fail(lambda: compare(wrong))
