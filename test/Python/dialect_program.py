@@ -157,6 +157,10 @@ class Program:
         self.values.append(value)
         return value
 
+    def external(self, name: str, array: Array, operands: Sequence[Value], pullback: Pullback) -> Value:
+        """A value that NumPy code computed; the text then only names it."""
+        return self._append(f"external {name} : RESULT", operands[0].dtype, array, operands, pullback)
+
     # --- Sources. ---
 
     def constant(self, array: Array | float, dtype: str, shape: Sequence[int] | None = None) -> Value:

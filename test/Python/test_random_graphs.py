@@ -1,0 +1,48 @@
+"""Random small graphs: compiled values and gradients equal NumPy's."""
+
+from __future__ import annotations
+
+import cs336
+import numpy as np
+import pytest
+from dialect_program import Program
+from random_graphs import random_program
+
+GRAPHS = 240
+GRAPHS_PER_MODULE = 40
+DTYPES = ("f64", "f32", "mixed")
+# Of the largest element of the gradient or value that is compared.
+TOLERANCES = {"f64": 1e-10, "f32": 2e-4, "mixed": 2e-4}
+
+
+def dtype_of(seed: int) -> str:
+    return DTYPES[seed % len(DTYPES)]
+
+
+def check(name: str, actual: np.ndarray, expected: np.ndarray, tolerance: float, program: Program) -> None:
+    """Compare in the largest norm; a failure shows the program."""
+    assert actual.shape == expected.shape, f"{name}: {actual.shape} and {expected.shape}\n{program.text('loss')}"
+    error = np.max(np.abs(actual.astype(np.float64) - expected), initial=0)
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0)))
+    assert error <= tolerance * scale, f"{name}: error {error:.3e} of {scale:.3e}\n{program.text('loss')}"
+
+
+@pytest.mark.parametrize("first", range(0, GRAPHS, GRAPHS_PER_MODULE))
+def test_compiled_values_and_gradients_match_numpy(first: int) -> None:
+    programs = {
+        seed: random_program(f"g{seed}", seed, dtype_of(seed)) for seed in range(first, first + GRAPHS_PER_MODULE)
+    }
+    text = "\n".join(program.text("forward_backward") for program in programs.values())
+    session = cs336.Session(cs336.compile(text))
+    session.initialize(0)
+    for program in programs.values():
+        for name, value in program.parameters.items():
+            session[name] = value
+    session.prepare()
+    for seed, program in programs.items():
+        outputs = session.run(program.name, program.inputs)
+        tolerance = TOLERANCES[dtype_of(seed)]
+        expected = {name: value.array for name, value in program.outputs} | program.gradients()
+        assert set(outputs) == set(expected)
+        for name, value in expected.items():
+            check(name, outputs[name], value, tolerance, program)
