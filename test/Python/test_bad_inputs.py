@@ -1,0 +1,225 @@
+"""What is wrong is refused with a message that says what and where, and nothing has changed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from compiled_model import executable
+from safetensors.numpy import load_file, save_file
+
+CONFIG = reference.Config(31, 8, 16, 1, 2, 24, batch_size=2)
+
+
+@pytest.fixture
+def session() -> cs336.Session:
+    result = cs336.Session(executable(CONFIG, "train"))
+    result.initialize(0)
+    return result
+
+
+def batch(**changes: object) -> dict[str, np.ndarray]:
+    tokens, targets = reference.random_batch(CONFIG, np.random.default_rng(0))
+    inputs: dict[str, object] = {"tokens": tokens, "targets": targets} | changes
+    return {name: value for name, value in inputs.items() if value is not None}  # type: ignore[misc]
+
+
+# --- Descriptions. ---
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_heads": 3}, "d_model is 16, must be a multiple of num_heads"),
+        ({"d_model": 6, "num_heads": 2}, "even"),
+        ({"d_model": 0}, "d_model"),
+        ({"num_layers": -1}, "num_layers"),
+        ({"vocab_size": 1 << 62}, "vocab_size"),
+        ({"context_length": 1 << 40, "batch_size": 1 << 40}, "context_length|batch_size"),
+        ({"rope_theta": 0.0}, "rope_theta"),
+        ({"d_ff": 2.5}, "d_ff"),
+    ],
+    ids=str,
+)
+def test_impossible_models(changes: dict[str, float], message: str) -> None:
+    good = {"d_model": 16, "d_ff": 24, "num_layers": 1, "num_heads": 2}
+    with pytest.raises(ValueError, match=message):
+        cs336.TransformerConfig(**good | changes)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"size": "huge"}', '{"d_modle": 3}', "[" * 100000], ids=lambda t: t[:8]
+)
+def test_malformed_descriptions(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        cs336.TransformerConfig.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [({"lr": -1.0}, "learning rate"), ({"beta1": 1.0}, "beta"), ({"eps": -1e-8}, "eps"), ({"form": "adagrad"}, "form")],
+    ids=str,
+)
+def test_impossible_optimizers(numbers: dict[str, float], message: str) -> None:
+    config = cs336.TransformerConfig(16, 24, 1, 2)
+    with pytest.raises(ValueError, match=message):
+        cs336.build(config, "train", optimizer=cs336.Optimizer(**numbers))  # type: ignore[arg-type]
+
+
+# --- IR. ---
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("%0 = cs336.add %a, %b : tensor<4x8xf32>", "expects different type"),
+        ("%0 = cs336.matmul %a, %b : tensor<4x8xf32>, tensor<4x9xf32> -> tensor<4x9xf32>", "inner sizes differ"),
+        ("%0 = cs336.silu %a : tensor<?x8xf32>", ""),
+        ("%0 = cs336.nothing %a : tensor<4x8xf32>", "nothing"),
+        ("this is not IR", "unknown"),
+    ],
+)
+def test_ill_typed_ir(body: str, message: str) -> None:
+    text = f"func.func @f(%a: tensor<4x8xf32>, %b: tensor<4x9xf32>) {{\n  {body}\n  return\n}}"
+    with pytest.raises(ValueError, match=f"bad.mlir:2.*{message}"):
+        cs336.parse(text, "bad.mlir")
+
+
+def test_unknown_passes_and_options() -> None:
+    module = cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "forward")
+    with pytest.raises(ValueError, match="no-such-pass"):
+        module.run_passes("no-such-pass")
+    with pytest.raises(ValueError, match=r"\w"):
+        cs336.compile(module, "no-such-option=1")
+
+
+# --- Inputs. ---
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokens": np.full((2, 8), 31)}, r"tokens.*31"),
+        ({"targets": np.full((2, 8), -1)}, r"targets.*-1"),
+        ({"tokens": np.zeros((2, 9), np.int64)}, "tokens"),
+        ({"tokens": np.zeros((2, 8))}, "tokens"),
+        ({"targets": None}, "targets"),
+        ({"labels": np.zeros((2, 8), np.int64)}, "labels"),
+    ],
+    ids=["token too large", "negative target", "shape", "type", "missing", "extra"],
+)
+def test_bad_inputs_change_nothing(session: cs336.Session, changes: dict[str, object], message: str) -> None:
+    before = {name: session[name] for name in session}
+    with pytest.raises(ValueError, match=message):
+        session.run("train", batch(**changes))
+    for name, value in before.items():
+        assert np.array_equal(session[name], value), name
+
+
+def test_unknown_entry(session: cs336.Session) -> None:
+    with pytest.raises(ValueError, match="backwards"):
+        session.run("backwards", batch())
+
+
+def test_complex_input_is_a_type_error(session: cs336.Session) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        session.run("train", batch(tokens=np.zeros((2, 8), np.complex128)))
+
+
+# --- Parameters. ---
+
+
+def test_bad_parameters(session: cs336.Session) -> None:
+    parameters = session.parameters()
+    with pytest.raises(ValueError, match=r"missing: lm_head\.weight"):
+        session.set_parameters({name: value for name, value in parameters.items() if name != "lm_head.weight"})
+    with pytest.raises(ValueError, match=r"extra: bias"):
+        session.set_parameters(parameters | {"bias": np.zeros(3)})
+    with pytest.raises(ValueError, match=r"ln_final\.weight"):
+        session.set_parameters(parameters | {"ln_final.weight": np.zeros(3, np.float32)})
+    with pytest.raises(ValueError, match="no_such"):
+        session["no_such"]
+    with pytest.raises(ValueError, match="no_such"):
+        session["no_such"] = np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors: tensors.pop("layers.0.attn.k_proj.weight"), r"layers\.0\.attn\.k_proj\.weight"),
+        (lambda tensors: tensors.update(bias=np.zeros(2, np.float32)), "bias"),
+        (lambda tensors: tensors.update({"ln_final.weight": np.zeros(3, np.float32)}), r"ln_final\.weight"),
+        (lambda tensors: tensors.update({"ln_final.weight": np.zeros(16)}), r"ln_final\.weight"),
+    ],
+    ids=["missing", "extra", "shape", "type"],
+)
+def test_bad_checkpoints_change_nothing(
+    session: cs336.Session, tmp_path: Path, change: Callable[[dict[str, np.ndarray]], object], message: str
+) -> None:
+    path = tmp_path / "model.safetensors"
+    session.save(path)
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+    session.initialize(1)
+    before = {name: session[name] for name in session}
+    with pytest.raises(ValueError, match=message):
+        session.load(path)
+    for name, value in before.items():
+        assert np.array_equal(session[name], value), name
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".npz"])
+def test_truncated_checkpoints(session: cs336.Session, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model{suffix}"
+    session.save(path)
+    whole = path.read_bytes()
+    for size in sorted({0, 1, 7, 8, 100, len(whole) // 2, len(whole) - 1}):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="model"):
+            session.load(path)
+    path.write_bytes(whole)
+    session.load(path)
+
+
+def test_files_that_are_not_there(session: cs336.Session, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        session.load(tmp_path / "none.safetensors")
+    with pytest.raises(FileNotFoundError):
+        cs336.Executable.load(tmp_path / "none.cs336x")
+    with pytest.raises((OSError, RuntimeError)):
+        session.save(tmp_path / "no folder" / "model.safetensors")
+    with pytest.raises(FileNotFoundError):
+        executable(CONFIG, "train").save(tmp_path / "no folder" / "model.cs336x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_extension(session: cs336.Session, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="pickle"):
+        session.save(tmp_path / "model.pickle")
+
+
+# --- Executables. ---
+
+
+def test_damaged_executables(tmp_path: Path) -> None:
+    path = tmp_path / "model.cs336x"
+    executable(CONFIG, "train").save(path)
+    whole = path.read_bytes()
+    for size in (0, 3, 16, 100, len(whole) // 2, len(whole) - 1):
+        with pytest.raises(ValueError, match=r"\w"):
+            cs336.Executable(whole[:size])
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 0xFF
+    with pytest.raises(ValueError, match=r"\w"):
+        cs336.Executable(bytes(damaged))
+    assert cs336.Executable(whole).entries == executable(CONFIG, "train").entries
+
+
+def test_out_of_memory_is_an_answer() -> None:
+    with pytest.raises(MemoryError, match="bytes"):
+        cs336.Session(executable(CONFIG, "train"), memory_limit_bytes=4096)
