@@ -108,6 +108,10 @@ def _embedding(program: Program, p: list[Value]) -> Value:
     return program.embedding(p[0], program.constant(np.array([[1, 4, 1], [0, 1, 4]]), "i64"))
 
 
+def _embedding_of_one(program: Program, p: list[Value]) -> Value:
+    return program.embedding(p[0], program.constant(np.array(3), "i64"))
+
+
 def _cross_entropy(program: Program, p: list[Value]) -> Value:
     return program.cross_entropy(p[0], program.constant(np.array([[1, 4, 0], [2, 2, 3]]), "i64"))
 
@@ -128,6 +132,7 @@ CASES: list[Case] = [
     Case("reduce-max", ((3, 5),), lambda program, p: program.reduce("max", p[0], [1])),
     *_matmul_cases(),
     Case("embedding", ((5, 3),), _embedding),
+    Case("embedding-single", ((5, 3),), _embedding_of_one),
     Case("linear", ((2, 2, 3), (4, 3)), lambda program, p: program.linear(p[0], p[1])),
     Case("rms_norm", ((2, 5), (5,)), lambda program, p: program.rms_norm(p[0], p[1], 1e-5)),
     Case("layer_norm", ((2, 5), (5,), (5,)), lambda program, p: program.layer_norm(p[0], p[1], p[2], 1e-5)),
