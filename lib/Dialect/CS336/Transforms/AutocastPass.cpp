@@ -142,10 +142,13 @@ void Autocast::castOperands(Operation *op, FloatType type) {
       operand.set(getCast(operand.get(), type, op));
 }
 
+/// Also of the operations in its regions, for which the casts stand before `op` too.
 void Autocast::restoreOperands(Operation *op) {
-  for (OpOperand &operand : op->getOpOperands())
-    if (FloatType type = original.lookup(operand.get()))
-      operand.set(getCast(operand.get(), type, op));
+  op->walk([&](Operation *nested) {
+    for (OpOperand &operand : nested->getOpOperands())
+      if (FloatType type = original.lookup(operand.get()))
+        operand.set(getCast(operand.get(), type, op));
+  });
 }
 
 void Autocast::setResults(Operation *op, Choice choice) {

@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -53,11 +54,12 @@ public:
   int64_t numAdjoints = 0;
 
 private:
+  /// A parameter that `op` reads something of, directly or in its regions; null if there is none.
+  BlockArgument findParameter(Operation &op) const;
   void markDependence(Operation &op);
   void accumulate(Value value, Value gradient, Location loc);
   LogicalResult visit(Operation *op);
   LogicalResult decompose(DecomposableOpInterface op);
-  LogicalResult emitNotDifferentiable(Operation *op);
 
   Block &block;
   Recorder recorder;
@@ -77,18 +79,23 @@ ReverseMode::ReverseMode(func::FuncOp function, ArrayRef<BlockArgument> paramete
   builder.setInsertionPoint(block.getTerminator());
 }
 
-void ReverseMode::markDependence(Operation &op) {
-  BlockArgument parameter;
+BlockArgument ReverseMode::findParameter(Operation &op) const {
   for (Value operand : op.getOperands())
-    if (BlockArgument found = dependsOn.lookup(operand)) {
-      parameter = found;
-      break;
-    }
-  if (!parameter)
-    return;
-  for (Value result : op.getResults())
-    if (isFloat(result))
-      dependsOn[result] = parameter;
+    if (BlockArgument parameter = dependsOn.lookup(operand))
+      return parameter;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegions(), captured);
+  for (Value value : captured)
+    if (BlockArgument parameter = dependsOn.lookup(value))
+      return parameter;
+  return nullptr;
+}
+
+void ReverseMode::markDependence(Operation &op) {
+  if (BlockArgument parameter = findParameter(op))
+    for (Value result : op.getResults())
+      if (isFloat(result))
+        dependsOn[result] = parameter;
 }
 
 void ReverseMode::accumulate(Value value, Value gradient, Location loc) {
@@ -153,24 +160,18 @@ LogicalResult ReverseMode::decompose(DecomposableOpInterface op) {
   return success();
 }
 
-LogicalResult ReverseMode::emitNotDifferentiable(Operation *op) {
-  BlockArgument parameter;
-  for (Value operand : op->getOperands())
-    if ((parameter = dependsOn.lookup(operand)))
-      break;
-  auto function = cast<func::FuncOp>(block.getParentOp());
-  return op->emitOpError() << "stands between parameter '"
-                           << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
-                           << "' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or "
-                              "DecomposableOpInterface";
-}
-
 LogicalResult ReverseMode::visit(Operation *op) {
-  if (llvm::none_of(op->getOperands(), [&](Value operand) { return dependsOn.contains(operand); }))
+  BlockArgument parameter = findParameter(*op);
+  if (!parameter)
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  if (!differentiable)
-    return emitNotDifferentiable(op);
+  if (!differentiable) {
+    auto function = cast<func::FuncOp>(block.getParentOp());
+    return op->emitOpError() << "stands between parameter '"
+                             << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
+                             << "' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or "
+                                "DecomposableOpInterface";
+  }
 
   SmallVector<Value> resultGradients, operandGradients;
   for (Value result : op->getResults())

@@ -282,6 +282,10 @@ void OptimizerPass::runOnOperation() {
     function.emitOpError() << "returns no gradients to update parameters with; run --cs336-differentiate first";
     return signalPassFailure();
   }
+  if (!function.getBody().hasOneBlock()) {
+    function.emitOpError() << "has several blocks; only straight-line functions are updated";
+    return signalPassFailure();
+  }
   FailureOr<OptimizerAttr> optimizer = getOptimizer(function);
   if (failed(optimizer))
     return signalPassFailure();

@@ -120,12 +120,19 @@ func.func @double(%x: tensor<4x8xf64>, %w: tensor<8x8xf64>) -> tensor<4x8xf64> {
 // Operations that know nothing of types get back what they were written for.
 // CHECK-LABEL: @foreign
 // TF32-LABEL: @foreign
-func.func @foreign(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+func.func @foreign(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %p: i1) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   // CHECK: %[[Y:.*]] = cs336.linear
   // CHECK: %[[BACK:.*]] = cs336.cast %[[Y]] : tensor<4x8xbf16> -> tensor<4x8xf32>
   // CHECK: call @callee(%[[BACK]])
+  // CHECK: scf.if
+  // CHECK: scf.yield %[[BACK]]
   %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
   %1 = call @callee(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  return %1 : tensor<4x8xf32>
+  %2 = scf.if %p -> tensor<4x8xf32> {
+    scf.yield %0 : tensor<4x8xf32>
+  } else {
+    scf.yield %x : tensor<4x8xf32>
+  }
+  return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 func.func private @callee(tensor<4x8xf32>) -> tensor<4x8xf32>

@@ -24,6 +24,22 @@ func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}
 
 // -----
 
+// What an operation reads in its region counts as well.
+func.func @captured(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %p: i1)
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // expected-error@+1 {{'scf.if' op stands between parameter 'w' and the loss}}
+  %0 = scf.if %p -> tensor<4xf32> {
+    %1 = cs336.exp %w : tensor<4xf32>
+    scf.yield %1 : tensor<4xf32>
+  } else {
+    scf.yield %w : tensor<4xf32>
+  }
+  %2 = cs336.reduce sum %0 axes = [0] : tensor<4xf32> -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
 // expected-error@+1 {{returns no output called "loss" to differentiate}}
 func.func @no_loss(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "logits"}) attributes {cs336.mode = #cs336.mode<train>} {

@@ -29,6 +29,16 @@ func.func @type(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, 
 
 // -----
 
+// expected-error@+1 {{has several blocks; only straight-line functions are updated}}
+func.func @blocks(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  cf.br ^next
+^next:
+  return %a : tensor<f32>
+}
+
+// -----
+
 // Possible by itself; the option makes it impossible.
 func.func @option(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
     attributes {cs336.mode = #cs336.mode<train>} {
