@@ -57,8 +57,16 @@ absl::StatusOr<const format::EntryT *> cs336::findEntry(const Executable &execut
       return entry;
     return absl::NotFoundError(absl::StrCat("there is no entry '", name.str(), "'; the entries are ", names));
   }
-  if (executable.entries().size() == 1)
-    return executable.entries().front().get();
+  // What prepares the others is run by itself, and not what a caller means.
+  const format::EntryT *only = nullptr;
+  int64_t count = 0;
+  for (const auto &entry : executable.entries())
+    if (entry->mode != format::Mode::prepare) {
+      only = entry.get();
+      ++count;
+    }
+  if (count == 1)
+    return only;
   for (absl::string_view preferred : {"train", "forward_backward", "loss", "forward"})
     if (const format::EntryT *entry = executable.FindEntry(preferred))
       return entry;
