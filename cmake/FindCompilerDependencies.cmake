@@ -12,6 +12,11 @@ add_library(cs336_mlir INTERFACE)
 target_include_directories(cs336_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_include_directories(cs336_mlir INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 target_compile_definitions(cs336_mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
+# LLVM's headers give classes another layout with NDEBUG than without, and the library's own constructors fill them, so what
+# includes them agrees with how the library was built, whatever the build type. What does not, keeps its assertions.
+if(NOT LLVM_ENABLE_ASSERTIONS)
+  target_compile_definitions(cs336_mlir INTERFACE NDEBUG)
+endif()
 target_compile_options(cs336_mlir INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 target_link_libraries(cs336_mlir INTERFACE MLIR LLVM)
 
