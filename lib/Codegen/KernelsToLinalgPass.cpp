@@ -7,6 +7,7 @@
 
 #include "cs336/Codegen/KernelToLinalg.h"
 #include "cs336/Codegen/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +23,7 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-struct KernelsToLinalgPass : cs336::impl::KernelsToLinalgPassBase<KernelsToLinalgPass> {
+struct KernelsToLinalgPass : cs336::impl::KernelsToLinalgPassBase<KernelsToLinalgPass>, CountingPass {
   void runOnOperation() override {
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {
       if (isa<exec::EntryOp, exec::VariableOp>(op))
@@ -44,5 +45,8 @@ private:
     kernel.erase();
     return success();
   }
+
+  PassCounter numKernels{this, "num-kernels", "Number of kernels lowered"};
+  PassCounter numGenerics{this, "num-generics", "Number of linalg.generic operations in them"};
 };
 } // namespace

@@ -10,6 +10,7 @@
 #include "DumpFiles.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 #include "mlir/Pass/PassManager.h"
@@ -49,6 +50,8 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
 
   TimingScope scope = nestScope(options, "pipeline");
   manager.enableTiming(scope);
+  if (options.passStatistics)
+    enablePassStatistics(manager, *options.passStatistics);
   if (!options.dumpDir.empty() && failed(enableDump(manager, options.dumpDir)))
     return failure();
   return manager.run(module);

@@ -41,11 +41,11 @@ def KernelsToLinalgPass : Pass<"exec-kernels-to-linalg", "::mlir::ModuleOp"> {
       return %0 : tensor<8xf32>
     }
     ```
+
+    Counts `num-kernels`, kernels lowered; `num-generics`, `linalg.generic` operations in them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
-  let statistics = [Statistic<"numKernels", "kernels", "Kernels lowered">,
-                    Statistic<"numGenerics", "generics", "linalg.generic operations in them">];
 }
 
 #endif // CS336_CODEGEN_PASSES_TD

@@ -11,10 +11,11 @@
 #include "cs336/Driver/CompileModule.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace cs336 {
 
-/// `--pipeline-options`, `--cpu`, `--dump-dir` and `--timing` of the tools that compile.
+/// `--pipeline-options`, `--cpu`, `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
@@ -30,7 +31,9 @@ public:
             llvm::cl::desc("Instruction set of the kernels: host (default), generic, x86-64-v2, x86-64-v3, x86-64-v4"),
             llvm::cl::value_desc("name"), llvm::cl::init("host"), llvm::cl::cat(category), llvm::cl::sub(subcommand)),
         timing("timing", llvm::cl::desc("Print how long each phase of compilation took"), llvm::cl::cat(category),
-               llvm::cl::sub(subcommand)) {}
+               llvm::cl::sub(subcommand)),
+        passStatistics("pass-statistics", llvm::cl::desc("Print what each pass counted"), llvm::cl::cat(category),
+                       llvm::cl::sub(subcommand)) {}
 
   /// Calls `function` with the options that the flags describe, and prints the timing, if asked for, once it returns.
   template <typename Function>
@@ -43,6 +46,8 @@ public:
     options.cpu = cpu;
     options.dumpDir = dumpDir;
     options.timing = &root;
+    if (passStatistics)
+      options.passStatistics = &llvm::errs();
     return function(options);
   }
 
@@ -51,6 +56,7 @@ private:
   llvm::cl::opt<std::string> dumpDir;
   llvm::cl::opt<std::string> cpu;
   llvm::cl::opt<bool> timing;
+  llvm::cl::opt<bool> passStatistics;
 };
 
 } // namespace cs336

@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
 namespace mlir {
 class TimingScope;
 } // namespace mlir
@@ -31,6 +35,8 @@ struct CompileOptions {
   std::string dumpDir;
   /// Where the time of each phase goes; may be null.
   mlir::TimingScope *timing = nullptr;
+  /// Where the table of what each pass counted goes; may be null.
+  llvm::raw_ostream *passStatistics = nullptr;
 };
 
 /// Runs the pipeline on what is not planned yet: a module that already holds planned entries is left as it is.

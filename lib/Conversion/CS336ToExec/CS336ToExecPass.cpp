@@ -12,6 +12,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Statistics/PassCounter.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_CONVERTCS336TOEXECPASS
@@ -46,7 +47,7 @@ static bool holdsModelCode(func::FuncOp function) {
 }
 
 namespace {
-struct ConvertCS336ToExecPass : cs336::impl::ConvertCS336ToExecPassBase<ConvertCS336ToExecPass> {
+struct ConvertCS336ToExecPass : cs336::impl::ConvertCS336ToExecPassBase<ConvertCS336ToExecPass>, CountingPass {
   void runOnOperation() override {
     if (failed(convert()))
       signalPassFailure();
@@ -54,6 +55,13 @@ struct ConvertCS336ToExecPass : cs336::impl::ConvertCS336ToExecPassBase<ConvertC
 
 private:
   LogicalResult convert();
+
+  PassCounter numEntries{this, "num-entries", "Number of entry points"};
+  PassCounter numKernels{this, "num-kernels", "Number of distinct kernels"};
+  PassCounter numLaunches{this, "num-launches", "Number of launches"};
+  PassCounter numRequiredCopies{this, "num-required-copies", "Number of copies because strides cannot say a layout"};
+  PassCounter numResultCopies{this, "num-result-copies", "Number of copies of results at the end of an entry"};
+  PassCounter numInPlace{this, "num-in-place", "Number of results written over an operand or a variable's old value"};
 };
 } // namespace
 
@@ -85,11 +93,11 @@ LogicalResult ConvertCS336ToExecPass::convert() {
   for (func::FuncOp function : functions)
     function.erase();
 
-  numEntries = functions.size();
-  numKernels = kernels.size();
-  numLaunches = counts.launches;
-  numResultCopies = counts.resultCopies;
-  numRequiredCopies = counts.requiredCopies - counts.resultCopies;
-  numInPlace = counts.inPlace;
+  numEntries += functions.size();
+  numKernels += kernels.size();
+  numLaunches += counts.launches;
+  numResultCopies += counts.resultCopies;
+  numRequiredCopies += counts.requiredCopies - counts.resultCopies;
+  numInPlace += counts.inPlace;
   return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerToLLVM.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,7 +26,7 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-struct KernelsToCPUPass : cs336::impl::KernelsToCPUPassBase<KernelsToCPUPass> {
+struct KernelsToCPUPass : cs336::impl::KernelsToCPUPassBase<KernelsToCPUPass>, CountingPass {
   using KernelsToCPUPassBase::KernelsToCPUPassBase;
 
   void runOnOperation() override {
@@ -53,5 +54,7 @@ private:
     ++numKernels;
     return success();
   }
+
+  PassCounter numKernels{this, "num-kernels", "Number of kernels lowered"};
 };
 } // namespace

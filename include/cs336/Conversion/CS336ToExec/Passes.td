@@ -61,14 +61,11 @@ def ConvertCS336ToExecPass : Pass<"convert-cs336-to-exec", "::mlir::ModuleOp"> {
       exec.launch @sigmoid_3f2a ins(%0 : memref<4x2xf32>) outs(%y : memref<4x2xf32>)
     }
     ```
+
+    Counts `num-entries`, entry points; `num-kernels`, distinct kernels; `num-launches`, launches;
+    `num-required-copies`, copies because strides cannot say a layout; `num-result-copies`, copies of results at the end
+    of an entry; `num-in-place`, results written over an operand or a variable's old value.
   }];
-  let statistics = [
-    Statistic<"numEntries", "num-entries", "Number of entry points">,
-    Statistic<"numKernels", "num-kernels", "Number of distinct kernels">,
-    Statistic<"numLaunches", "num-launches", "Number of launches">,
-    Statistic<"numRequiredCopies", "num-required-copies", "Number of copies because strides cannot say a layout">,
-    Statistic<"numResultCopies", "num-result-copies", "Number of copies of results at the end of an entry">,
-    Statistic<"numInPlace", "num-in-place", "Number of results written over an operand or a variable's old value">];
   let dependentDialects = ["::cs336::exec::ExecDialect"];
 }
 

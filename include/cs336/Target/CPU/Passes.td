@@ -46,12 +46,13 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
       llvm.return
     }
     ```
+
+    Counts `num-kernels`, kernels lowered.
   }];
   let options = [Option<"toLLVM", "to-llvm", "bool", /*default=*/"false", "Go on to the LLVM dialect">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
-  let statistics = [Statistic<"numKernels", "kernels", "Kernels lowered">];
 }
 
 #endif // CS336_TARGET_CPU_PASSES_TD

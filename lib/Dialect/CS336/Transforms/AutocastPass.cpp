@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Matchers.h"
 
 namespace cs336 {
@@ -191,13 +192,16 @@ void Autocast::run() {
 }
 
 namespace {
-class AutocastPass : public cs336::impl::AutocastPassBase<AutocastPass> {
+class AutocastPass : public cs336::impl::AutocastPassBase<AutocastPass>, public CountingPass {
 public:
   using AutocastPassBase::AutocastPassBase;
 
 private:
   void runOnOperation() override;
   void allowTF32(func::FuncOp function);
+
+  PassCounter numCasts{this, "num-casts", "Number of casts inserted"};
+  PassCounter numTF32{this, "num-tf32", "Number of operations allowed to use tf32"};
 };
 } // namespace
 

@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_DECOMPOSEPASS
@@ -29,7 +30,7 @@ public:
   SmallVector<DecomposableOpInterface> composites;
 };
 
-class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass> {
+class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, public CountingPass {
   void runOnOperation() override {
     Worklist worklist;
     getOperation()->walk([&](Operation *op) { worklist.add(op); });
@@ -47,5 +48,7 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass> {
       ++numDecomposed;
     }
   }
+
+  PassCounter numDecomposed{this, "num-decomposed", "Number of composites replaced"};
 };
 } // namespace

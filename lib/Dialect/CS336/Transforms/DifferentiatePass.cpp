@@ -9,6 +9,7 @@
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -204,9 +205,13 @@ int64_t ReverseMode::eraseUnused() {
 }
 
 namespace {
-class DifferentiatePass : public cs336::impl::DifferentiatePassBase<DifferentiatePass> {
+class DifferentiatePass : public cs336::impl::DifferentiatePassBase<DifferentiatePass>, public CountingPass {
   void runOnOperation() override;
   LogicalResult differentiate(func::FuncOp function);
+
+  PassCounter numAdjoints{this, "num-adjoints", "Number of adjoints built"};
+  PassCounter numGradients{this, "num-gradients", "Number of gradients returned"};
+  PassCounter numErased{this, "num-erased", "Number of backward operations erased because unused"};
 };
 } // namespace
 

@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
@@ -69,13 +70,16 @@ private:
   SmallVector<DictionaryAttr> ports;
 };
 
-class HoistInvariantsPass : public cs336::impl::HoistInvariantsPassBase<HoistInvariantsPass> {
+class HoistInvariantsPass : public cs336::impl::HoistInvariantsPassBase<HoistInvariantsPass>, public CountingPass {
 public:
   using HoistInvariantsPassBase::HoistInvariantsPassBase;
 
 private:
   void runOnOperation() override;
   LogicalResult hoist(func::FuncOp function, PrepareFunction &prepare);
+
+  PassCounter numHoisted{this, "num-hoisted", "Number of values replaced by a derived argument"};
+  PassCounter numTables{this, "num-tables", "Number of distinct tables that prepare computes"};
 };
 } // namespace
 

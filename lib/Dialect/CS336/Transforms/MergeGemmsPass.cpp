@@ -9,6 +9,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -49,10 +50,13 @@ struct FunctionGroups {
   llvm::StringSet<> parameters;
 };
 
-class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass> {
+class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass>, public CountingPass {
   void runOnOperation() override;
   bool canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions);
   LogicalResult merge(FunctionGroups &functionGroups, const llvm::StringSet<> &refused);
+
+  PassCounter numMerged{this, "num-merged", "Number of linears replaced"};
+  PassCounter numPacked{this, "num-packed", "Number of packed linears made"};
 };
 } // namespace
 

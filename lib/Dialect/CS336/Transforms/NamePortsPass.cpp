@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -22,7 +23,7 @@ static bool isFloat(Type type) {
 }
 
 namespace {
-class NamePortsPass : public cs336::impl::NamePortsPassBase<NamePortsPass> {
+class NamePortsPass : public cs336::impl::NamePortsPassBase<NamePortsPass>, public CountingPass {
 public:
   using NamePortsPassBase::NamePortsPassBase;
 
@@ -65,5 +66,7 @@ private:
       function.setResultAttrs(index, complete(function.getResultAttrDict(index), port::kOutput, name));
     }
   }
+
+  PassCounter numEntries{this, "num-entries", "Number of functions made entry points"};
 };
 } // namespace

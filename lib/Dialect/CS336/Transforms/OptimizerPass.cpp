@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <functional>
 
@@ -242,13 +243,15 @@ LogicalResult AdamWBuilder::run() {
 }
 
 namespace {
-class OptimizerPass : public cs336::impl::OptimizerPassBase<OptimizerPass> {
+class OptimizerPass : public cs336::impl::OptimizerPassBase<OptimizerPass>, public CountingPass {
 public:
   using OptimizerPassBase::OptimizerPassBase;
 
 private:
   void runOnOperation() override;
   FailureOr<OptimizerAttr> getOptimizer(func::FuncOp function);
+
+  PassCounter numUpdates{this, "num-updates", "Number of parameters updated"};
 };
 } // namespace
 

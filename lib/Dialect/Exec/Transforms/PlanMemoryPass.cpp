@@ -8,6 +8,7 @@
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,7 +23,7 @@ using namespace cs336;
 using namespace cs336::exec;
 
 namespace {
-struct PlanMemoryPass : exec::impl::PlanMemoryPassBase<PlanMemoryPass> {
+struct PlanMemoryPass : exec::impl::PlanMemoryPassBase<PlanMemoryPass>, CountingPass {
   using PlanMemoryPassBase::PlanMemoryPassBase;
 
   void runOnOperation() override {
@@ -35,6 +36,10 @@ private:
   void setOffset(AllocOp alloc, int64_t offset) {
     alloc.setOffsetAttr(IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
   }
+
+  PassCounter numAllocations{this, "num-allocations", "Number of allocations placed"};
+  PassCounter arenaBytes{this, "arena-bytes", "Bytes of all arenas"};
+  PassCounter liveBytes{this, "live-bytes", "Bytes of the largest live sets, which no plan can go below"};
 };
 } // namespace
 

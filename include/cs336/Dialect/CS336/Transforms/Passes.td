@@ -42,14 +42,14 @@ def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
     %hw = cs336.cast %h : tensor<4x16xbf16> -> tensor<4x16xf32>
     %e = cs336.exp %hw : tensor<4x16xf32>
     ```
+
+    Counts `num-casts`, casts inserted; `num-tf32`, operations allowed to use tf32.
   }];
   let options = [Option<"dtype", "dtype", "::cs336::AutocastType", "::cs336::AutocastType::BF16",
                         "The low type: bf16, fp16 or tf32", [{::llvm::cl::values(
     clEnumValN(::cs336::AutocastType::BF16, "bf16", "bfloat16: float32's range, 8 bits of significand"),
     clEnumValN(::cs336::AutocastType::FP16, "fp16", "float16: 11 bits of significand, needs loss scaling"),
     clEnumValN(::cs336::AutocastType::TF32, "tf32", "float32 storage, products round their inputs to 11 bits"))}]>];
-  let statistics = [Statistic<"numCasts", "num-casts", "Number of casts inserted">,
-                    Statistic<"numTF32", "num-tf32", "Number of operations allowed to use tf32">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
@@ -89,9 +89,9 @@ def MergeGemmsPass : Pass<"cs336-merge-gemms", "::mlir::ModuleOp"> {
       %a = cs336.slice %ab offsets = [0, 0] : tensor<4x32xf32> -> tensor<4x16xf32>
       %b = cs336.slice %ab offsets = [0, 16] : tensor<4x32xf32> -> tensor<4x16xf32>
     ```
+
+    Counts `num-merged`, linears replaced; `num-packed`, packed linears made.
   }];
-  let statistics = [Statistic<"numMerged", "num-merged", "Number of linears replaced">,
-                    Statistic<"numPacked", "num-packed", "Number of packed linears made">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
@@ -116,8 +116,9 @@ def DecomposePass : Pass<"cs336-decompose"> {
     %s = cs336.sigmoid %x : tensor<4x8xf32>
     %y = cs336.mul %x, %s : tensor<4x8xf32>
     ```
+
+    Counts `num-decomposed`, composites replaced.
   }];
-  let statistics = [Statistic<"numDecomposed", "num-decomposed", "Number of composites replaced">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
@@ -161,10 +162,10 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
       return %y, %dw : tensor<f32>, tensor<f32>
     }
     ```
+
+    Counts `num-adjoints`, adjoints built; `num-gradients`, gradients returned; `num-erased`, backward operations erased
+    because unused.
   }];
-  let statistics = [Statistic<"numAdjoints", "num-adjoints", "Number of adjoints built">,
-                    Statistic<"numGradients", "num-gradients", "Number of gradients returned">,
-                    Statistic<"numErased", "num-erased", "Number of backward operations erased because unused">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
@@ -213,6 +214,8 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
       %w1, %m1, %v1 = cs336.adamw %w, %dw, %m, %v lr = %lr, correction1 = %c1, correction2 = %c2, scale = %s, apply = %yes …
       return %loss, %w1, %next, %m1, %v1 : …
     ```
+
+    Counts `num-updates`, parameters updated.
   }];
   let options = [
     Option<"kind", "kind", "::cs336::OptimizerKind", "::cs336::OptimizerKind::AdamW", "The optimizer",
@@ -231,7 +234,6 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up">,
     Option<"cosineSteps", "cosine-steps", "int64_t", "0", "Step at which the cosine reaches its minimum; 0 for a constant rate">,
     Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine">];
-  let statistics = [Statistic<"numUpdates", "num-updates", "Number of parameters updated">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
@@ -267,11 +269,11 @@ def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
         attributes {cs336.mode = #cs336.mode<prepare>} {
       …
     ```
+
+    Counts `num-hoisted`, values replaced by a derived argument; `num-tables`, distinct tables that prepare computes.
   }];
   let options = [Option<"minFlops", "min-flops", "int64_t", "4",
                         "FLOPs an element from which storing a table is worth its bytes">];
-  let statistics = [Statistic<"numHoisted", "num-hoisted", "Number of values replaced by a derived argument">,
-                    Statistic<"numTables", "num-tables", "Number of distinct tables that prepare computes">];
   let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
 }
 
@@ -297,13 +299,14 @@ def NamePortsPass : Pass<"cs336-name-ports", "::mlir::ModuleOp"> {
     func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "arg0"})
         -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "result0"}) attributes {cs336.mode = #cs336.mode<forward>} {
     ```
+
+    Counts `num-entries`, functions made entry points.
   }];
   let options = [Option<"mode", "mode", "::cs336::Mode", "::cs336::Mode::Forward", "Mode of functions that have none",
                         [{::llvm::cl::values(
     clEnumValN(::cs336::Mode::Forward, "forward", "arguments are inputs, results outputs"),
     clEnumValN(::cs336::Mode::Loss, "loss", "the same; the result is called \"loss\""),
     clEnumValN(::cs336::Mode::ForwardBackward, "forward_backward", "gradients of the loss for floating-point arguments"))}]>];
-  let statistics = [Statistic<"numEntries", "num-entries", "Number of functions made entry points">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 

@@ -55,12 +55,11 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
 
     An analysis remark (`--remarks-filter-analyse=exec-plan-memory`) gives the arena, the largest live set, and the number of
     allocations.
+
+    Counts `num-allocations`, allocations placed; `arena-bytes`, bytes of all arenas; `live-bytes`, bytes of the largest
+    live sets, which no plan can go below.
   }];
   let options = [Option<"alignment", "alignment", "uint64_t", "64", "Bytes that offsets are multiples of: a power of two">];
-  let statistics = [
-    Statistic<"numAllocations", "num-allocations", "Number of allocations placed">,
-    Statistic<"arenaBytes", "arena-bytes", "Bytes of all arenas">,
-    Statistic<"liveBytes", "live-bytes", "Bytes of the largest live sets, which no plan can go below">];
 }
 
 #endif // CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD
