@@ -7,7 +7,6 @@
 
 #include "device/cpu/KernelImage.h"
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -60,6 +59,16 @@ absl::Status CheckElf(const std::vector<uint8_t> &image) {
   return absl::OkStatus();
 }
 
+absl::Status WriteAll(int descriptor, const std::vector<uint8_t> &bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t written = write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno != EINTR)
+      return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
+    done += written < 0 ? 0 : written;
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 void KernelImage::Close::operator()(void *library) const {
@@ -75,21 +84,18 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
   int descriptor = memfd_create("cs336-kernels", MFD_CLOEXEC);
   if (descriptor < 0)
     return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
-  absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
-  for (size_t done = 0; done < object.image.size();) {
-    ssize_t written = write(descriptor, object.image.data() + done, object.image.size() - done);
-    if (written < 0 && errno != EINTR)
-      return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
-    done += written < 0 ? 0 : written;
+  absl::Status status = WriteAll(descriptor, object.image);
+  if (status.ok()) {
+    std::string path = absl::StrCat("/proc/self/fd/", descriptor);
+    if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      KernelImage image;
+      image.library_ = {library, Close{descriptor}};
+      return image;
+    }
+    status = absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
   }
-  std::string path = absl::StrCat("/proc/self/fd/", descriptor);
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
-  std::move(close_descriptor).Cancel();
-  KernelImage image;
-  image.library_ = {library, Close{descriptor}};
-  return image;
+  close(descriptor);
+  return status;
 }
 
 absl::StatusOr<KernelFunction> KernelImage::Find(absl::string_view symbol) const {
