@@ -7,6 +7,7 @@ Substitutions besides lit's own: %cs336-source (the checkout), %examples, %pytho
 """
 
 import os
+import pathlib
 import subprocess
 
 import lit.formats
@@ -15,12 +16,12 @@ config.name = "cs336"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "Python", "Runtime", "lib"]
-config.test_source_root = os.path.dirname(__file__)
-config.test_exec_root = os.path.join(config.cs336_binary_dir, "test")
+config.test_source_root = str(pathlib.Path(__file__).parent)
+config.test_exec_root = f"{config.cs336_binary_dir}/test"
 
 config.environment["PATH"] = os.pathsep.join(
     [
-        os.path.join(config.cs336_binary_dir, "bin"),
+        f"{config.cs336_binary_dir}/bin",
         config.llvm_tools_dir,
         config.environment["PATH"],
     ]
@@ -30,7 +31,7 @@ config.environment["OMP_NUM_THREADS"] = "2"
 
 config.substitutions += [
     ("%cs336-source", config.cs336_source_dir),
-    ("%examples", os.path.join(config.cs336_source_dir, "examples")),
+    ("%examples", f"{config.cs336_source_dir}/examples"),
     ("%python", config.python),
 ]
 
@@ -40,7 +41,7 @@ if subprocess.run([config.python, "-c", "import numpy"], capture_output=True, ch
 # Where cs336-nvrtc-check looks for the compiler: a toolkit, and the environment that the wheels are installed in.
 if "CUDA_HOME" in os.environ:
     config.environment["CUDA_HOME"] = os.environ["CUDA_HOME"]
-config.environment["VIRTUAL_ENV"] = os.path.dirname(os.path.dirname(config.python))
+config.environment["VIRTUAL_ENV"] = str(pathlib.Path(config.python).parent.parent)
 probe = subprocess.run(
     ["cs336-nvrtc-check", "--probe"], env=config.environment, capture_output=True, text=True, check=False
 )

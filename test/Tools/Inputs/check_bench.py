@@ -1,11 +1,11 @@
 """Checks the JSON of `cs336-bench model --size tiny --context-length 4,8 --steps 4`."""
 
 import json
+import pathlib
 import statistics
 import sys
 
-with open(sys.argv[1], encoding="utf-8") as file:
-    document = json.load(file)
+document = json.loads(pathlib.Path(sys.argv[1]).read_text())
 assert document["benchmark"] == "model" and document["device"]["kind"] == "cpu"
 results = document["results"]
 assert [result["context_length"] for result in results] == [4, 8]
