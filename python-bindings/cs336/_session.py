@@ -26,7 +26,7 @@ _NUMPY_TYPES = {
 
 def _as_array(value: ArrayLike, dtype: str) -> NDArray[Any]:
     """A dense array of the wanted type if the conversion is harmless: between floats, or to a wider integer."""
-    array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+    array = np.asarray(value, order="C")
     wanted = np.dtype(_NUMPY_TYPES[dtype])
     both_float = array.dtype.kind == wanted.kind == "f"
     return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
@@ -74,9 +74,9 @@ class Session:
         return self._session.get_variable(name)
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
-        variable = self._variables.get(name)
-        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
-        self._session.set_variable(name, _as_array(array, variable.dtype) if variable else array)
+        if name not in self._variables:
+            raise ValueError(f"the executable has no variable '{name}'")
+        self._session.set_variable(name, _as_array(value, self._variables[name].dtype))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._variables)
@@ -134,7 +134,7 @@ class Session:
         """
         ports = self._inputs.get(entry, {})
         arrays = {
-            name: _as_array(value, ports[name].dtype) if name in ports else np.ascontiguousarray(value)
+            name: _as_array(value, ports[name].dtype) if name in ports else np.asarray(value, order="C")
             for name, value in inputs.items()
         }
         self._session.run(entry, arrays)
