@@ -11,11 +11,14 @@
 #include "cs336/runtime/PlanSummary.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
+#include <unistd.h>
 
 namespace cs336::runtime {
 namespace {
@@ -51,7 +54,7 @@ TEST(ExecutableTest, RoundTrips) {
 }
 
 TEST(ExecutableTest, LoadsFromAFile) {
-  std::string path = ::testing::TempDir() + "sample.cs336x";
+  std::string path = absl::StrCat(::testing::TempDir(), getpid(), "_sample.cs336x");
   std::ofstream(path, std::ios::binary) << SampleProgram().Bytes();
   EXPECT_TRUE(Executable::Load(path).ok());
   std::ofstream(path, std::ios::binary) << "nothing of the kind, but long enough";

@@ -32,7 +32,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeTensor;
 
-std::string TempPath(const std::string &name) { return ::testing::TempDir() + "tensor_file_" + name; }
+/// Tests run side by side, each in a process of its own.
+std::string TempPath(const std::string &name) {
+  return absl::StrCat(::testing::TempDir(), "tensor_file_", getpid(), "_", name);
+}
 
 std::string ReadText(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
