@@ -27,6 +27,8 @@ struct NVRTC::Functions {
 
   const char *(*getErrorString)(Status);
   Status (*version)(int *major, int *minor);
+  Status (*getNumSupportedArchs)(int *);
+  Status (*getSupportedArchs)(int *);
   Status (*createProgram)(Program *, const char *text, const char *name, int numHeaders, const char *const *headers,
                           const char *const *includeNames);
   Status (*destroyProgram)(Program *);
@@ -54,6 +56,8 @@ llvm::StringRef NVRTC::Functions::find(llvm::sys::DynamicLibrary &library) {
   };
   get(getErrorString, "nvrtcGetErrorString");
   get(version, "nvrtcVersion");
+  get(getNumSupportedArchs, "nvrtcGetNumSupportedArchs");
+  get(getSupportedArchs, "nvrtcGetSupportedArchs");
   get(createProgram, "nvrtcCreateProgram");
   get(destroyProgram, "nvrtcDestroyProgram");
   get(compileProgram, "nvrtcCompileProgram");
@@ -119,8 +123,48 @@ std::string NVRTC::getVersion() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::vector<std::string>> NVRTC::getSupportedArchitectures() const {
+  int count = 0;
+  Functions::Status status = functions->getNumSupportedArchs(&count);
+  std::vector<int> numbers(count);
+  if (status == 0)
+    status = functions->getSupportedArchs(numbers.data());
+  if (status != 0)
+    return llvm::createStringError("asking NVRTC for its architectures: " +
+                                   llvm::Twine(functions->getErrorString(status)));
+  std::vector<std::string> names;
+  for (int number : numbers)
+    names.push_back("sm_" + std::to_string(number));
+  return names;
+}
+
+llvm::Error NVRTC::checkArchitecture(llvm::StringRef architecture) const {
+  llvm::Expected<std::vector<std::string>> supported = getSupportedArchitectures();
+  if (!supported)
+    return supported.takeError();
+  // Code for a specific architecture exists from 9.0 on, code for a family from 10.0 on.
+  llvm::StringRef generic = architecture.rtrim("af");
+  llvm::StringRef suffix = architecture.drop_front(generic.size());
+  int number = 0;
+  bool isNumbered = !generic.drop_front(std::min<size_t>(3, generic.size())).getAsInteger(10, number);
+  bool hasSuffix = suffix.empty() || (suffix == "a" && number >= 90) || (suffix == "f" && number >= 100);
+  if (isNumbered && hasSuffix && llvm::is_contained(*supported, generic))
+    return llvm::Error::success();
+  return llvm::createStringError("unknown architecture '" + architecture + "': NVRTC " + getVersion() +
+                                 " compiles for " + llvm::join(*supported, ", ") +
+                                 ", and from sm_90 on also for sm_90a and the like");
+}
+
+//===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
+
+std::vector<std::string> NVRTC::getOptions(llvm::StringRef architecture) {
+  return {"--gpu-architecture=" + architecture.str(), "--std=c++17", "--ptxas-options=--verbose"};
+}
 
 /// Reads what the assembler says about each kernel.
 static std::vector<Cubin::Kernel> parseAssemblerLog(llvm::StringRef log) {
@@ -151,8 +195,8 @@ llvm::Expected<Cubin> NVRTC::compile(llvm::StringRef text, llvm::StringRef name,
     return failed(status);
   llvm::scope_exit destroy([&] { functions->destroyProgram(&program); });
 
-  std::string options[] = {"--gpu-architecture=" + architecture.str(), "--std=c++17",
-                           "--include-path=" + toolkit + "/include", "--ptxas-options=--verbose"};
+  std::vector<std::string> options = getOptions(architecture);
+  options.push_back("--include-path=" + toolkit + "/include");
   llvm::SmallVector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());

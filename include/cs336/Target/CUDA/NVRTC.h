@@ -43,7 +43,15 @@ public:
   /// The root that the library was found in.
   llvm::StringRef getToolkit() const { return toolkit; }
 
-  /// Compiles the text for a real architecture (`sm_80`, `sm_90a`, …). Fails with the compiler's messages.
+  /// The architectures that text is compiled for, without the suffixes of specific ones: "sm_75", "sm_80", ….
+  llvm::Expected<std::vector<std::string>> getSupportedArchitectures() const;
+  /// Fails, with those that there are, unless the name is that of an architecture, such as "sm_80" or "sm_90a".
+  llvm::Error checkArchitecture(llvm::StringRef architecture) const;
+
+  /// The options that decide what code comes of a text, without the folder of the toolkit's headers.
+  static std::vector<std::string> getOptions(llvm::StringRef architecture);
+  /// Compiles the text for a real architecture (`sm_80`, `sm_90a`, …). Fails with the compiler's messages. May be
+  /// called by several threads at once.
   llvm::Expected<Cubin> compile(llvm::StringRef text, llvm::StringRef name, llvm::StringRef architecture) const;
 
 private:
