@@ -25,33 +25,34 @@ namespace {
 
 using Launches = llvm::StringMap<SmallVector<exec::LaunchOp>>;
 
-class ModuleEmitter {
+/// The text of one kernel, without the files of runtime/kernels that it uses.
+struct KernelText {
+  std::string functions;
+  DeviceSources sources;
+  std::unique_ptr<ScheduledKernel> scheduled;
+};
+
+class KernelEmitter {
 public:
-  ModuleEmitter(ModuleOp module, const CUDAOptions &options)
-      : module(module), options(options), linalgForms(ModuleOp::create(module.getLoc())),
-        schedules(createKernelSchedules()) {
+  explicit KernelEmitter(ModuleOp module)
+      : linalgForms(ModuleOp::create(module.getLoc())), schedules(createKernelSchedules()) {
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
 
-  LogicalResult emit(raw_ostream &os);
+  /// Without `scheduled` where no schedule accepts the kernel; `whyNot` then says why.
+  FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot);
+
+  bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel);
-  LogicalResult emitKernel(exec::KernelOp kernel);
-  LogicalResult reportRefusal(exec::KernelOp kernel, StringRef reasons);
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
-                   const ScheduledKernel &scheduled);
+                   const ScheduledKernel &scheduled, raw_ostream &os);
 
-  ModuleOp module;
-  const CUDAOptions &options;
   /// Holds the kernels' linalg forms while the text is written.
   OwningOpRef<ModuleOp> linalgForms;
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
-
-  DeviceSources sources;
-  std::string kernels;
-  llvm::raw_string_ostream text{kernels};
 };
 
 } // namespace
@@ -68,7 +69,7 @@ static int64_t getAlignment(MemRefType type) {
   return std::gcd(offset * elementBytes, storageAlignment);
 }
 
-FailureOr<DeviceKernel> ModuleEmitter::readKernel(exec::KernelOp kernel) {
+FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel) {
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForms->getBody());
   FailureOr<func::FuncOp> function = lowerKernelToLinalg(kernel, builder);
   if (failed(function))
@@ -83,15 +84,6 @@ FailureOr<DeviceKernel> ModuleEmitter::readKernel(exec::KernelOp kernel) {
   return form;
 }
 
-LogicalResult ModuleEmitter::reportRefusal(exec::KernelOp kernel, StringRef reasons) {
-  std::string what = ("has no CUDA text: no schedule accepts it (" + reasons + ")").str();
-  if (options.requireAll)
-    return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << what;
-  emitRemark(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << what;
-  text << "\n// " << kernel.getSymName() << " " << what << ".\n";
-  return success();
-}
-
 /// The operations of the kernel's body, in order: "cs336.sigmoid, cs336.mul".
 static std::string listOperations(exec::KernelOp kernel) {
   std::string list;
@@ -100,27 +92,36 @@ static std::string listOperations(exec::KernelOp kernel) {
   return list;
 }
 
-void ModuleEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
-                                const ScheduledKernel &scheduled) {
-  text << "\n//===- " << form.name << " -===//\n//\n// Computes " << listOperations(kernel) << ".\n";
+/// "6 blocks of 256 threads"
+static std::string describeGrid(const KernelFunction &function) {
+  std::string text = std::to_string(function.blocks) + (function.blocks == 1 ? " block" : " blocks") + " of " +
+                     std::to_string(function.threads) + " threads";
+  if (function.sharedBytes != 0)
+    text += " with " + std::to_string(function.sharedBytes) + " bytes of shared memory";
+  return text;
+}
+
+void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
+                                const ScheduledKernel &scheduled, raw_ostream &os) {
+  os << "\n//===- " << form.name << " -===//\n//\n// Computes " << listOperations(kernel) << ".\n";
   SmallVector<exec::LaunchOp> uses = launches.lookup(form.name);
   if (!uses.empty()) {
     auto first = cast<exec::CommandOpInterface>(uses.front().getOperation());
-    text << "// Launched for " << exec::getSourcePath(first->getLoc()) << " ("
-         << exec::stringifyCommandPhase(first.getPhase()) << ")";
+    os << "// Launched for " << exec::getSourcePath(first->getLoc()) << " ("
+       << exec::stringifyCommandPhase(first.getPhase()) << ")";
     if (uses.size() > 1)
-      text << " and " << uses.size() - 1 << (uses.size() == 2 ? " other" : " others");
-    text << ".\n";
+      os << " and " << uses.size() - 1 << (uses.size() == 2 ? " other" : " others");
+    os << ".\n";
   }
-  LaunchGeometry geometry = scheduled.getLaunchGeometry();
-  text << "// Schedule " << schedule << ": " << scheduled.describe() << ".\n// Grid of " << geometry.blocks
-       << (geometry.blocks == 1 ? " block" : " blocks") << " of " << geometry.threads << " threads";
-  if (geometry.sharedBytes != 0)
-    text << ", " << geometry.sharedBytes << " bytes of shared memory";
-  text << ".\n//\n";
+  os << "// Schedule " << schedule << ": " << scheduled.describe() << ".\n// Grid of ";
+  llvm::interleave(
+      scheduled.getFunctions(), os, [&](const KernelFunction &function) { os << describeGrid(function); }, ", then ");
+  if (scheduled.getWorkspaceBytes() != 0)
+    os << "; a workspace of " << scheduled.getWorkspaceBytes() << " bytes";
+  os << ".\n//\n";
   for (auto [i, type] : llvm::enumerate(form.operands))
-    text << "//   " << form.getOperandName(i) << ": " << type << "\n";
-  text << "//\n//===----------------------------------------------------------------------===//\n\n";
+    os << "//   " << form.getOperandName(i) << ": " << type << "\n";
+  os << "//\n//===----------------------------------------------------------------------===//\n\n";
 }
 
 /// Whether `name` can be that of a C function.
@@ -129,44 +130,85 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-LogicalResult ModuleEmitter::emitKernel(exec::KernelOp kernel) {
+FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
   FailureOr<DeviceKernel> form = readKernel(kernel);
   if (failed(form))
     return failure();
 
-  std::string reasons;
+  KernelText text;
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
-    std::string whyNot;
-    std::unique_ptr<ScheduledKernel> scheduled = schedule->schedule(*form, whyNot);
-    if (!scheduled) {
-      reasons += (reasons.empty() ? "" : "; ") + (schedule->getName() + ": it " + whyNot).str();
-      continue;
+    std::string reason;
+    text.scheduled = schedule->schedule(*form, reason);
+    if (text.scheduled) {
+      llvm::raw_string_ostream os(text.functions);
+      text.scheduled->collectDeviceSources(text.sources);
+      emitComment(kernel, *form, schedule->getName(), *text.scheduled, os);
+      text.scheduled->emit(os);
+      return text;
     }
-    scheduled->collectDeviceSources(sources);
-    emitComment(kernel, *form, schedule->getName(), *scheduled);
-    scheduled->emit(text);
-    return success();
+    whyNot += (whyNot.empty() ? "" : "; ") + (schedule->getName() + ": it " + reason).str();
   }
-  return reportRefusal(kernel, reasons);
+  whyNot = "has no CUDA text: no schedule accepts it (" + whyNot + ")";
+  return text;
 }
 
-LogicalResult ModuleEmitter::emit(raw_ostream &os) {
-  for (auto kernel : module.getOps<exec::KernelOp>())
-    if (failed(emitKernel(kernel)))
-      return failure();
+static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
+  return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
+}
 
+/// The head of a translation unit, with the device library's files.
+static void emitHead(DeviceSources sources, raw_ostream &os) {
   os << "// CUDA C++ generated by cs336-translate --emit-cuda: for NVRTC or nvcc, C++17, compute capability 8.0 and "
         "later.\n\n";
   SmallVector<StringRef> names = sources.takeVector();
   llvm::sort(names);
   for (StringRef name : names)
     os << getDeviceSource(name) << "\n";
+}
+
+LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOptions &options) {
+  KernelEmitter emitter(module);
+  DeviceSources sources;
+  std::string kernels;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    std::string whyNot;
+    FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
+    if (failed(text))
+      return failure();
+    if (!text->scheduled) {
+      if (options.requireAll)
+        return emitRefusal(kernel, whyNot);
+      emitRemark(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
+      text->functions = ("\n// " + kernel.getSymName() + " " + whyNot + ".\n").str();
+    }
+    sources.insert_range(text->sources);
+    kernels += text->functions;
+  }
+  emitHead(std::move(sources), os);
   os << kernels;
   return success();
 }
 
-LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOptions &options) {
-  return ModuleEmitter(module, options).emit(os);
+FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {
+  KernelEmitter emitter(module);
+  std::vector<CUDAKernel> kernels;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    if (!emitter.isLaunched(kernel))
+      continue;
+    std::string whyNot;
+    FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
+    if (failed(text))
+      return failure();
+    if (!text->scheduled)
+      return emitRefusal(kernel, whyNot);
+    std::string unit;
+    llvm::raw_string_ostream os(unit);
+    emitHead(text->sources, os);
+    os << text->functions;
+    kernels.push_back({kernel.getSymName().str(), std::move(unit), text->scheduled->getFunctions(),
+                       text->scheduled->getWorkspaceBytes(), kernel.getLoc()});
+  }
+  return kernels;
 }

@@ -34,8 +34,8 @@ public:
       : kernel(kernel), program(std::move(program)), width(chooseVectorWidth(this->program, kernel)),
         indices(needs64BitIndices(this->program)) {}
 
-  LaunchGeometry getLaunchGeometry() const override {
-    return {llvm::divideCeilSigned(program.getNumPoints() / width, threadsPerBlock), threadsPerBlock};
+  SmallVector<KernelFunction> getFunctions() const override {
+    return {{kernel.name, llvm::divideCeilSigned(program.getNumPoints() / width, threadsPerBlock), threadsPerBlock}};
   }
   void collectDeviceSources(DeviceSources &sources) const override;
   std::string describe() const override;
@@ -128,7 +128,7 @@ public:
       return nullptr;
     mergeDimensions(*program);
     auto scheduled = std::make_unique<PointwiseKernel>(kernel, std::move(*program));
-    if (scheduled->getLaunchGeometry().blocks > std::numeric_limits<int32_t>::max()) {
+    if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
       whyNot = "needs more blocks than a grid has";
       return nullptr;
     }

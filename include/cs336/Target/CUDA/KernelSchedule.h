@@ -34,10 +34,13 @@ struct DeviceKernel {
   std::string getOperandName(unsigned operand) const;
 };
 
-/// The one-dimensional grid that a kernel expects.
-struct LaunchGeometry {
+/// A `__global__` function and the one-dimensional grid that it expects.
+struct KernelFunction {
+  std::string symbol;
   int64_t blocks;
+  /// Threads of a block.
   int64_t threads;
+  /// Shared memory that the launch provides, in bytes of a block; what the text declares itself does not count.
   int64_t sharedBytes = 0;
 };
 
@@ -48,11 +51,15 @@ using DeviceSources = llvm::SmallSetVector<llvm::StringRef, 4>;
 class ScheduledKernel {
 public:
   virtual ~ScheduledKernel() = default;
-  virtual LaunchGeometry getLaunchGeometry() const = 0;
+  /// What one launch of the kernel runs, one after the other. All take the same operands: the kernel's, then the
+  /// workspace if there is one.
+  virtual llvm::SmallVector<KernelFunction> getFunctions() const = 0;
+  /// Bytes of the scratch memory that the functions hand to each other; 0 if there is none.
+  virtual int64_t getWorkspaceBytes() const { return 0; }
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
   /// One sentence for the comment above the kernel: what a thread does.
   virtual std::string describe() const = 0;
-  /// Writes the function.
+  /// Writes the functions.
   virtual void emit(llvm::raw_ostream &os) const = 0;
 };
 
