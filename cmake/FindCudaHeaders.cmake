@@ -1,0 +1,20 @@
+# CUDA 13's headers, which declare the driver that the runtime loads when it runs; nothing of CUDA is linked. They come from a
+# toolkit (CUDA_HOME, /usr/local/cuda) or from NVIDIA's wheels beside the Python that builds the package.
+
+find_package(Python 3.9 COMPONENTS Interpreter QUIET)
+if(Python_Interpreter_FOUND)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "import nvidia; print(';'.join(path + '/cu13/include' for path in nvidia.__path__))"
+    OUTPUT_VARIABLE wheel_folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+find_path(CUDA_INCLUDE_DIR cuda.h
+  HINTS $ENV{CUDA_HOME}/include ${wheel_folders} /usr/local/cuda/include NO_DEFAULT_PATH)
+if(NOT CUDA_INCLUDE_DIR)
+  message(FATAL_ERROR "cannot find CUDA 13's cuda.h: install a toolkit and name it by CUDA_HOME, or install the wheel "
+                      "nvidia-cuda-runtime (python-bindings/requirements-dev.txt) and pass -DPython_EXECUTABLE=<its Python>")
+endif()
+file(STRINGS ${CUDA_INCLUDE_DIR}/cuda.h cuda_version REGEX "^#define CUDA_VERSION 1[3-9][0-9][0-9][0-9]")
+if(NOT cuda_version)
+  message(FATAL_ERROR "${CUDA_INCLUDE_DIR}/cuda.h is not CUDA 13's: name a newer toolkit by CUDA_HOME or -DCUDA_INCLUDE_DIR=<folder>")
+endif()
+mark_as_advanced(CUDA_INCLUDE_DIR)

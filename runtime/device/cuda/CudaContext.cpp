@@ -1,0 +1,97 @@
+//===- CudaContext.cpp - One device and the stream of its work ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CudaContext.h"
+
+#include "status/StatusMacros.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <utility>
+
+namespace cs336::runtime {
+
+namespace {
+
+constexpr int kNameSize = 256;
+
+absl::StatusOr<CUdevice> FindDevice(const DriverApi &driver, int ordinal) {
+  int count = 0;
+  CS336_RETURN_IF_ERROR(driver.DeviceGetCount(&count));
+  if (ordinal < 0 || ordinal >= count)
+    return absl::NotFoundError(absl::StrCat("there is no device cuda:", ordinal, ": the CUDA driver sees ", count,
+                                            count == 1 ? " device" : " devices"));
+  CUdevice device = 0;
+  CS336_RETURN_IF_ERROR(driver.DeviceGet(&device, ordinal));
+  return device;
+}
+
+absl::StatusOr<std::string> NameOf(const DriverApi &driver, CUdevice device) {
+  char name[kNameSize] = {};
+  CS336_RETURN_IF_ERROR(driver.DeviceGetName(name, kNameSize, device));
+  return std::string(name);
+}
+
+absl::StatusOr<ComputeCapability> CapabilityOf(const DriverApi &driver, CUdevice device) {
+  ComputeCapability capability;
+  CS336_RETURN_IF_ERROR(
+      driver.DeviceGetAttribute(&capability.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  CS336_RETURN_IF_ERROR(
+      driver.DeviceGetAttribute(&capability.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+  return capability;
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(int ordinal) {
+  CS336_ASSIGN_OR_RETURN(std::shared_ptr<const DriverApi> driver, DriverApi::Load());
+  std::unique_ptr<CudaContext> context(new CudaContext(std::move(driver)));
+  context->ordinal_ = ordinal;
+  CS336_ASSIGN_OR_RETURN(context->device_, FindDevice(context->driver(), ordinal));
+  CS336_ASSIGN_OR_RETURN(context->name_, NameOf(context->driver(), context->device_));
+  CS336_ASSIGN_OR_RETURN(context->compute_capability_, CapabilityOf(context->driver(), context->device_));
+  CS336_RETURN_IF_ERROR(context->driver().DevicePrimaryCtxRetain(&context->context_, context->device_));
+  CurrentContext current(*context);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_RETURN_IF_ERROR(context->driver().StreamCreate(&context->stream_, CU_STREAM_NON_BLOCKING));
+  return context;
+}
+
+CudaContext::~CudaContext() {
+  if (stream_) {
+    CurrentContext current(*this);
+    driver().StreamDestroy(stream_).IgnoreError();
+  }
+  if (context_)
+    driver().DevicePrimaryCtxRelease(device_).IgnoreError();
+}
+
+std::string CudaContext::Description() const { return absl::StrCat("cuda:", ordinal_, " (", name_, ")"); }
+
+std::string ToString(ComputeCapability capability) { return absl::StrCat(capability.major, ".", capability.minor); }
+
+absl::StatusOr<CudaInfo> QueryCuda() {
+  CS336_ASSIGN_OR_RETURN(std::shared_ptr<const DriverApi> driver, DriverApi::Load());
+  CudaInfo info;
+  info.driver_version = driver->version();
+  int count = 0;
+  CS336_RETURN_IF_ERROR(driver->DeviceGetCount(&count));
+  if (count == 0)
+    return absl::NotFoundError("the CUDA driver sees no device");
+  for (int ordinal = 0; ordinal != count; ++ordinal) {
+    CS336_ASSIGN_OR_RETURN(std::unique_ptr<CudaContext> context, CudaContext::Create(ordinal));
+    CurrentContext current(*context);
+    CS336_RETURN_IF_ERROR(current.status());
+    size_t free = 0, total = 0;
+    CS336_RETURN_IF_ERROR(driver->MemGetInfo(&free, &total));
+    info.devices.push_back({ordinal, context->name(), context->compute_capability(), static_cast<int64_t>(total),
+                            static_cast<int64_t>(free)});
+  }
+  return info;
+}
+
+} // namespace cs336::runtime

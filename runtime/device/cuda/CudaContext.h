@@ -1,0 +1,82 @@
+//===- CudaContext.h - One device and the stream of its work ----*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
+
+#include "cs336/runtime/CudaInfo.h"
+#include "device/cuda/DriverApi.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <string>
+
+namespace cs336::runtime {
+
+/// The primary context of a device (which other CUDA code of the process
+/// shares, so addresses can be exchanged with it) and a stream of our own, in
+/// which everything is enqueued in order.
+class CudaContext {
+public:
+  /// NOT_FOUND or FAILED_PRECONDITION as QueryCuda; NOT_FOUND also if there is
+  /// no device of that ordinal.
+  static absl::StatusOr<std::unique_ptr<CudaContext>> Create(int ordinal);
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+
+  const DriverApi &driver() const { return *driver_; }
+  CUcontext context() const { return context_; }
+  /// Does not wait for the legacy default stream, nor that for it.
+  CUstream stream() const { return stream_; }
+  int ordinal() const { return ordinal_; }
+  const std::string &name() const { return name_; } // "NVIDIA H200"
+  ComputeCapability compute_capability() const { return compute_capability_; }
+  int driver_version() const { return driver_->version(); } // 13000 is 13.0.
+  /// "cuda:0 (NVIDIA H200)".
+  std::string Description() const;
+
+private:
+  explicit CudaContext(std::shared_ptr<const DriverApi> driver) : driver_(std::move(driver)) {}
+
+  std::shared_ptr<const DriverApi> driver_;
+  int ordinal_ = 0;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  std::string name_;
+  ComputeCapability compute_capability_;
+};
+
+/// Makes a context this thread's current one, as most of the driver's calls
+/// want, and puts back what was before: other CUDA code of the process may
+/// live on another device.
+class CurrentContext {
+public:
+  explicit CurrentContext(const CudaContext &context) : context_(context) {
+    status_ = context.driver().CtxPushCurrent(context.context());
+  }
+  ~CurrentContext() {
+    CUcontext popped;
+    if (status_.ok())
+      context_.driver().CtxPopCurrent(&popped).IgnoreError();
+  }
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+
+  const absl::Status &status() const { return status_; }
+
+private:
+  const CudaContext &context_;
+  absl::Status status_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H

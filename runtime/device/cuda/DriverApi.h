@@ -1,0 +1,152 @@
+//===- DriverApi.h - The CUDA driver's functions ----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The driver is loaded when it is wanted and never linked, so that programs
+// run where there is none. Each member is called as the driver's function of
+// its name, and answers with a status that names the call and the error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_DRIVERAPI_H
+#define CS336_RUNTIME_DEVICE_CUDA_DRIVERAPI_H
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+#include <cuda.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+class DriverApi;
+
+/// A function of the driver before its type is known.
+class AnyDriverFunction {
+public:
+  AnyDriverFunction(DriverApi &api, const char *name);
+  AnyDriverFunction(const AnyDriverFunction &) = delete;
+  AnyDriverFunction &operator=(const AnyDriverFunction &) = delete;
+
+protected:
+  friend class DriverApi;
+
+  const DriverApi &api_;
+  const char *name_; // Without the suffix of a version: the driver picks it.
+  void *address_ = nullptr;
+};
+
+template <typename Type>
+class DriverFunction;
+
+template <typename... Args>
+class DriverFunction<CUresult(Args...)> : public AnyDriverFunction {
+public:
+  using AnyDriverFunction::AnyDriverFunction;
+
+  absl::Status operator()(Args... args) const;
+};
+
+/// The functions of libcuda.so.1, as CUDA 13.0 defines them.
+class DriverApi {
+public:
+  /// CUDA 13.0, as cuDriverGetVersion counts.
+  static constexpr int kRequiredVersion = 13000;
+
+  /// NOT_FOUND if there is no such library, FAILED_PRECONDITION if the driver
+  /// is older than CUDA 13.0 or cannot start.
+  static absl::StatusOr<std::shared_ptr<const DriverApi>> Load(const std::string &library = "libcuda.so.1");
+
+  DriverApi(const DriverApi &) = delete;
+  DriverApi &operator=(const DriverApi &) = delete;
+
+  /// The newest CUDA that the driver supports: 13000 is 13.0.
+  int version() const { return version_; }
+
+  /// OK, or an error with the call's name, the error's name and its text.
+  /// RESOURCE_EXHAUSTED: no memory. NOT_FOUND: no such device or symbol.
+  /// FAILED_PRECONDITION: machine code for another device, or a driver that
+  /// cannot be used. INTERNAL: all else, faults of kernels among them.
+  absl::Status ToStatus(CUresult result, absl::string_view call) const;
+
+private:
+  DriverApi() = default;
+  friend class AnyDriverFunction;
+
+  std::vector<AnyDriverFunction *> functions_;
+  int version_ = 0;
+  decltype(&cuGetErrorName) get_error_name_ = nullptr;
+  decltype(&cuGetErrorString) get_error_string_ = nullptr;
+
+public:
+  template <typename Type>
+  using Function = DriverFunction<Type>;
+
+  // Devices and contexts.
+  Function<decltype(cuInit)> Init{*this, "cuInit"};
+  Function<decltype(cuDeviceGetCount)> DeviceGetCount{*this, "cuDeviceGetCount"};
+  Function<decltype(cuDeviceGet)> DeviceGet{*this, "cuDeviceGet"};
+  Function<decltype(cuDeviceGetName)> DeviceGetName{*this, "cuDeviceGetName"};
+  Function<decltype(cuDeviceGetAttribute)> DeviceGetAttribute{*this, "cuDeviceGetAttribute"};
+  Function<decltype(cuDeviceTotalMem)> DeviceTotalMem{*this, "cuDeviceTotalMem"};
+  Function<decltype(cuDevicePrimaryCtxRetain)> DevicePrimaryCtxRetain{*this, "cuDevicePrimaryCtxRetain"};
+  Function<decltype(cuDevicePrimaryCtxRelease)> DevicePrimaryCtxRelease{*this, "cuDevicePrimaryCtxRelease"};
+  Function<decltype(cuCtxPushCurrent)> CtxPushCurrent{*this, "cuCtxPushCurrent"};
+  Function<decltype(cuCtxPopCurrent)> CtxPopCurrent{*this, "cuCtxPopCurrent"};
+
+  // Memory.
+  Function<decltype(cuMemGetInfo)> MemGetInfo{*this, "cuMemGetInfo"};
+  Function<decltype(cuMemAlloc)> MemAlloc{*this, "cuMemAlloc"};
+  Function<decltype(cuMemFree)> MemFree{*this, "cuMemFree"};
+  Function<decltype(cuMemHostAlloc)> MemHostAlloc{*this, "cuMemHostAlloc"};
+  Function<decltype(cuMemFreeHost)> MemFreeHost{*this, "cuMemFreeHost"};
+  Function<decltype(cuMemcpyHtoDAsync)> MemcpyHtoDAsync{*this, "cuMemcpyHtoDAsync"};
+  Function<decltype(cuMemcpyDtoHAsync)> MemcpyDtoHAsync{*this, "cuMemcpyDtoHAsync"};
+  Function<decltype(cuMemcpyDtoDAsync)> MemcpyDtoDAsync{*this, "cuMemcpyDtoDAsync"};
+  Function<decltype(cuMemsetD8Async)> MemsetD8Async{*this, "cuMemsetD8Async"};
+
+  // Streams and events.
+  Function<decltype(cuStreamCreate)> StreamCreate{*this, "cuStreamCreate"};
+  Function<decltype(cuStreamDestroy)> StreamDestroy{*this, "cuStreamDestroy"};
+  Function<decltype(cuStreamSynchronize)> StreamSynchronize{*this, "cuStreamSynchronize"};
+  Function<decltype(cuStreamWaitEvent)> StreamWaitEvent{*this, "cuStreamWaitEvent"};
+  Function<decltype(cuStreamBeginCapture)> StreamBeginCapture{*this, "cuStreamBeginCapture"};
+  Function<decltype(cuStreamEndCapture)> StreamEndCapture{*this, "cuStreamEndCapture"};
+  Function<decltype(cuEventCreate)> EventCreate{*this, "cuEventCreate"};
+  Function<decltype(cuEventDestroy)> EventDestroy{*this, "cuEventDestroy"};
+  Function<decltype(cuEventRecord)> EventRecord{*this, "cuEventRecord"};
+  Function<decltype(cuEventSynchronize)> EventSynchronize{*this, "cuEventSynchronize"};
+  Function<decltype(cuEventElapsedTime)> EventElapsedTime{*this, "cuEventElapsedTime"};
+
+  // Graphs.
+  Function<decltype(cuGraphInstantiate)> GraphInstantiate{*this, "cuGraphInstantiateWithFlags"};
+  Function<decltype(cuGraphUpload)> GraphUpload{*this, "cuGraphUpload"};
+  Function<decltype(cuGraphLaunch)> GraphLaunch{*this, "cuGraphLaunch"};
+  Function<decltype(cuGraphDestroy)> GraphDestroy{*this, "cuGraphDestroy"};
+  Function<decltype(cuGraphExecDestroy)> GraphExecDestroy{*this, "cuGraphExecDestroy"};
+
+  // Kernels.
+  Function<decltype(cuModuleLoadData)> ModuleLoadData{*this, "cuModuleLoadData"};
+  Function<decltype(cuModuleUnload)> ModuleUnload{*this, "cuModuleUnload"};
+  Function<decltype(cuModuleGetFunction)> ModuleGetFunction{*this, "cuModuleGetFunction"};
+  Function<decltype(cuFuncGetAttribute)> FuncGetAttribute{*this, "cuFuncGetAttribute"};
+  Function<decltype(cuFuncSetAttribute)> FuncSetAttribute{*this, "cuFuncSetAttribute"};
+  Function<decltype(cuFuncLoad)> FuncLoad{*this, "cuFuncLoad"};
+  Function<decltype(cuLaunchKernel)> LaunchKernel{*this, "cuLaunchKernel"};
+};
+
+template <typename... Args>
+absl::Status DriverFunction<CUresult(Args...)>::operator()(Args... args) const {
+  CUresult result = reinterpret_cast<CUresult (*)(Args...)>(address_)(args...);
+  return result == CUDA_SUCCESS ? absl::OkStatus() : api_.ToStatus(result, name_);
+}
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_DRIVERAPI_H

@@ -1,0 +1,50 @@
+//===- CudaInfo.h - CUDA devices of this machine ----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_CUDAINFO_H
+#define CS336_RUNTIME_CUDAINFO_H
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// What kinds of machine code a device runs.
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+
+  friend bool operator==(const ComputeCapability &, const ComputeCapability &) = default;
+};
+
+/// "9.0".
+std::string ToString(ComputeCapability capability);
+
+struct CudaDeviceInfo {
+  int ordinal = 0; // Of "cuda:0".
+  std::string name;
+  ComputeCapability compute_capability;
+  int64_t total_memory_bytes = 0;
+  int64_t free_memory_bytes = 0;
+};
+
+struct CudaInfo {
+  int driver_version = 0; // The newest CUDA that it supports: 13000 is 13.0.
+  std::vector<CudaDeviceInfo> devices;
+};
+
+/// Asks the driver, if there is one. NOT_FOUND: there is no driver, or it sees
+/// no device. FAILED_PRECONDITION: it is older than CUDA 13.0, or does not
+/// start.
+absl::StatusOr<CudaInfo> QueryCuda();
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_CUDAINFO_H
