@@ -66,13 +66,13 @@ FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const Comp
   TimingScope kernels = nestScope(options, "kernels");
   CPUTargetOptions target;
   target.cpu = options.cpu;
-  FailureOr<CompiledObject> object = compileKernelsForCPU(module, target, &kernels);
+  FailureOr<CompiledKernels> compiled = compileKernelsForCPU(module, target, &kernels);
   kernels.stop();
-  if (failed(object))
+  if (failed(compiled))
     return failure();
-  if (!options.dumpDir.empty() && failed(dumpKernels(module, object->image, options.dumpDir)))
+  if (!options.dumpDir.empty() && failed(dumpKernels(module, compiled->objects.front().image, options.dumpDir)))
     return failure();
 
   TimingScope executable = nestScope(options, "executable");
-  return emitExecutable(module, *object);
+  return emitExecutable(module, *compiled);
 }

@@ -228,6 +228,33 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   return VerifyCommands(executable, entry);
 }
 
+absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
+  if (function.symbol.empty())
+    return Broken("a function has no symbol");
+  constexpr int64_t kMostBlocks = 0x7FFFFFFF, kMostThreads = 1024;
+  bool is_grid = function.blocks >= 1 && function.blocks <= kMostBlocks && function.threads >= 1 &&
+                 function.threads <= kMostThreads && function.shared_bytes >= 0;
+  bool is_call = function.blocks == 0 && function.threads == 0 && function.shared_bytes == 0;
+  if (target == format::Target::cuda ? !is_grid : !is_call)
+    return Broken(StrCat("function '", function.symbol, "' with ", function.blocks, " blocks of ", function.threads,
+                         " threads and ", function.shared_bytes, " bytes of shared memory, for ",
+                         format::EnumNameTarget(target)));
+  return absl::OkStatus();
+}
+
+absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel) {
+  if (kernel.objects.empty())
+    return Broken("it has no code object");
+  for (uint32_t object : kernel.objects)
+    if (object >= executable.objects.size())
+      return Broken(StrCat("it names code object ", object, " of ", executable.objects.size()));
+  if (kernel.functions.empty() || (executable.target == format::Target::cpu && kernel.functions.size() != 1))
+    return Broken(StrCat("it has ", kernel.functions.size(), " functions"));
+  for (const auto &function : kernel.functions)
+    CS336_RETURN_IF_ERROR(VerifyFunction(*function, executable.target));
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::Status VerifyType(const format::TensorTypeT &type) {
@@ -245,6 +272,8 @@ absl::Status VerifyType(const format::TensorTypeT &type) {
 }
 
 absl::Status Verify(const format::ExecutableT &executable) {
+  if (!IsListed(executable.target))
+    return Broken("unknown target");
   NameSet variables, kernels, entries;
   for (const auto &variable : executable.variables)
     CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, variables), StrCat("variable '", variable->name, "'")));
@@ -253,11 +282,7 @@ absl::Status Verify(const format::ExecutableT &executable) {
       return Broken(StrCat("code object ", i, ": it names no target"));
   for (const auto &kernel : executable.kernels) {
     CS336_RETURN_IF_ERROR(Annotate(kernels.Add(kernel->name), "kernels"));
-    if (kernel->object >= executable.objects.size())
-      return Broken(StrCat("kernel '", kernel->name, "': it names code object ", kernel->object, " of ",
-                           executable.objects.size()));
-    if (kernel->symbol.empty())
-      return Broken(StrCat("kernel '", kernel->name, "': it has no symbol"));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyKernel(executable, *kernel), StrCat("kernel '", kernel->name, "'")));
   }
   if (executable.entries.empty())
     return Broken("it has no entry");

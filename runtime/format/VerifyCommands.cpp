@@ -107,6 +107,15 @@ private:
     return absl::OkStatus();
   }
 
+  absl::Status CheckWorkspace(flatbuffers::Optional<uint32_t> workspace) const {
+    if (!workspace)
+      return absl::OkStatus();
+    CS336_RETURN_IF_ERROR(CheckBuffers({*workspace}));
+    if (Buffer(*workspace).source != format::BufferSource::arena || !IsDense(Buffer(*workspace)))
+      return Broken(StrCat("its workspace is ", Describe(Buffer(*workspace)), ", not dense or not in the arena"));
+    return absl::OkStatus();
+  }
+
   absl::Status VerifyBody(const format::LaunchT &launch) {
     if (launch.kernel >= executable_.kernels.size())
       return Broken(StrCat("it names kernel ", launch.kernel, " of ", executable_.kernels.size()));
@@ -117,7 +126,7 @@ private:
         return Broken(StrCat("it writes operand ", position, " of ", launch.operands.size()));
     if (launch.rows < 1 || launch.grain < 1)
       return Broken(StrCat(launch.rows, " rows with grain ", launch.grain));
-    return absl::OkStatus();
+    return CheckWorkspace(launch.workspace);
   }
 
   absl::Status VerifyBody(const format::GemmT &gemm) {
@@ -143,7 +152,7 @@ private:
       return Broken("alpha is not finite");
     if (gemm.precision > format::Precision::MAX)
       return Broken("unknown precision");
-    return absl::OkStatus();
+    return CheckWorkspace(gemm.workspace);
   }
 
   absl::Status VerifyBody(const format::CopyT &copy) {

@@ -128,7 +128,7 @@ TEST(ExecutableTest, RefusesANewerVersion) {
                                    bytes.size() - format::kFrameSize, format::kFormatVersion + 1);
   absl::Status status = LoadStatus(AsBytes(newer));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("format version 2"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("format version ", format::kFormatVersion + 1)));
 }
 
 TEST(ExecutableTest, ReadsUnalignedBytes) {
@@ -200,9 +200,14 @@ const BrokenRule kBrokenRules[] = {
     {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; }, "no normal distribution"},
     {"NormalWithoutSpread", [](auto &e) { e.variables[0]->init->std = 0; }, "std > 0"},
     {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
-    {"KernelWithoutObject", [](auto &e) { e.kernels[0]->object = 1; }, "code object 1 of 1"},
+    {"KernelWithUnknownObject", [](auto &e) { e.kernels[0]->objects = {1}; }, "code object 1 of 1"},
+    {"KernelWithoutObject", [](auto &e) { e.kernels[0]->objects.clear(); }, "has no code object"},
+    {"KernelWithoutFunction", [](auto &e) { e.kernels[0]->functions.clear(); }, "has 0 functions"},
+    {"GridOnTheCpu", [](auto &e) { e.kernels[0]->functions[0]->blocks = 4; }, "with 4 blocks"},
+    {"NoGridOnTheGpu", [](auto &e) { e.target = format::Target::cuda; }, "with 0 blocks"},
+    {"UnknownTarget", [](auto &e) { e.target = static_cast<format::Target>(2); }, "unknown target"},
     {"KernelsOfOneName", [](auto &e) { e.kernels[1]->name = "scale_rows"; }, "occurs twice"},
-    {"KernelWithoutSymbol", [](auto &e) { e.kernels[0]->symbol.clear(); }, "no symbol"},
+    {"KernelWithoutSymbol", [](auto &e) { e.kernels[0]->functions[0]->symbol.clear(); }, "no symbol"},
     {"ObjectWithoutTarget", [](auto &e) { e.objects[0]->target.clear(); }, "names no target"},
     {"OddAlignment", [](auto &e) { Train(e).alignment = 48; }, "alignment 48"},
     {"NegativeArena", [](auto &e) { Train(e).arena_bytes = -1; }, "arena of -1"},

@@ -195,7 +195,8 @@ uint32_t ProgramBuilder::Kernel(const std::string &symbol) {
   format::KernelT &kernel = Append(executable_.kernels);
   kernel.name = symbol;
   kernel.comment = "From test/Runtime/kernels.";
-  kernel.symbol = symbol;
+  kernel.objects = {0};
+  Append(kernel.functions).symbol = symbol;
   return executable_.kernels.size() - 1;
 }
 

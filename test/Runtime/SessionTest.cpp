@@ -302,7 +302,7 @@ TEST(SessionTest, RefusesKernelsOfAnotherMachine) {
 
 TEST(SessionTest, RefusesBrokenKernels) {
   ProgramBuilder program = SampleProgram();
-  program.executable().kernels[0]->symbol = "nothing";
+  program.executable().kernels[0]->functions[0]->symbol = "nothing";
   absl::Status status = CreateStatus(program);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(status), HasSubstr("no symbol 'nothing'"));

@@ -9,6 +9,7 @@
 #define CS336_PIPELINES_PIPELINES_H
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Target/CompiledKernels.h"
 #include "mlir/Pass/PassOptions.h"
 
 namespace mlir {
@@ -16,9 +17,6 @@ class OpPassManager;
 } // namespace mlir
 
 namespace cs336 {
-
-/// What planned IR is for.
-enum class Target { CPU, CUDA };
 
 /// The arithmetic of matrix products, and what autocast makes of everything else.
 enum class ComputeType { FP32, TF32, BF16, FP16 };

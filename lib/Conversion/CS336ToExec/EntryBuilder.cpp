@@ -128,7 +128,8 @@ void EntryBuilder::materialize(Value tensor, Value storage) {
   Group group = Group::collect(tensor.getDefiningOp());
   auto operands = llvm::map_to_vector(group.getInputs(), [&](Value input) { return getBuffer(input); });
   auto types = llvm::map_to_vector(operands, [](Value operand) { return typeOf(operand); });
-  LaunchOp::create(builder, tensor.getLoc(), kernels.getOrCreate(group, types).getSymName(), operands, storage);
+  LaunchOp::create(builder, tensor.getLoc(), FlatSymbolRefAttr::get(kernels.getOrCreate(group, types)), operands,
+                   storage);
   ++counts.launches;
   place(tensor, storage);
 }
@@ -194,7 +195,7 @@ void EntryBuilder::launch(Operation *op) {
   SmallVector<Value> targets;
   for (OpResult result : op->getResults())
     targets.push_back(chooseStorage(op, result, result.getResultNumber(), kernel, operands, targets));
-  LaunchOp::create(builder, op->getLoc(), kernel.getSymName(), buffers, targets);
+  LaunchOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel), buffers, targets);
   ++counts.launches;
   for (auto [result, target] : llvm::zip_equal(op->getResults(), targets))
     place(result, target);

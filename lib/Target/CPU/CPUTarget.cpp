@@ -59,8 +59,9 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   if (failed(plan))
     return failure();
   // A kernel may be called as a function of libm is.
-  compiled = {("cs336_" + kernel.getSymName()).str(), plan->rows, plan->grain};
-  LLVM::LLVMFuncOp function = emitKernel(*plan, *func, compiled.symbol, builder);
+  std::string symbol = ("cs336_" + kernel.getSymName()).str();
+  compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}};
+  LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, builder);
   func->erase();
   return function;
 }
@@ -81,8 +82,8 @@ static FailureOr<ObjectFile> compileModule(ArrayRef<exec::KernelOp> kernels, Mut
   return compileToObject(*module, isa, timing);
 }
 
-FailureOr<CompiledObject> cs336::compileKernelsForCPU(ModuleOp module, const CPUTargetOptions &options,
-                                                      TimingScope *timing) {
+FailureOr<CompiledKernels> cs336::compileKernelsForCPU(ModuleOp module, const CPUTargetOptions &options,
+                                                       TimingScope *timing) {
   FailureOr<InstructionSet> isa = findInstructionSet(options.cpu, module.getLoc());
   if (failed(isa))
     return failure();
@@ -114,7 +115,8 @@ FailureOr<CompiledObject> cs336::compileKernelsForCPU(ModuleOp module, const CPU
   FailureOr<std::vector<uint8_t>> image = linkSharedObject(objects, *isa, module.getLoc());
   if (failed(image))
     return failure();
-  CompiledObject result{isa->triple.getArchName().str(), isa->features, std::move(*image), {}};
+  CompiledKernels result;
+  result.objects.push_back({isa->triple.getArchName().str(), isa->features, std::move(*image)});
   for (auto [kernel, place] : llvm::zip_equal(kernels, compiled))
     result.kernels[kernel.getSymName()] = std::move(place);
   return result;

@@ -37,11 +37,19 @@ static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const Compiled
   auto described = std::make_unique<format::KernelT>();
   described->name = kernel.getSymName().str();
   described->comment = getText(kernel);
-  described->symbol = compiled.symbol;
+  described->objects.assign(compiled.objects.begin(), compiled.objects.end());
+  for (const KernelFunction &function : compiled.functions) {
+    auto &emitted = described->functions.emplace_back(std::make_unique<format::FunctionT>());
+    emitted->symbol = function.symbol;
+    emitted->blocks = function.blocks;
+    emitted->threads = function.threads;
+    emitted->shared_bytes = function.sharedBytes;
+  }
+  described->text = compiled.text;
   return described;
 }
 
-static std::unique_ptr<format::CodeObjectT> describe(const CompiledObject &object) {
+static std::unique_ptr<format::CodeObjectT> describe(const CodeObject &object) {
   auto described = std::make_unique<format::CodeObjectT>();
   described->target = object.target;
   described->features = object.features;
@@ -49,19 +57,21 @@ static std::unique_ptr<format::CodeObjectT> describe(const CompiledObject &objec
   return described;
 }
 
-FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledObject &object) {
+FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledKernels &kernels) {
   format::ExecutableT executable;
   executable.producer = "cs336-opt " CS336_VERSION;
-  executable.objects.push_back(describe(object));
+  executable.target = kernels.target == Target::CUDA ? format::Target::cuda : format::Target::cpu;
+  for (const CodeObject &object : kernels.objects)
+    executable.objects.push_back(describe(object));
 
-  EmittedSymbols symbols{{}, {}, object.kernels};
+  EmittedSymbols symbols{{}, {}, kernels.kernels};
   for (auto variable : module.getOps<VariableOp>()) {
     symbols.variables[variable.getSymName()] = executable.variables.size();
     executable.variables.push_back(describe(variable));
   }
   for (auto kernel : module.getOps<KernelOp>()) {
-    auto compiled = object.kernels.find(kernel.getSymName());
-    if (compiled == object.kernels.end())
+    auto compiled = kernels.kernels.find(kernel.getSymName());
+    if (compiled == kernels.kernels.end())
       continue; // Fine if nothing launches it.
     symbols.kernels[kernel.getSymName()] = executable.kernels.size();
     executable.kernels.push_back(describe(kernel, compiled->second));

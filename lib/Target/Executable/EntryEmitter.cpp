@@ -97,6 +97,8 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
     body.writes.push_back(body.operands.size());
     body.operands.push_back(getBuffer(output));
   }
+  if (Value workspace = launch.getWorkspace())
+    body.workspace = getBuffer(workspace);
   return body;
 }
 
@@ -108,6 +110,8 @@ format::GemmT EntryEmitter::describe(GemmOp gemm) {
   body.alpha = gemm.getAlpha().convertToDouble();
   body.beta = gemm.getBeta().convertToDouble();
   body.precision = toFormat(gemm.getPrecision());
+  if (Value workspace = gemm.getWorkspace())
+    body.workspace = getBuffer(workspace);
   return body;
 }
 

@@ -9,7 +9,7 @@
 #define CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/Target/CompiledKernels.h"
 #include "cs336/runtime/format/Executable_generated.h"
 #include "llvm/ADT/DenseMap.h"
 

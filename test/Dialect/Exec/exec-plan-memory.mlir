@@ -28,6 +28,26 @@ exec.entry @chain mode<forward> {
 
 // -----
 
+// Scratch shares bytes with what is not needed during the command: here %a's successor, not %a.
+// CHECK-LABEL: exec.entry @scratch mode<forward> arena_bytes = 128 alignment = 64
+// CHECK: %a = exec.alloc offset = [[A:[0-9]+]] : memref<4x4xf32>
+// CHECK: %scratch = exec.alloc offset = [[S:[0-9]+]] : memref<16xf32>
+// CHECK: %b = exec.alloc offset = [[S]] : memref<4x4xf32>
+exec.entry @scratch mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %z = exec.output "z" output : memref<4x4xf32>
+  %a = exec.alloc : memref<4x4xf32> loc("a")
+  exec.copy ins(%x : memref<4x4xf32>) outs(%a : memref<4x4xf32>)
+  %w = exec.alloc : memref<16xf32> loc("scratch")
+  exec.gemm ins(%a, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>) workspace(%w : memref<16xf32>)
+  %b = exec.alloc : memref<4x4xf32> loc("b")
+  exec.copy ins(%a : memref<4x4xf32>) outs(%b : memref<4x4xf32>)
+  exec.copy ins(%b : memref<4x4xf32>) outs(%z : memref<4x4xf32>)
+}
+
+// -----
+
 // Two small ones fit where a large one was; a view's use is a use of its storage; what nothing touches takes no bytes.
 // CHECK-LABEL: exec.entry @fit mode<forward> arena_bytes = 1088 alignment = 64
 // CHECK: %large = exec.alloc offset = 0 : memref<256xf32>

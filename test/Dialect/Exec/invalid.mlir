@@ -285,6 +285,16 @@ exec.entry @f mode<forward> {
 // -----
 
 exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %w = exec.alloc : memref<4xf64>
+  // expected-error@below {{must be one-dimensional buffer of f32}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>) workspace(%w : memref<4xf64>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xi32>
   %y = exec.output "y" output : memref<4x4xi32>
   // expected-error@below {{operands must have one floating-point element type}}

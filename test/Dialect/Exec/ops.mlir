@@ -57,6 +57,11 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>)
   // CHECK: exec.gemm {{.*}} precision = tf32 {alpha = 5.000000e-01 : f64, beta = 1.000000e+00 : f64, stream = 2 : i64}
   exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) precision = tf32 {alpha = 0.5 : f64, beta = 1.0 : f64, stream = 2 : i64}
+  %w1 = exec.alloc offset = 512 : memref<64xf32> loc("scratch")
+  // CHECK: exec.gemm {{.*}} outs(%[[C]] : memref<4x4xf32>) workspace(%scratch : memref<64xf32>) precision = tf32
+  exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) workspace(%w1 : memref<64xf32>) precision = tf32
+  // CHECK: exec.launch @constant_55aa outs(%g : memref<2xi32>) workspace(%scratch : memref<64xf32>) {stream = 1 : i64}
+  exec.launch @constant_55aa outs(%g : memref<2xi32>) workspace(%w1 : memref<64xf32>) {stream = 1 : i64}
   // CHECK: exec.launch @neg_12ab ins(%layers.0.q : memref<4x4xf32, strided<[8, 1], offset: 4>>)
   exec.launch @neg_12ab ins(%q : memref<4x4xf32, strided<[8, 1], offset: 4>>) outs(%y : memref<4x4xf32>)
   // CHECK: exec.launch @constant_55aa outs(%g : memref<2xi32>)

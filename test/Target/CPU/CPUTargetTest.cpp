@@ -659,13 +659,13 @@ TEST(Object, NamesWhatItNeeds) {
   Compiler compiler;
   auto v3 = compiler.compile(pointwiseChain(8), "x86-64-v3");
   ASSERT_TRUE(succeeded(v3)) << compiler.diagnostics;
-  EXPECT_EQ(v3->target, "x86_64");
-  EXPECT_THAT(v3->features, Contains("avx2"));
-  EXPECT_THAT(v3->features, Contains("fma"));
-  EXPECT_THAT(v3->features, testing::Not(Contains("avx512f")));
-  std::string image(v3->image.begin(), v3->image.end());
+  EXPECT_EQ(v3->objects.front().target, "x86_64");
+  EXPECT_THAT(v3->objects.front().features, Contains("avx2"));
+  EXPECT_THAT(v3->objects.front().features, Contains("fma"));
+  EXPECT_THAT(v3->objects.front().features, testing::Not(Contains("avx512f")));
+  std::string image(v3->objects.front().image.begin(), v3->objects.front().image.end());
   EXPECT_THAT(image, HasSubstr("libm.so.6"));
-  EXPECT_TRUE(compiler.compile(pointwiseChain(8), "generic")->features.empty());
+  EXPECT_TRUE(compiler.compile(pointwiseChain(8), "generic")->objects.front().features.empty());
 }
 
 TEST(Object, InstructionSetsAgree) {
@@ -678,7 +678,7 @@ TEST(Object, InstructionSetsAgree) {
 TEST(Object, IsTheSameEveryTime) {
   std::string text = softmaxKernel(4, 8) + pointwiseChain(9) + functionKernel("tanh", 5, "f32");
   Compiler first, second;
-  EXPECT_EQ(first.compile(text)->image, second.compile(text)->image);
+  EXPECT_EQ(first.compile(text)->objects.front().image, second.compile(text)->objects.front().image);
 }
 
 TEST(Object, MayHoldNoKernel) {

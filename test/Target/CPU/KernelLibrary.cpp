@@ -25,7 +25,7 @@ Compiler::Compiler() {
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) { diagnostics += diagnostic.str() + "\n"; });
 }
 
-FailureOr<CompiledObject> Compiler::compile(const std::string &text, const std::string &cpu) {
+FailureOr<CompiledKernels> Compiler::compile(const std::string &text, const std::string &cpu) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return failure();
@@ -34,14 +34,15 @@ FailureOr<CompiledObject> Compiler::compile(const std::string &text, const std::
 
 KernelLibrary::KernelLibrary(const std::string &text, const std::string &cpu) {
   Compiler compiler;
-  FailureOr<CompiledObject> compiled = compiler.compile(text, cpu);
+  FailureOr<CompiledKernels> compiled = compiler.compile(text, cpu);
   if (failed(compiled)) {
     ADD_FAILURE() << compiler.diagnostics;
     return;
   }
   object = std::move(*compiled);
   int file = memfd_create("kernels", MFD_CLOEXEC);
-  EXPECT_EQ(write(file, object.image.data(), object.image.size()), static_cast<ssize_t>(object.image.size()));
+  EXPECT_EQ(write(file, object.objects.front().image.data(), object.objects.front().image.size()),
+            static_cast<ssize_t>(object.objects.front().image.size()));
   library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   EXPECT_TRUE(library) << dlerror();
   close(file);
@@ -56,7 +57,8 @@ void KernelLibrary::run(const std::string &kernel, std::vector<void *> buffers, 
   auto found = object.kernels.find(kernel);
   ASSERT_TRUE(library && found != object.kernels.end()) << kernel;
   const CompiledKernel &compiled = found->second;
-  auto function = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(dlsym(library, compiled.symbol.c_str()));
+  auto function = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
+      dlsym(library, compiled.functions.front().symbol.c_str()));
   ASSERT_TRUE(function) << dlerror();
   int64_t begin = 0;
   for (int64_t part = 1; part <= parts; ++part) {

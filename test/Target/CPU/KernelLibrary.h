@@ -22,7 +22,7 @@ public:
   Compiler();
 
   /// Compiles the text of a module; failure leaves messages in `diagnostics`.
-  mlir::FailureOr<CompiledObject> compile(const std::string &text, const std::string &cpu = "host");
+  mlir::FailureOr<CompiledKernels> compile(const std::string &text, const std::string &cpu = "host");
 
   std::string diagnostics;
 
@@ -41,10 +41,10 @@ public:
   /// Calls a kernel in `parts` pieces of uneven length, as threads would.
   void run(const std::string &kernel, std::vector<void *> buffers, int64_t parts = 1) const;
 
-  const CompiledObject &getObject() const { return object; }
+  const CompiledKernels &getObject() const { return object; }
 
 private:
-  CompiledObject object;
+  CompiledKernels object;
   void *library = nullptr;
 };
 

@@ -7,6 +7,8 @@
 
 #include "cs336/Target/Executable/EmitExecutable.h"
 
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+
 #include "cs336/runtime/Executable.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -64,10 +66,8 @@ class EmitExecutableTest : public testing::Test {
 protected:
   EmitExecutableTest() {
     context.loadDialect<exec::ExecDialect>();
-    object.target = "x86_64";
-    object.features = {"avx2"};
-    object.image = {0x7f, 'E', 'L', 'F'};
-    object.kernels["add"] = CompiledKernel{"cs336_add", 2, 1};
+    kernels.objects.push_back({"x86_64", {"avx2"}, {0x7f, 'E', 'L', 'F'}});
+    kernels.kernels["add"] = CompiledKernel{{{"cs336_add"}}, {0}, 2, 1, {}};
   }
 
   mlir::FailureOr<std::vector<uint8_t>> Emit(const std::string &text) {
@@ -78,11 +78,11 @@ protected:
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       return mlir::failure();
-    return emitExecutable(*module, object);
+    return emitExecutable(*module, kernels);
   }
 
   mlir::MLIRContext context;
-  CompiledObject object;
+  CompiledKernels kernels;
   std::string error;
 };
 
@@ -117,10 +117,10 @@ TEST_F(EmitExecutableTest, TheRuntimeAcceptsWhatWasEmitted) {
   EXPECT_EQ(description.variables[2]->init->kind, format::InitKind::zeros);
 
   ASSERT_THAT(description.kernels, SizeIs(1));
-  EXPECT_EQ(description.kernels[0]->symbol, "cs336_add");
+  EXPECT_EQ(description.kernels[0]->functions[0]->symbol, "cs336_add");
   EXPECT_THAT(description.kernels[0]->comment, HasSubstr("cs336.add"));
   ASSERT_THAT(description.objects, SizeIs(1));
-  EXPECT_EQ(description.objects[0]->image, object.image);
+  EXPECT_EQ(description.objects[0]->image, kernels.objects.front().image);
   EXPECT_THAT(description.objects[0]->features, ElementsAre("avx2"));
 }
 
@@ -214,7 +214,7 @@ TEST_F(EmitExecutableTest, RefusesAnAllocationWithoutOffset) {
 }
 
 TEST_F(EmitExecutableTest, RefusesALaunchOfAKernelThatWasNotCompiled) {
-  object.kernels.clear();
+  kernels.kernels.clear();
   EXPECT_TRUE(failed(Emit(std::string(kKernels) + kEntries)));
   EXPECT_THAT(error, HasSubstr("kernel @add was not compiled"));
 }

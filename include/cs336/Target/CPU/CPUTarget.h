@@ -9,10 +9,10 @@
 #define CS336_TARGET_CPU_CPUTARGET_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CompiledKernels.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace cs336 {
 
@@ -22,34 +22,12 @@ struct CPUTargetOptions {
   std::string cpu = "host";
 };
 
-/// A kernel of a compiled object.
-struct CompiledKernel {
-  /// `void symbol(void *const *buffers, int64_t begin, int64_t end)` computes rows [begin, end) of [0, rows).
-  /// buffers[i] points at element 0 of operand i, inputs before outputs; an output may be an input's buffer where
-  /// `exec::KernelOp::canWriteOver` holds.
-  std::string symbol;
-  int64_t rows = 1;
-  /// The fewest rows that are worth a thread.
-  int64_t grain = 1;
-};
-
-/// All kernels of a module as one ELF shared object.
-struct CompiledObject {
-  /// The architecture: "x86_64".
-  std::string target;
-  /// Instruction set extensions that it may use, named as in /proc/cpuinfo: "avx2", "fma", "avx512f".
-  std::vector<std::string> features;
-  /// The object. It needs libm, which it names.
-  std::vector<uint8_t> image;
-  /// By the name of the `exec.kernel`.
-  llvm::StringMap<CompiledKernel> kernels;
-};
-
-/// Compiles every `exec.kernel` of the module, in parallel where the context allows. The result depends on nothing but
-/// the kernels and the instruction set. Fails with a diagnostic for an unknown `cpu`, for an operation without a
-/// lowering, for a kernel with too many values between its operations, and where temporary files cannot be written.
-mlir::FailureOr<CompiledObject> compileKernelsForCPU(mlir::ModuleOp module, const CPUTargetOptions &options,
-                                                     mlir::TimingScope *timing = nullptr);
+/// Compiles every `exec.kernel` of the module to one ELF shared object, in parallel where the context allows. The
+/// result depends on nothing but the kernels and the instruction set. Fails with a diagnostic for an unknown `cpu`, for
+/// an operation without a lowering, for a kernel with too many values between its operations, and where temporary files
+/// cannot be written.
+mlir::FailureOr<CompiledKernels> compileKernelsForCPU(mlir::ModuleOp module, const CPUTargetOptions &options,
+                                                      mlir::TimingScope *timing = nullptr);
 
 /// Builds the kernel's function at the builder's insertion point: an `llvm.func` whose body has loops of scf around
 /// loads, scalar operations and stores. It is what `compileKernelsForCPU` optimizes and generates code for.

@@ -8,20 +8,20 @@
 #ifndef CS336_TARGET_EXECUTABLE_EMITEXECUTABLE_H
 #define CS336_TARGET_EXECUTABLE_EMITEXECUTABLE_H
 
-#include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/Target/CompiledKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <vector>
 
 namespace cs336 {
 
-/// The bytes of a .cs336x file (runtime/format/Executable.fbs) with the module's variables, kernels and entries, and
-/// `object`, which holds the machine code of the kernels. Buffers that no command uses are left out; streams and events
+/// The bytes of a .cs336x file (runtime/format/Executable.fbs) with the module's variables and entries, and
+/// `kernels`, the machine code. Buffers that no command uses are left out; streams and events
 /// are numbered from 0 in order of first use.
 ///
-/// Fails with a diagnostic if the module has no entry, an entry has no memory plan (`--exec-plan-memory`), or `object`
-/// lacks a kernel that is launched.
-mlir::FailureOr<std::vector<uint8_t>> emitExecutable(mlir::ModuleOp module, const CompiledObject &object);
+/// Fails with a diagnostic if the module has no entry, an entry has no memory plan (`--exec-plan-memory`), or
+/// `kernels` lacks a kernel that is launched.
+mlir::FailureOr<std::vector<uint8_t>> emitExecutable(mlir::ModuleOp module, const CompiledKernels &kernels);
 
 } // namespace cs336
 

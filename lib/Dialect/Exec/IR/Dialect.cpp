@@ -37,8 +37,24 @@ void ExecDialect::initialize() {
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision) {
-  build(builder, state, lhs, rhs, output, APFloat(1.0), APFloat(0.0), precision, /*stream=*/0);
+  build(builder, state, lhs, rhs, output, APFloat(1.0), APFloat(0.0), precision, /*workspace=*/Value(), /*stream=*/0);
 }
+
+static SmallVector<Value> getWrites(ValueRange outputs, Value workspace) {
+  SmallVector<Value> writes(outputs);
+  if (workspace)
+    writes.push_back(workspace);
+  return writes;
+}
+
+void LaunchOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr kernel, ValueRange inputs,
+                     ValueRange outputs) {
+  build(builder, state, kernel, inputs, outputs, /*workspace=*/Value(), /*stream=*/0);
+}
+
+SmallVector<Value> LaunchOp::getWrites() { return ::getWrites(getOutputs(), getWorkspace()); }
+
+SmallVector<Value> GemmOp::getWrites() { return ::getWrites(getOutput(), getWorkspace()); }
 
 SmallVector<Value> GemmOp::getReads() {
   SmallVector<Value> reads{getLhs(), getRhs()};

@@ -19,19 +19,22 @@ def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments, DeclareO
   let summary = "Runs a kernel";
   let description = [{
     Layouts equal those of the kernel's signature, apart from offsets. A buffer may stand in both `ins` and `outs`: the kernel
-    writes over it.
+    writes over it. `workspace` is scratch that the kernel writes and reads within the command (see `--exec-add-workspaces`).
 
     ```mlir
     exec.launch @sigmoid_mul_3f2a ins(%a, %b : memref<4x8xf32>, memref<4x8xf32>) outs(%a : memref<4x8xf32>)
     ```
   }];
-  let arguments = !con((ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs), streamArgument);
+  let arguments = !con((ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                            Optional<Exec_Workspace>:$workspace), streamArgument);
   let assemblyFormat = [{
-    $kernel (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)` attr-dict
+    $kernel (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict
   }];
+  let builders = [OpBuilder<(ins "::mlir::FlatSymbolRefAttr":$kernel, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs)>];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::Value> getReads() { return ::llvm::SmallVector<::mlir::Value>(getInputs()); }
-    ::llvm::SmallVector<::mlir::Value> getWrites() { return ::llvm::SmallVector<::mlir::Value>(getOutputs()); }
+    ::llvm::SmallVector<::mlir::Value> getWrites();
     std::string getCommandName() { return getKernel().str(); }
   }];
 }
@@ -42,6 +45,7 @@ def Exec_GemmOp : Exec_CommandOp<"gemm"> {
     A: […, M, K], B: […, K, N], C: […, M, N], with equal leading sizes. Transposition and sharing between batches are a matter of
     strides. Of the last two strides of each operand one is 1 and the other at least as large as the axis of stride 1 is long
     (axes of size 1 have no say). bf16 and f16 accumulate in f32. `precision` is about f32 only. `beta` is 0 or 1; with 0, C is not read.
+    `workspace` is scratch for the library that computes the product.
 
     ```mlir
     exec.gemm ins(%x, %wt : memref<96x64xf32>, memref<64x192xf32, strided<[1, 64]>>) outs(%y : memref<96x192xf32>)
@@ -49,15 +53,16 @@ def Exec_GemmOp : Exec_CommandOp<"gemm"> {
   }];
   let arguments = !con((ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$output, DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                             DefaultValuedAttr<F64Attr, "0.0">:$beta,
-                            DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision), streamArgument);
+                            DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision,
+                            Optional<Exec_Workspace>:$workspace), streamArgument);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` `outs` `(` $output `:` type($output) `)`
-    (`precision` `=` custom<Enumerator>($precision)^)? attr-dict
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? (`precision` `=` custom<Enumerator>($precision)^)? attr-dict
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$output, "::cs336::Precision":$precision)>];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::Value> getReads();
-    ::llvm::SmallVector<::mlir::Value> getWrites() { return {getOutput()}; }
+    ::llvm::SmallVector<::mlir::Value> getWrites();
     /// Whether a product can read or write a buffer of this layout.
     static bool acceptsLayout(::mlir::MemRefType type);
   }];

@@ -80,4 +80,7 @@ def Exec_Storage : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsDen
                                 "dense row-major memref of static sizes, none of them 0, and at most 2^48 bytes",
                                 "::mlir::MemRefType">;
 
+/// Scratch, in units of four bytes.
+def Exec_Workspace : ConfinedType<MemRefRankOf<[F32], [1]>, [Exec_IsStrided], "one-dimensional buffer of f32">;
+
 #endif // CS336_DIALECT_EXEC_IR_EXECDIALECT_TD
