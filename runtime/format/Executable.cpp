@@ -76,9 +76,9 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
     return absl::DataLossError(absl::StrCat("truncated executable: ", bytes.size(), " bytes are no frame"));
   if (!format::ReadFrame(bytes.data(), frame))
     return absl::DataLossError("not an executable of cs336-opt");
-  if (frame.version > format::kFormatVersion || frame.version == 0)
+  if (frame.version != format::kFormatVersion)
     return absl::FailedPreconditionError(absl::StrCat("the executable has format version ", frame.version,
-                                                      ", this runtime reads up to ", format::kFormatVersion,
+                                                      ", this runtime reads ", format::kFormatVersion,
                                                       ": compile it again with a matching cs336-translate"));
   bytes.remove_prefix(format::kFrameSize);
   if (frame.table_size != bytes.size())

@@ -122,13 +122,15 @@ TEST(ExecutableTest, RefusesUnknownCommands) {
   }
 }
 
-TEST(ExecutableTest, RefusesANewerVersion) {
+TEST(ExecutableTest, RefusesOtherVersions) {
   std::string bytes = SampleProgram().Bytes();
-  std::string newer = format::Seal(reinterpret_cast<const uint8_t *>(bytes.data()) + format::kFrameSize,
-                                   bytes.size() - format::kFrameSize, format::kFormatVersion + 1);
-  absl::Status status = LoadStatus(AsBytes(newer));
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("format version ", format::kFormatVersion + 1)));
+  for (uint32_t version : {format::kFormatVersion - 1, format::kFormatVersion + 1}) {
+    std::string other = format::Seal(reinterpret_cast<const uint8_t *>(bytes.data()) + format::kFrameSize,
+                                     bytes.size() - format::kFrameSize, version);
+    absl::Status status = LoadStatus(AsBytes(other));
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("format version ", version)));
+  }
 }
 
 TEST(ExecutableTest, ReadsUnalignedBytes) {
