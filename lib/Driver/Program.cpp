@@ -21,8 +21,8 @@ using namespace mlir;
 using namespace cs336;
 using runtime::Executable;
 
-static absl::StatusOr<std::shared_ptr<const Executable>> compileText(std::unique_ptr<llvm::MemoryBuffer> text,
-                                                                     StringRef path, const CompileOptions &options) {
+absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::unique_ptr<llvm::MemoryBuffer> text,
+                                                                        StringRef name, const CompileOptions &options) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
@@ -31,10 +31,10 @@ static absl::StatusOr<std::shared_ptr<const Executable>> compileText(std::unique
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return absl::InvalidArgumentError(absl::StrCat(path.str(), ": is neither an executable nor IR that can be read"));
+    return absl::InvalidArgumentError(absl::StrCat(name.str(), ": is neither an executable nor IR that can be read"));
   FailureOr<std::vector<uint8_t>> bytes = compileModule(*module, options);
   if (failed(bytes))
-    return absl::InvalidArgumentError(absl::StrCat(path.str(), ": could not be compiled"));
+    return absl::InvalidArgumentError(absl::StrCat(name.str(), ": could not be compiled"));
   return Executable::FromBytes(*bytes);
 }
 
@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> cs336::loadProgram(StringRef p
   StringRef magic(format::kMagic, format::kMagicSize);
   if ((*file)->getBuffer().starts_with(magic.take_front(6)) || path.ends_with(".cs336x"))
     return Executable::Load(absl::string_view(path.data(), path.size()));
-  return compileText(std::move(*file), path, options);
+  return compileProgram(std::move(*file), path, options);
 }
 
 absl::StatusOr<const format::EntryT *> cs336::findEntry(const Executable &executable, StringRef name) {

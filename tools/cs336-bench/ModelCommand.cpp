@@ -7,6 +7,7 @@
 
 #include "ModelCommand.h"
 
+#include "PeakRate.h"
 #include "Progress.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
@@ -114,6 +115,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
     types.push_back(ComputeType::FP32);
   size_t count = descriptions.size() * types.size(), index = 0;
   Progress progress(static_cast<int64_t>(count));
+  PeakRates peaks(options);
   for (const ModelDescription &description : descriptions) {
     for (ComputeType type : types) {
       MeasureOptions own = options;
@@ -125,6 +127,10 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       const TransformerConfig &config = description.transformer;
       progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}", describeSize(config), config.batchSize,
                                    config.contextLength, getName(type), stringifyMode(description.mode)));
+      progress.update("peak of products", 0);
+      absl::StatusOr<double> peak = peaks.get(description.dtype, type);
+      if (!peak.ok() && getFailureText(peak.status()).empty())
+        return peak.status();
       absl::StatusOr<std::vector<Measurement>> measured =
           measureModel(description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
       if (!measured.ok())
@@ -132,7 +138,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       for (Measurement &measurement : *measured) {
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
-        rows.push_back({description, type, std::move(measurement)});
+        rows.push_back({description, type, peak.ok() ? std::optional(*peak) : std::nullopt, std::move(measurement)});
       }
     }
   }

@@ -90,6 +90,8 @@ static std::vector<Report::Column> getColumns(bool perStep) {
           {"backward/forward", "backward_over_forward"},
           {"tokens/s", "tokens_per_second"},
           {"GFLOP/s", "gflops_per_second"},
+          {"MFU", "mfu"},
+          {"peak (GFLOP/s)", "peak_gflops_per_second", true},
           {"memory (MiB)", "memory_mib"},
           {"compile (s)", "compile_seconds"},
           {"steps (ms)", "step_ms", !perStep},
@@ -119,7 +121,7 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
                                         : Cell::empty();
   Cell compile = Cell::number(measurement.compileSeconds, 2);
   if (!measurement.status.ok()) {
-    for (int i = 0; i < 9; ++i)
+    for (int i = 0; i < 11; ++i)
       cells.push_back(i == 0 ? Cell(getFailureText(measurement.status).str(), nullptr) : Cell::empty());
     llvm::append_values(cells, memory, compile, Cell::empty(), Cell(std::string(measurement.status.message())));
     return cells;
@@ -130,6 +132,7 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
   double tokens = static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength);
   std::optional<double> forward = findForwardMean(row, rows);
   double backward = forward ? statistics.mean - *forward : 0;
+  double rate = getModelFlops(config, row.description.mode) / seconds;
   std::string times;
   json::Array timeValues;
   for (double time : measurement.stepMilliseconds) {
@@ -141,7 +144,8 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
                       Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4),
                       forward ? Cell::number(backward, 3) : Cell::empty(),
                       forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
-                      Cell::number(getModelFlops(config, row.description.mode) / seconds / 1e9, 2), memory, compile,
+                      Cell::number(rate / 1e9, 2), row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
+                      row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty(), memory, compile,
                       Cell(times, std::move(timeValues)), Cell("ok"));
   return cells;
 }

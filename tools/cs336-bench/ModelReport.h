@@ -11,12 +11,16 @@
 #include "ModelBenchmark.h"
 #include "Report.h"
 
+#include <optional>
+
 namespace cs336::bench {
 
 /// One model, in one type, after one number of warm-up steps.
 struct ModelRow {
   ModelDescription description;
   ComputeType autocast;
+  /// FLOP/s of a dense product in this type, as far as the device has one.
+  std::optional<double> peakRate;
   Measurement measurement;
 };
 

@@ -11,6 +11,7 @@
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/runtime/Executable.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
 
@@ -20,6 +21,10 @@ namespace cs336 {
 /// diagnostics go to the standard error stream; the status then says only that compiling failed.
 absl::StatusOr<std::shared_ptr<const runtime::Executable>> loadProgram(llvm::StringRef path,
                                                                        const CompileOptions &options);
+
+/// As `loadProgram`, of IR in memory; `name` stands for its path in messages.
+absl::StatusOr<std::shared_ptr<const runtime::Executable>>
+compileProgram(std::unique_ptr<llvm::MemoryBuffer> text, llvm::StringRef name, const CompileOptions &options);
 
 /// The entry called `name`; without a name the only one, or the first of train, forward_backward, loss and forward
 /// that there is. The error lists the entries.

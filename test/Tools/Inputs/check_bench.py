@@ -18,6 +18,7 @@ for result in results:
         ("std_ms", statistics.pstdev(times)),
         ("median_ms", statistics.median(times)),
         ("min_ms", min(times)),
+        ("mfu", result["gflops_per_second"] / result["peak_gflops_per_second"]),
         ("tokens_per_second", result["context_length"] / statistics.fmean(times) * 1e3),
     ]:
         assert abs(result[key] - value) <= 1e-9 * value, key
