@@ -15,6 +15,9 @@
 namespace cs336::runtime {
 
 PreparedCommand::~PreparedCommand() = default;
+DeviceMemory::~DeviceMemory() = default;
+DeviceMark::~DeviceMark() = default;
+InputFeed::~InputFeed() = default;
 Device::~Device() = default;
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> Prepare(Device &device, const CommandContext &context) {

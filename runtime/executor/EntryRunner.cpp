@@ -7,13 +7,14 @@
 
 #include "executor/EntryRunner.h"
 
+#include "executor/HostCopy.h"
 #include "format/CommandVisitor.h"
+#include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 
 #include <algorithm>
 
@@ -38,44 +39,84 @@ absl::Status CheckBound(const TensorView &value, int64_t bound, absl::string_vie
                                                  "], outside of [0, ", bound, ")"));
 }
 
+/// Where an entry's inputs and outputs lie in one block.
+struct PortLayout {
+  explicit PortLayout(const format::EntryT &entry) : outputs(entry.outputs.size(), -1) {
+    auto bytes = [](const format::TensorTypeT &type) { return TensorView(ToTensorType(type), nullptr).num_bytes(); };
+    BlockLayout layout;
+    for (const auto &input : entry.inputs)
+      inputs.push_back(layout.Add(bytes(*input->type)));
+    input_bytes = layout.bytes();
+    for (const auto &buffer : entry.buffers)
+      if (buffer->source == format::BufferSource::output && outputs[buffer->index] < 0)
+        outputs[buffer->index] = layout.Add(bytes(*entry.outputs[buffer->index]->type));
+    this->bytes = layout.bytes();
+  }
+
+  std::vector<int64_t> inputs, outputs; // -1: an output that lies elsewhere.
+  int64_t input_bytes, bytes;
+};
+
+/// Around the part of a run that happens on this thread.
+class RunScope {
+public:
+  explicit RunScope(Device &device) : device_(device), began_(device.BeginRun()) {}
+  ~RunScope() {
+    if (began_.ok())
+      device_.EndRun();
+  }
+  const absl::Status &began() const { return began_; }
+
+private:
+  Device &device_;
+  absl::Status began_;
+};
+
 } // namespace
 
-absl::StatusOr<std::unique_ptr<EntryRunner>>
-EntryRunner::Create(const format::EntryT &entry, absl::Span<const MutableTensorView> variables, void *arena) {
-  std::unique_ptr<EntryRunner> runner(new EntryRunner(entry));
-  CS336_RETURN_IF_ERROR(Annotate(runner->AllocatePorts(), absl::StrCat("inputs and outputs of '", entry.name, "'")));
+int64_t EntryRunner::BytesFor(const format::EntryT &entry, const Device &device) {
+  PortLayout layout(entry);
+  return AddBytes(layout.bytes, device.InputFeedBytes(layout.input_bytes));
+}
+
+absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::EntryT &entry, Device &device,
+                                                                 absl::Span<const MutableTensorView> variables,
+                                                                 void *arena) {
+  std::unique_ptr<EntryRunner> runner(new EntryRunner(entry, device));
+  CS336_RETURN_IF_ERROR(Annotate(runner->AllocatePorts(), "inputs and outputs"));
   runner->BindBuffers(variables, arena);
-  runner->BindOutputs();
+  CS336_RETURN_IF_ERROR(runner->BindOutputs());
+  CS336_RETURN_IF_ERROR(runner->PrepareCommands());
+  CS336_ASSIGN_OR_RETURN(runner->begin_, device.CreateMark());
+  CS336_ASSIGN_OR_RETURN(runner->end_, device.CreateMark());
   return runner;
 }
 
 absl::Status EntryRunner::AllocatePorts() {
+  PortLayout layout(entry_);
+  CS336_ASSIGN_OR_RETURN(ports_, device_.memory().Allocate(layout.bytes, BlockLayout::kAlignment));
+  // NaN in every float type: an element of an output that nothing wrote shows.
+  CS336_RETURN_IF_ERROR(device_.memory().Fill(ports_.data(), 0xFF, ports_.size()));
+  input_offsets_ = std::move(layout.inputs);
+  output_offsets_ = std::move(layout.outputs);
   for (const auto &input : entry_.inputs) {
-    CS336_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(ToTensorType(*input->type)));
-    input_index_[input->name] = inputs_.size();
-    inputs_.push_back(std::move(tensor));
+    input_index_[input->name] = input_types_.size();
+    input_types_.push_back(ToTensorType(*input->type));
   }
-  given_.resize(inputs_.size());
-  outputs_.resize(entry_.outputs.size());
-  std::vector<bool> owned(outputs_.size());
-  for (const auto &buffer : entry_.buffers) {
-    if (buffer->source != format::BufferSource::output || owned[buffer->index])
-      continue;
-    owned[buffer->index] = true;
-    CS336_ASSIGN_OR_RETURN(outputs_[buffer->index], Tensor::Create(ToTensorType(*entry_.outputs[buffer->index]->type)));
-  }
+  given_.resize(input_types_.size());
+  CS336_ASSIGN_OR_RETURN(feed_, device_.PrepareInputs(ports_.data(), layout.input_bytes));
   return absl::OkStatus();
 }
 
 void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables, void *arena) {
-  auto base = [&](const format::BufferT &buffer) {
+  auto base = [&](const format::BufferT &buffer) -> void * {
     switch (buffer.source) {
     case format::BufferSource::variable:
       return variables[buffer.index].mutable_data();
     case format::BufferSource::input:
-      return inputs_[buffer.index].mutable_data();
+      return ports_.data() + input_offsets_[buffer.index];
     case format::BufferSource::output:
-      return outputs_[buffer.index].mutable_data();
+      return ports_.data() + output_offsets_[buffer.index];
     case format::BufferSource::arena:
       break;
     }
@@ -88,22 +129,34 @@ void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables, voi
                           static_cast<char *>(base(*buffer)) + buffer->byte_offset);
 }
 
-void EntryRunner::BindOutputs() {
+absl::Status EntryRunner::BindOutputs() {
+  std::vector<TensorView> views;
+  auto add = [&](const std::string &name, const TensorView &view) {
+    outputs_[name] = {view, views.size(), {}};
+    views.push_back(view);
+  };
   for (const auto &output : entry_.outputs) {
     const TensorView &whole = buffers_[output->buffer];
-    output_views_[output->name] = whole;
+    add(output->name, whole);
     for (const auto &view : output->views)
-      output_views_[view->name] = whole.Rows(view->row_offset, view->rows);
+      add(view->name, whole.Rows(view->row_offset, view->rows));
   }
+  CS336_ASSIGN_OR_RETURN(readback_, OutputReadback::Create(device_, std::move(views)));
+  return absl::OkStatus();
 }
 
-absl::Status EntryRunner::Prepare(Device &device) {
+absl::Status EntryRunner::PrepareCommands() {
   for (const auto &command : entry_.commands) {
-    CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device, {*command, buffers_}));
+    CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device_, {*command, buffers_}));
     infos_.push_back({static_cast<int64_t>(commands_.size()), entry_.name, command->name, command->layer,
                       PhaseName(command->phase), KindName(command->body.type), command->location});
     commands_.push_back(std::move(prepared));
   }
+  return absl::OkStatus();
+}
+
+absl::Status EntryRunner::Finish() {
+  CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_));
   return absl::OkStatus();
 }
 
@@ -120,7 +173,7 @@ absl::Status EntryRunner::CheckInputs(absl::Span<const NamedTensor> inputs) {
     if (given_[found->second])
       return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' was given twice"));
     given_[found->second] = true;
-    const TensorType &expected = inputs_[found->second].type();
+    const TensorType &expected = input_types_[found->second];
     if (input.value.type() != expected)
       return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is a ", ToString(expected),
                                                      ", the value a ", ToString(input.value.type())));
@@ -128,52 +181,103 @@ absl::Status EntryRunner::CheckInputs(absl::Span<const NamedTensor> inputs) {
   for (size_t i = 0; i != given_.size(); ++i)
     if (!given_[i])
       return absl::InvalidArgumentError(
-          absl::StrCat("input '", entry_.inputs[i]->name, "', a ", ToString(inputs_[i].type()), ", is missing"));
+          absl::StrCat("input '", entry_.inputs[i]->name, "', a ", ToString(input_types_[i]), ", is missing"));
   return absl::OkStatus();
 }
 
-absl::Status EntryRunner::Run(Device &device, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
-  CS336_RETURN_IF_ERROR(CheckInputs(inputs));
+absl::Status EntryRunner::FeedInputs(absl::Span<const NamedTensor> inputs) {
+  CS336_ASSIGN_OR_RETURN(char *block, feed_->Begin());
   for (const NamedTensor &input : inputs) {
     size_t index = input_index_.find(input.name)->second;
-    CS336_RETURN_IF_ERROR(CopyElements(input.value, inputs_[index].mutable_view()));
+    MutableTensorView copy(input_types_[index], block + input_offsets_[index]);
+    CS336_RETURN_IF_ERROR(CopyElements(input.value, copy));
     // The copy is checked, so that no other thread can change what was.
     const format::InputPortT &port = *entry_.inputs[index];
     if (port.bound > 0)
-      CS336_RETURN_IF_ERROR(port.type->dtype == format::DType::i64
-                                ? CheckBound<int64_t>(inputs_[index], port.bound, port.name)
-                                : CheckBound<int32_t>(inputs_[index], port.bound, port.name));
+      CS336_RETURN_IF_ERROR(port.type->dtype == format::DType::i64 ? CheckBound<int64_t>(copy, port.bound, port.name)
+                                                                   : CheckBound<int32_t>(copy, port.bound, port.name));
   }
-  device.BeginRun();
-  absl::Status status;
+  return feed_->Send();
+}
+
+absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer) {
+  CS336_RETURN_IF_ERROR(CheckInputs(inputs));
+  RunScope scope(device_);
+  CS336_RETURN_IF_ERROR(scope.began());
+  CS336_RETURN_IF_ERROR(FeedInputs(inputs));
+  CS336_RETURN_IF_ERROR(begin_->Record());
   if (observer)
-    status = ExecuteObserved(*observer);
+    CS336_RETURN_IF_ERROR(ExecuteObserved(*observer));
   else
-    for (size_t i = 0; i != commands_.size() && status.ok(); ++i)
-      status = commands_[i]->Execute();
-  absl::Status ended = device.EndRun();
-  return status.ok() ? ended : status;
+    CS336_RETURN_IF_ERROR(sequence_->Execute());
+  CS336_RETURN_IF_ERROR(end_->Record());
+  has_run_ = true;
+  return readback_.Enqueue(device_);
 }
 
 absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMark> start, device_.CreateMark());
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMark> stop, device_.CreateMark());
   std::vector<WrittenTensor> written;
+  std::vector<Storage> copies;
   for (size_t i = 0; i != commands_.size(); ++i) {
-    absl::Time start = absl::Now();
+    CS336_RETURN_IF_ERROR(start->Record());
     CS336_RETURN_IF_ERROR(commands_[i]->Execute());
-    absl::Duration elapsed = absl::Now() - start;
+    CS336_RETURN_IF_ERROR(stop->Record());
+    CS336_RETURN_IF_ERROR(
+        Annotate(stop->Wait(), absl::StrCat(infos_[i].kind, " '", infos_[i].name, "' at ", infos_[i].location)));
+    CS336_ASSIGN_OR_RETURN(absl::Duration elapsed, stop->Since(*start));
     written.clear();
-    for (uint32_t buffer : WrittenBuffers(*entry_.commands[i]))
-      written.push_back({entry_.buffers[buffer]->name, entry_.buffers[buffer]->location, buffers_[buffer]});
+    for (uint32_t index : WrittenBuffers(*entry_.commands[i])) {
+      const format::BufferT &buffer = *entry_.buffers[index];
+      if (!observer.Reads(infos_[i], buffer.name))
+        continue;
+      if (copies.size() == written.size())
+        copies.emplace_back();
+      CS336_ASSIGN_OR_RETURN(TensorView value, ViewOnHost(device_.memory(), buffers_[index], copies[written.size()]));
+      written.push_back({buffer.name, buffer.location, std::move(value)});
+    }
     CS336_RETURN_IF_ERROR(observer.OnCommandDone(infos_[i], elapsed, written));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorView> EntryRunner::Output(absl::string_view name) const {
-  auto found = output_views_.find(name);
-  if (found == output_views_.end())
+absl::StatusOr<EntryRunner::NamedOutput *> EntryRunner::FindOutput(absl::string_view name) {
+  auto found = outputs_.find(name);
+  if (found == outputs_.end())
     return absl::NotFoundError(absl::StrCat("entry '", entry_.name, "' has no output '", name, "'"));
-  return found->second;
+  return &found->second;
+}
+
+absl::StatusOr<TensorView> EntryRunner::Output(absl::string_view name) {
+  CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
+  if (device_.memory().is_host())
+    return output->view;
+  if (readback_.Holds(output->index))
+    return readback_.Find(output->index, /*runs_ago=*/0);
+  return ViewOnHost(device_.memory(), output->view, output->copy);
+}
+
+absl::StatusOr<TensorView> EntryRunner::PreviousOutput(absl::string_view name) {
+  CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
+  absl::StatusOr<TensorView> value = readback_.Find(output->index, /*runs_ago=*/1);
+  if (!value.ok())
+    return Annotate(value.status(), absl::StrCat("output '", name, "' of the run before the last"));
+  return value;
+}
+
+absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) const {
+  auto found = outputs_.find(name);
+  if (found == outputs_.end())
+    return absl::NotFoundError(absl::StrCat("entry '", entry_.name, "' has no output '", name, "'"));
+  return found->second.view;
+}
+
+absl::StatusOr<absl::Duration> EntryRunner::LastRunDuration() {
+  if (!has_run_)
+    return absl::FailedPreconditionError("it has not run yet");
+  CS336_RETURN_IF_ERROR(end_->Wait());
+  return end_->Since(*begin_);
 }
 
 } // namespace cs336::runtime

@@ -8,7 +8,8 @@
 #include "cs336/runtime/Session.h"
 
 #include "cs336/runtime/PlanSummary.h"
-#include "device/cpu/CpuDevice.h"
+#include "device/cpu/Parallel.h"
+#include "executor/CreateDevice.h"
 #include "executor/EntryRunner.h"
 #include "executor/VariableStore.h"
 #include "status/StatusMacros.h"
@@ -18,7 +19,6 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cs336::runtime {
 
@@ -28,84 +28,101 @@ constexpr absl::string_view kPrepareEntry = "prepare";
 
 /// Bytes that a session allocates, by what for.
 struct MemoryDemand {
-  int64_t parameters = 0, state = 0, derived = 0, ports = 0, workspace = 0;
+  int64_t parameters = 0, state = 0, derived = 0, alignment = 0, ports = 0, workspace = 0;
   int64_t arena = 0; // The largest of the entries', which share it.
   absl::string_view arena_entry = "none";
   int64_t arena_alignment = Storage::kAlignment;
 
   int64_t total() const {
     int64_t sum = 0;
-    for (int64_t part : {parameters, state, derived, ports, workspace, arena})
+    for (int64_t part : {parameters, state, derived, alignment, ports, workspace, arena})
       sum = AddBytes(sum, part);
     return sum;
   }
 };
 
-absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable) {
+absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable, const Device &device) {
   MemoryDemand demand;
   for (const auto &entry : executable.entries()) {
     CS336_ASSIGN_OR_RETURN(PlanSummary plan, Summarize(executable, entry->name, 0));
     demand.parameters = plan.parameter_bytes;
     demand.state = plan.state_bytes;
     demand.derived = plan.derived_bytes;
-    demand.ports = AddBytes(demand.ports, AddBytes(plan.input_bytes, plan.output_bytes));
+    demand.ports = AddBytes(demand.ports, EntryRunner::BytesFor(*entry, device));
     demand.arena_alignment = std::max(demand.arena_alignment, entry->alignment);
     if (plan.arena_bytes > demand.arena) {
       demand.arena = plan.arena_bytes;
       demand.arena_entry = entry->name;
     }
   }
+  int64_t variables = AddBytes(demand.parameters, AddBytes(demand.state, demand.derived));
+  demand.alignment = VariableStore::BytesFor(executable) - variables;
   return demand;
 }
 
-absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, int64_t available) {
+absl::Status CheckTarget(const Executable &executable, DeviceId device) {
+  bool for_cuda = executable.description().target == format::Target::cuda;
+  bool on_cuda = device.kind == DeviceKind::kCuda;
+  if (for_cuda == on_cuda)
+    return absl::OkStatus();
+  absl::string_view wanted = on_cuda ? "cuda" : "cpu";
+  return absl::FailedPreconditionError(absl::StrCat("the program was compiled for ", for_cuda ? "cuda" : "cpu",
+                                                    " and cannot run on ", ToString(device),
+                                                    ": compile it with --device ", wanted, " (in Python, device=\"",
+                                                    wanted, "\"), or run it on the kind of device that it is for"));
+}
+
+absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, absl::string_view memory,
+                        int64_t available) {
   bool limited = options.memory_limit_bytes > 0;
   int64_t limit = limited ? options.memory_limit_bytes : available;
   if (demand.total() <= limit)
     return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "the program needs ", FormatBytes(demand.total()), " of host memory, and ", FormatBytes(limit),
+      "the program needs ", FormatBytes(demand.total()), " of ", memory, ", and ", FormatBytes(limit),
       limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
-      FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", arena (for entry '",
-      demand.arena_entry, "') ", FormatBytes(demand.arena), ", inputs and outputs ", FormatBytes(demand.ports),
-      ", workspace of GEMMs ", FormatBytes(demand.workspace)));
+      FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", their alignment ",
+      FormatBytes(demand.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(demand.arena),
+      ", inputs and outputs ", FormatBytes(demand.ports), ", workspace of GEMMs ", FormatBytes(demand.workspace)));
 }
 
 } // namespace
 
 class Session::Impl {
 public:
-  Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options)
-      : executable_(std::move(executable)), options_(options),
-        device_(std::make_unique<CpuDevice>(options.num_threads, options.communicator)) {}
+  Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options, std::unique_ptr<Device> device)
+      : executable_(std::move(executable)), options_(options), device_(std::move(device)) {}
 
   absl::Status Allocate() {
-    int64_t available = AvailableHostMemory();
-    CS336_ASSIGN_OR_RETURN(demand_, DemandOf(*executable_));
-    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, available));
+    DeviceMemory &memory = device_->memory();
+    CS336_ASSIGN_OR_RETURN(int64_t available, memory.AvailableBytes());
+    CS336_ASSIGN_OR_RETURN(demand_, DemandOf(*executable_, *device_));
+    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
     CS336_RETURN_IF_ERROR(device_->LoadKernels(*executable_));
 
-    CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_));
-    absl::StatusOr<Storage> arena = Storage::Allocate(demand_.arena, demand_.arena_alignment);
+    CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_, memory));
+    absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_ = *std::move(arena);
     // NaN in every float type: what is read before it was written shows.
-    std::memset(arena_.data(), 0xFF, arena_.size());
+    CS336_RETURN_IF_ERROR(memory.Fill(arena_.data(), 0xFF, arena_.size()));
 
     for (const auto &entry : executable_->entries()) {
-      CS336_ASSIGN_OR_RETURN(std::unique_ptr<EntryRunner> runner,
-                             EntryRunner::Create(*entry, variables_.variables(), arena_.data()));
-      CS336_RETURN_IF_ERROR(Annotate(runner->Prepare(*device_), absl::StrCat("entry '", entry->name, "'")));
-      runners_.emplace(entry->name, std::move(runner));
+      auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_.data());
+      if (!runner.ok())
+        return Annotate(runner.status(), absl::StrCat("entry '", entry->name, "'"));
+      runners_.emplace(entry->name, *std::move(runner));
     }
     demand_.workspace = device_->workspace_bytes();
-    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, available));
-    absl::StatusOr<Storage> workspace = Storage::Allocate(demand_.workspace);
+    CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
+    absl::StatusOr<MemoryBlock> workspace = memory.Allocate(demand_.workspace, Storage::kAlignment);
     if (!workspace.ok())
       return Annotate(workspace.status(), "workspace of GEMMs");
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
+    for (auto &[name, runner] : runners_)
+      CS336_RETURN_IF_ERROR(Annotate(runner->Finish(), absl::StrCat("entry '", name, "'")));
     return absl::OkStatus();
   }
 
@@ -122,7 +139,7 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
-    absl::Status status = runner->Run(*device_, inputs, observer);
+    absl::Status status = runner->Run(inputs, observer);
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
     return status;
@@ -137,16 +154,17 @@ public:
   const Executable &executable() const { return *executable_; }
   int num_threads() const { return options_.num_threads; }
   int64_t allocated_bytes() const { return demand_.total(); }
+  Device &device() { return *device_; }
   VariableStore &variables() { return variables_; }
 
 private:
   std::shared_ptr<const Executable> executable_;
   SessionOptions options_;
   MemoryDemand demand_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> device_; // Outlives all of its memory.
   VariableStore variables_;
-  Storage arena_;
-  Storage workspace_;
+  MemoryBlock arena_;
+  MemoryBlock workspace_;
   absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
 };
 
@@ -158,18 +176,30 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
   if (options.num_threads < 0 || options.memory_limit_bytes < 0)
     return absl::InvalidArgumentError(absl::StrCat("a session with ", options.num_threads, " threads and a limit of ",
                                                    options.memory_limit_bytes, " bytes"));
-  auto impl = std::make_unique<Impl>(std::move(executable), options);
+  CS336_ASSIGN_OR_RETURN(DeviceId id, ParseDevice(options.device));
+  CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, CreateDevice(id, options));
+  auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
 const Executable &Session::executable() const { return impl_->executable(); }
+DeviceId Session::device() const { return impl_->device().id(); }
 int64_t Session::allocated_bytes() const { return impl_->allocated_bytes(); }
+
+absl::StatusOr<SessionMemory> Session::Memory() const {
+  SessionMemory memory;
+  memory.allocated = allocated_bytes();
+  CS336_ASSIGN_OR_RETURN(memory.used, impl_->device().memory().UsedBytes());
+  CS336_ASSIGN_OR_RETURN(memory.available, impl_->device().memory().AvailableBytes());
+  return memory;
+}
 
 absl::Status Session::InitializeVariables(uint64_t seed) {
   {
     ThreadCountScope threads(impl_->num_threads());
-    impl_->variables().Initialize(seed);
+    CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed));
   }
   return impl_->Prepare();
 }
@@ -179,6 +209,10 @@ absl::Status Session::SetVariable(absl::string_view name, const TensorView &valu
 }
 
 absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const { return impl_->variables().Get(name); }
+
+absl::StatusOr<MutableTensorView> Session::VariableOnDevice(absl::string_view name) const {
+  return impl_->variables().Find(name);
+}
 
 absl::Status Session::LoadVariables(const TensorMap &tensors, const LoadOptions &options) {
   CS336_RETURN_IF_ERROR(impl_->variables().Load(tensors, options));
@@ -193,9 +227,26 @@ absl::Status Session::Run(absl::string_view entry, absl::Span<const NamedTensor>
   return impl_->Run(entry, inputs, observer);
 }
 
+absl::Status Session::Synchronize() { return impl_->device().Synchronize(); }
+
 absl::StatusOr<TensorView> Session::Output(absl::string_view entry, absl::string_view name) const {
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
   return runner->Output(name);
+}
+
+absl::StatusOr<TensorView> Session::PreviousOutput(absl::string_view entry, absl::string_view name) const {
+  CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
+  return runner->PreviousOutput(name);
+}
+
+absl::StatusOr<TensorView> Session::OutputOnDevice(absl::string_view entry, absl::string_view name) const {
+  CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
+  return runner->OutputOnDevice(name);
+}
+
+absl::StatusOr<absl::Duration> Session::LastRunDuration(absl::string_view entry) const {
+  CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
+  return runner->LastRunDuration();
 }
 
 } // namespace cs336::runtime

@@ -7,6 +7,8 @@
 
 #include "executor/VariableStore.h"
 
+#include "executor/HostCopy.h"
+#include "memory/BlockLayout.h"
 #include "memory/Initializer.h"
 #include "status/StatusMacros.h"
 
@@ -32,15 +34,27 @@ void AppendNames(absl::string_view what, const std::vector<std::string> &names, 
 
 } // namespace
 
-absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable) {
+int64_t VariableStore::BytesFor(const Executable &executable) {
+  BlockLayout layout;
+  for (const auto &variable : executable.variables())
+    layout.Add(TensorView(ToTensorType(*variable->type), nullptr).num_bytes());
+  return layout.bytes();
+}
+
+absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable, DeviceMemory &memory) {
   VariableStore store;
   store.executable_ = &executable;
+  store.memory_ = &memory;
+  absl::StatusOr<MemoryBlock> block = memory.Allocate(BytesFor(executable), BlockLayout::kAlignment);
+  if (!block.ok())
+    return Annotate(block.status(), "parameters, state and derived variables");
+  store.block_ = *std::move(block);
+  CS336_RETURN_IF_ERROR(memory.Fill(store.block_.data(), 0, store.block_.size()));
+  BlockLayout layout;
   for (const auto &variable : executable.variables()) {
-    absl::StatusOr<Tensor> tensor = Tensor::Create(ToTensorType(*variable->type));
-    if (!tensor.ok())
-      return Annotate(tensor.status(), absl::StrCat("variable '", variable->name, "'"));
-    store.storage_.push_back(*std::move(tensor));
-    store.variables_.push_back(store.storage_.back().mutable_view());
+    TensorType type = ToTensorType(*variable->type);
+    int64_t offset = layout.Add(TensorView(type, nullptr).num_bytes());
+    store.variables_.emplace_back(std::move(type), store.block_.data() + offset);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
     store.by_name_[executable.variables()[i]->name] = store.variables_[i];
@@ -66,10 +80,24 @@ MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const
   return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
 }
 
-void VariableStore::Initialize(uint64_t seed) {
-  for (size_t i = 0; i != variables_.size(); ++i)
-    for (const NamedRows &rows : NamesOf(i))
-      runtime::Initialize(*executable_->variables()[i]->init, seed, rows.name, Part(i, rows));
+absl::Status VariableStore::Initialize(uint64_t seed) {
+  for (size_t i = 0; i != variables_.size(); ++i) {
+    const format::InitT &init = *executable_->variables()[i]->init;
+    for (const NamedRows &rows : NamesOf(i)) {
+      MutableTensorView part = Part(i, rows);
+      if (init.kind == format::InitKind::zeros) {
+        CS336_RETURN_IF_ERROR(memory_->Fill(part.mutable_data(), 0, part.num_bytes()));
+        continue;
+      }
+      int64_t element_size = ByteSize(part.dtype());
+      auto produce = [&](void *chunk, int64_t offset, int64_t bytes) {
+        runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk},
+                            offset / element_size);
+      };
+      CS336_RETURN_IF_ERROR(memory_->Write(part.mutable_data(), part.num_bytes(), produce));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) const {
@@ -84,12 +112,12 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value)
   if (target.type() != value.type())
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", name, "' is a ", ToString(target.type()), ", the value a ", ToString(value.type())));
-  return CopyElements(value, target);
+  return CopyToDevice(*memory_, value, target);
 }
 
 absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
   CS336_ASSIGN_OR_RETURN(MutableTensorView source, Find(name));
-  return Tensor::CopyOf(source);
+  return CopyFromDevice(*memory_, source);
 }
 
 absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
@@ -129,7 +157,7 @@ absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &op
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i))
-        CS336_RETURN_IF_ERROR(CopyElements(tensors.find(rows.name)->second, Part(i, rows)));
+        CS336_RETURN_IF_ERROR(CopyToDevice(*memory_, tensors.find(rows.name)->second, Part(i, rows)));
   return absl::OkStatus();
 }
 
@@ -138,7 +166,7 @@ absl::StatusOr<TensorMap> VariableStore::Save(VariableSet set) const {
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, set))
       for (const NamedRows &rows : NamesOf(i)) {
-        CS336_ASSIGN_OR_RETURN(Tensor tensor, Tensor::CopyOf(Part(i, rows)));
+        CS336_ASSIGN_OR_RETURN(Tensor tensor, CopyFromDevice(*memory_, Part(i, rows)));
         tensors.emplace(rows.name, std::move(tensor));
       }
   return tensors;

@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
 #define CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
 
+#include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Session.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -22,18 +23,24 @@
 
 namespace cs336::runtime {
 
-/// Storage of every variable, and the names under which it can be reached: the
-/// variable's own, and those of its views.
+/// Every variable in one block of a device's memory, and the names under which
+/// it can be reached: the variable's own, and those of its views.
 class VariableStore {
 public:
-  /// Allocates all variables, zeroed. The executable outlives the store.
-  static absl::StatusOr<VariableStore> Create(const Executable &executable);
+  /// Of the block, with what alignment costs.
+  static int64_t BytesFor(const Executable &executable);
 
-  /// Whole variables, as the executable numbers them.
+  /// Allocates all variables, zeroed. The executable and the memory outlive the
+  /// store.
+  static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
+
+  /// Whole variables in the device's memory, as the executable numbers them.
   absl::Span<const MutableTensorView> variables() const { return variables_; }
+  /// One variable or named view there.
+  absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
 
   /// Gives each its initial value.
-  void Initialize(uint64_t seed);
+  absl::Status Initialize(uint64_t seed);
 
   absl::Status Set(absl::string_view name, const TensorView &value);
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
@@ -41,7 +48,6 @@ public:
   absl::StatusOr<TensorMap> Save(VariableSet set) const;
 
 private:
-  absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
   /// Whether variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;
@@ -50,7 +56,8 @@ private:
   absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
 
   const Executable *executable_ = nullptr;
-  std::vector<Tensor> storage_;
+  DeviceMemory *memory_ = nullptr;
+  MemoryBlock block_;
   std::vector<MutableTensorView> variables_;
   absl::flat_hash_map<std::string, MutableTensorView> by_name_;
 };

@@ -36,7 +36,8 @@ double Uniform(uint32_t low, uint32_t high) {
 double NormalCdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
 
 template <typename T>
-void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_view name, T *values, int64_t count) {
+void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_view name, T *values, int64_t count,
+                         int64_t first) {
   uint64_t stream = HashName(name);
   double lower = NormalCdf(-init.cut), width = NormalCdf(init.cut) - lower;
   auto sample = [&](double uniform) {
@@ -48,8 +49,9 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
   constexpr int64_t kGrain = 4096;
   ParallelFor(pairs, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t pair = begin; pair != end; ++pair) {
-      auto bits = Philox({static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(stream),
-                          static_cast<uint32_t>(stream >> 32)},
+      int64_t counter = first / 2 + pair;
+      auto bits = Philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
+                          static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
                          {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
       values[2 * pair] = sample(Uniform(bits[0], bits[1]));
       if (2 * pair + 1 < count)
@@ -60,7 +62,8 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
 
 } // namespace
 
-void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values) {
+void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values,
+                int64_t first) {
   int64_t count = values.num_elements();
   VisitElement(values.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -77,7 +80,7 @@ void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name
       return;
     case format::InitKind::truncated_normal:
       if constexpr (kIsFloatElement<T>)
-        FillTruncatedNormal(init, seed, name, elements, count);
+        FillTruncatedNormal(init, seed, name, elements, count, first);
       return;
     }
   });

@@ -17,12 +17,14 @@
 
 namespace cs336::runtime {
 
-/// Fills dense `values` as `init` says. Random values are functions of the
-/// seed, the name and the element's index in `values` alone.
+/// Fills dense `values` as `init` says. They are the elements of a tensor from
+/// index `first` on, an even number. Random values are functions of the seed,
+/// the name and the element's index in the tensor alone.
 ///
 /// truncated_normal inverts the normal distribution: with u uniform in (0, 1),
 /// x = std * quantile(cdf(-cut) + u * (cdf(cut) - cdf(-cut))).
-void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values);
+void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name, const MutableTensorView &values,
+                int64_t first = 0);
 
 } // namespace cs336::runtime
 

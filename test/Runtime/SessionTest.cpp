@@ -283,7 +283,7 @@ TEST(SessionTest, MoreThanTheHostHasIsAnAnswer) {
   options.memory_limit_bytes = INT64_MAX;
   status = CreateStatus(large, options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("variable 'a'"));
+  EXPECT_THAT(Message(status), HasSubstr("parameters, state and derived variables: cannot allocate 4.00 PiB"));
 }
 
 TEST(SessionTest, RefusesKernelsOfAnotherMachine) {
@@ -352,6 +352,69 @@ TEST(SessionTest, RefusesImpossibleOptions) {
   SessionOptions options;
   options.num_threads = -1;
   EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kInvalidArgument);
+  for (const char *device : {"", "gpu", "cuda:", "cuda:-1", "cuda: 1", "cuda:99999999999", "cpu:0"}) {
+    options = {};
+    options.device = device;
+    absl::Status status = CreateStatus(SampleProgram(), options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << device;
+    EXPECT_THAT(Message(status), HasSubstr("a device is cpu, cuda, or cuda:N"));
+  }
+}
+
+TEST(SessionTest, DevicesHaveNames) {
+  EXPECT_EQ(ToString(*ParseDevice("cpu")), "cpu");
+  EXPECT_EQ(ToString(*ParseDevice("cuda")), "cuda:0");
+  EXPECT_EQ(ToString(*ParseDevice("cuda:12")), "cuda:12");
+  EXPECT_EQ(MakeSession(SampleProgram())->device(), DeviceId());
+}
+
+TEST(SessionTest, RefusesProgramsForAnotherKindOfDevice) {
+  SessionOptions options;
+  options.device = "cuda:1";
+  absl::Status status = CreateStatus(SampleProgram(), options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("compiled for cpu and cannot run on cuda:1: compile it with --device cuda"));
+
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  program.Entry("forward");
+  status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("compiled for cuda and cannot run on cpu: compile it with --device cpu"));
+}
+
+TEST(SessionTest, SmallOutputsOfTheRunBeforeTheLast) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+  entry.Copy(x, entry.Output("y", MakeType(DType::kF32, {2})));
+  entry.Copy(entry.View(x, {1025}, {0}), entry.Output("wide", MakeType(DType::kF32, {1025})));
+  auto session = MakeSession(program);
+  EXPECT_EQ(session->LastRunDuration("forward").status().code(), absl::StatusCode::kFailedPrecondition);
+  for (float run = 0; run != 4; ++run) {
+    EXPECT_EQ(session->PreviousOutput("forward", "y").ok(), run >= 2);
+    Tensor value = MakeTensor<float>(DType::kF32, {2}, {run, 10 * run});
+    ASSERT_TRUE(session->Run("forward", {{"x", value}}).ok());
+    EXPECT_THAT(session->Output("forward", "y")->values<float>(), ElementsAre(run, 10 * run));
+    if (run > 0) {
+      EXPECT_THAT(session->PreviousOutput("forward", "y")->values<float>(), ElementsAre(run - 1, 10 * (run - 1)));
+    }
+  }
+  EXPECT_TRUE(session->Synchronize().ok());
+  EXPECT_GE(*session->LastRunDuration("forward"), absl::ZeroDuration());
+  absl::Status status = session->PreviousOutput("forward", "wide").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("'wide' of the run before the last: it has 4100 bytes"));
+}
+
+TEST(SessionTest, AllocatesWhatItSays) {
+  auto session = MakeSession(SampleProgram());
+  SessionMemory memory = *session->Memory();
+  EXPECT_EQ(memory.allocated, session->allocated_bytes());
+  EXPECT_GE(memory.used, memory.allocated);
+  EXPECT_GT(memory.available, 0);
+  EXPECT_EQ(session->VariableOnDevice("q.weight")->shape(), (Dims{2, 4}));
+  EXPECT_EQ(session->OutputOnDevice("train", "y")->data(), session->Output("train", "y")->data());
 }
 
 TEST(SessionTest, RunsDoNotChangeTheCallersThreadCount) {

@@ -9,16 +9,21 @@
 
 #include "TensorSummary.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace cs336;
 using namespace cs336::runtime;
 
 static llvm::StringRef toRef(absl::string_view text) { return {text.data(), text.size()}; }
 
+bool ValueDump::Reads(const CommandInfo &command, absl::string_view tensor) const {
+  return pattern.match(toRef(command.name)) || pattern.match(toRef(command.location)) || pattern.match(toRef(tensor));
+}
+
 absl::Status ValueDump::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                                       absl::Span<const WrittenTensor> written) {
-  bool isCommandMeant = pattern.match(toRef(command.name)) || pattern.match(toRef(command.location));
   for (const WrittenTensor &tensor : written) {
-    if (!isCommandMeant && !pattern.match(toRef(tensor.name)))
+    if (!Reads(command, tensor.name)) // Another observer does.
       continue;
     stream << "[" << command.index << "] " << toRef(command.phase) << " " << toRef(command.location) << ": "
            << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " "
@@ -26,6 +31,10 @@ absl::Status ValueDump::OnCommandDone(const CommandInfo &command, absl::Duration
     ++numPrinted;
   }
   return absl::OkStatus();
+}
+
+bool ObserverList::Reads(const CommandInfo &command, absl::string_view tensor) const {
+  return llvm::any_of(observers, [&](const RunObserver *observer) { return observer->Reads(command, tensor); });
 }
 
 absl::Status ObserverList::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,

@@ -21,6 +21,7 @@ class ValueDump : public runtime::RunObserver {
 public:
   ValueDump(llvm::GlobPattern pattern, llvm::raw_ostream &stream) : pattern(std::move(pattern)), stream(stream) {}
 
+  bool Reads(const runtime::CommandInfo &command, absl::string_view tensor) const override;
   absl::Status OnCommandDone(const runtime::CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const runtime::WrittenTensor> written) override;
 
@@ -38,6 +39,7 @@ public:
   void add(runtime::RunObserver &observer) { observers.push_back(&observer); }
   bool empty() const { return observers.empty(); }
 
+  bool Reads(const runtime::CommandInfo &command, absl::string_view tensor) const override;
   absl::Status OnCommandDone(const runtime::CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const runtime::WrittenTensor> written) override;
 

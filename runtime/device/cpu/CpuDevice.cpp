@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 #include <utility>
 
@@ -53,6 +54,46 @@ private:
   StridedCopy copy_;
   const void *src_;
   void *dst_;
+};
+
+class SequenceCommand : public PreparedCommand {
+public:
+  explicit SequenceCommand(absl::Span<const std::unique_ptr<PreparedCommand>> commands) : commands_(commands) {}
+
+  absl::Status Execute() override {
+    for (const auto &command : commands_)
+      CS336_RETURN_IF_ERROR(command->Execute());
+    return absl::OkStatus();
+  }
+
+private:
+  absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
+};
+
+/// The host writes inputs where commands read them.
+class DirectFeed : public InputFeed {
+public:
+  explicit DirectFeed(char *inputs) : inputs_(inputs) {}
+  absl::StatusOr<char *> Begin() override { return inputs_; }
+  absl::Status Send() override { return absl::OkStatus(); }
+
+private:
+  char *inputs_;
+};
+
+class ClockMark : public DeviceMark {
+public:
+  absl::Status Record() override {
+    time_ = absl::Now();
+    return absl::OkStatus();
+  }
+  absl::Status Wait() override { return absl::OkStatus(); }
+  absl::StatusOr<absl::Duration> Since(const DeviceMark &start) const override {
+    return time_ - static_cast<const ClockMark &>(start).time_;
+  }
+
+private:
+  absl::Time time_;
 };
 
 /// Streams run in the order of commands, which verification has shown to obey
@@ -121,5 +162,16 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareWait(const Co
                                                                         const format::WaitT &wait) {
   return std::make_unique<EventCommand>();
 }
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+CpuDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+  return std::make_unique<SequenceCommand>(commands);
+}
+
+absl::StatusOr<std::unique_ptr<InputFeed>> CpuDevice::PrepareInputs(char *inputs, int64_t bytes) {
+  return std::make_unique<DirectFeed>(inputs);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMark>> CpuDevice::CreateMark() { return std::make_unique<ClockMark>(); }
 
 } // namespace cs336::runtime

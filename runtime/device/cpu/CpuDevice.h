@@ -11,6 +11,7 @@
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
 #include "device/cpu/GemmLibraries.h"
+#include "device/cpu/HostMemory.h"
 #include "device/cpu/KernelImage.h"
 #include "device/cpu/Parallel.h"
 
@@ -27,6 +28,10 @@ class CpuDevice : public Device {
 public:
   /// `num_threads` of 0 takes OpenMP's default.
   CpuDevice(int num_threads, std::shared_ptr<Communicator> communicator);
+
+  DeviceId id() const override { return {}; }
+  std::string Description() const override { return "the CPU"; }
+  DeviceMemory &memory() override { return memory_; }
 
   absl::Status LoadKernels(const Executable &executable) override;
 
@@ -46,13 +51,25 @@ public:
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
   void SetWorkspace(void *workspace) override { workspace_.SetData(workspace); }
 
-  void BeginRun() override { run_threads_.emplace(num_threads_); }
-  absl::Status EndRun() override {
-    run_threads_.reset();
+  absl::StatusOr<std::unique_ptr<PreparedCommand>>
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) override;
+  absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) override;
+  int64_t InputFeedBytes(int64_t bytes) const override { return 0; }
+  absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;
+  absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) override {
+    return memory_.CopyToHost(staging, src, bytes);
+  }
+  /// Whatever was called is done.
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+
+  absl::Status BeginRun() override {
+    run_threads_.emplace(num_threads_);
     return absl::OkStatus();
   }
+  void EndRun() override { run_threads_.reset(); }
 
 private:
+  HostMemory memory_;
   int num_threads_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<KernelImage> images_;

@@ -10,23 +10,32 @@
 // back something to execute again and again. All that can fail for want of
 // support or memory fails then.
 //
+// Executing may only enqueue: what was enqueued runs in order, and an error of
+// it comes from whatever waits for it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef CS336_RUNTIME_DEVICE_H
 #define CS336_RUNTIME_DEVICE_H
 
+#include "cs336/runtime/DeviceId.h"
+#include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/Tensor.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 namespace cs336::runtime {
 
-/// A command with everything bound. Executing it allocates nothing.
+/// A command with everything bound. Executing it allocates nothing, and may
+/// return before it is done.
 class PreparedCommand {
 public:
   virtual ~PreparedCommand();
@@ -40,10 +49,42 @@ struct CommandContext {
   absl::Span<const MutableTensorView> buffers;
 };
 
+/// A point in the order of a device's work.
+class DeviceMark {
+public:
+  virtual ~DeviceMark();
+
+  /// Moves the mark behind all that was enqueued so far.
+  virtual absl::Status Record() = 0;
+  /// Returns once the device has come to where the mark was last recorded, at
+  /// once if nowhere.
+  virtual absl::Status Wait() = 0;
+  /// The device's time from `start`'s mark to this one, after Wait().
+  virtual absl::StatusOr<absl::Duration> Since(const DeviceMark &start) const = 0;
+};
+
+/// Brings the inputs of each run, laid out in one block, to where the entry's
+/// commands read them.
+class InputFeed {
+public:
+  virtual ~InputFeed();
+
+  /// Where to write the inputs of the next run. A run that is under way does
+  /// not see them.
+  virtual absl::StatusOr<char *> Begin() = 0;
+  /// Hands over what was written: all that is enqueued from now on reads it.
+  virtual absl::Status Send() = 0;
+};
+
 /// Runs the commands of one session.
 class Device {
 public:
   virtual ~Device();
+
+  virtual DeviceId id() const = 0;
+  /// "the CPU", "cuda:0 (NVIDIA H200)".
+  virtual std::string Description() const = 0;
+  virtual DeviceMemory &memory() = 0;
 
   /// Makes the executable's kernels callable; FAILED_PRECONDITION if they are
   /// for another machine.
@@ -68,9 +109,27 @@ public:
   virtual int64_t workspace_bytes() const = 0;
   virtual void SetWorkspace(void *workspace) = 0;
 
+  /// Makes one command of all of an entry's, which outlive it; after
+  /// SetWorkspace.
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) = 0;
+
+  /// A feed of `bytes` of inputs at `inputs`, in this device's memory, for
+  /// which it allocates InputFeedBytes(bytes) more there.
+  virtual absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) = 0;
+  virtual int64_t InputFeedBytes(int64_t bytes) const = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() = 0;
+
+  /// Enqueues a copy to memory of AllocateStaging().
+  virtual absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) = 0;
+
+  /// Waits for all that was enqueued; the first error of it.
+  virtual absl::Status Synchronize() = 0;
+
   /// Around each run, on the thread that runs it.
-  virtual void BeginRun() = 0;
-  virtual absl::Status EndRun() = 0;
+  virtual absl::Status BeginRun() = 0;
+  virtual void EndRun() = 0;
 };
 
 /// Prepares a command of any kind; errors name the command.

@@ -35,7 +35,7 @@ struct CommandInfo {
 struct WrittenTensor {
   absl::string_view name;
   absl::string_view location;
-  TensorView value; // Valid until the next command starts.
+  TensorView value; // In host memory, valid until the next command starts.
 };
 
 /// Told of every command of a run, in order, after it has finished. With an
@@ -44,7 +44,11 @@ class RunObserver {
 public:
   virtual ~RunObserver();
 
-  /// An error ends the run, which returns it.
+  /// Whether OnCommandDone() wants to see the value of a tensor, which may have
+  /// to be copied from a device.
+  virtual bool Reads(const CommandInfo &command, absl::string_view tensor) const { return true; }
+
+  /// `written` holds what Reads() asked for. An error ends the run, which returns it.
   virtual absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                                      absl::Span<const WrittenTensor> written) = 0;
 };
@@ -74,6 +78,7 @@ public:
     int64_t runs = 0;
   };
 
+  bool Reads(const CommandInfo &command, absl::string_view tensor) const override { return false; }
   absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const WrittenTensor> written) override;
 

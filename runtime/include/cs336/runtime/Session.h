@@ -9,6 +9,7 @@
 #define CS336_RUNTIME_SESSION_H
 
 #include "cs336/runtime/Communicator.h"
+#include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/RunObserver.h"
 #include "cs336/runtime/Tensor.h"
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 #include <memory>
@@ -25,16 +27,20 @@
 namespace cs336::runtime {
 
 struct SessionOptions {
-  /// Threads that one command may use; 0 takes all that OpenMP would.
+  /// "cpu", "cuda", "cuda:1".
+  std::string device = "cpu";
+  /// Threads of the host that one command may use; 0 takes all that OpenMP
+  /// would.
   int num_threads = 0;
-  /// Most bytes that the session may allocate; 0 takes what the host has
-  /// available.
+  /// Most bytes that the session may allocate on its device; 0 takes what is
+  /// available there.
   int64_t memory_limit_bytes = 0;
   /// For collectives; null is a group of one.
   std::shared_ptr<Communicator> communicator;
 };
 
-/// An input of a run. `value` is read before Run returns and not kept.
+/// An input of a run. `value` is in host memory, read before Run returns and not
+/// kept.
 struct NamedTensor {
   absl::string_view name;
   TensorView value;
@@ -49,22 +55,40 @@ struct LoadOptions {
   bool ignore_extra = false;
 };
 
-/// An executable with its kernels loaded and all of its memory allocated:
-/// variables, inputs, outputs, and one arena that its entries share. Not for
-/// use by several threads at once.
+/// What a session takes of its device's memory, in bytes.
+struct SessionMemory {
+  /// What the session allocated: exactly what the plan says, and alignment.
+  int64_t allocated = 0;
+  /// By the device's own count, since the session got its stream: that and the
+  /// code of kernels, captured graphs and the driver's granularity. Others that
+  /// use the device at the same time count in.
+  int64_t used = 0;
+  /// Still available.
+  int64_t available = 0;
+};
+
+/// An executable with its kernels loaded and all of its memory allocated on one
+/// device: variables, inputs, outputs, and one arena that its entries share.
+/// Not for use by several threads at once.
+///
+/// On a GPU, Run() only enqueues. What fails there fails the next call that
+/// waits: Synchronize(), or whatever reads a variable or an output.
 class Session {
 public:
   /// Allocates and prepares everything, so that running can neither allocate
   /// nor meet an unsupported command. Errors: RESOURCE_EXHAUSTED says how much
-  /// was wanted for what; FAILED_PRECONDITION, a kernel for another machine;
-  /// UNIMPLEMENTED, the command that this device cannot run.
+  /// was wanted for what; FAILED_PRECONDITION, a program or kernel for another
+  /// device, or a driver that cannot be used; NOT_FOUND, no such device or no
+  /// driver; UNIMPLEMENTED, the command that this device cannot run.
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options = {});
   ~Session();
 
   const Executable &executable() const;
-  /// Bytes that the session allocated.
+  DeviceId device() const;
+  /// Bytes that the session allocated on its device.
   int64_t allocated_bytes() const;
+  absl::StatusOr<SessionMemory> Memory() const;
 
   /// Gives every variable its initial value, then runs "prepare" if there is
   /// such an entry. Random values depend on the seed, the checkpoint name and
@@ -76,6 +100,9 @@ public:
   absl::Status SetVariable(absl::string_view name, const TensorView &value);
   /// A copy of a variable or a named view.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
+  /// A variable or a named view in the device's memory, as long as the session
+  /// lives. Synchronize() before others read or write it.
+  absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
   /// Sets every variable of the set by its checkpoint names, then runs
   /// "prepare". Nothing changes if names are missing, or extra, or of another
@@ -88,14 +115,30 @@ public:
   /// one.
   absl::Status Prepare();
 
-  /// Runs an entry to its end. `inputs` name each of its inputs once, in any
-  /// order. INVALID_ARGUMENT, and no effect, if one is missing, extra, of
+  /// Runs an entry, or enqueues that. `inputs` name each of its inputs once, in
+  /// any order. INVALID_ARGUMENT, and no effect, if one is missing, extra, of
   /// another type, or holds a value out of its bound.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
-  /// An output of an entry, or a named view of one, where it lies: as the last
-  /// run of that entry left it, and until the next.
+  /// Waits for all that was enqueued; the first error of it.
+  absl::Status Synchronize();
+
+  /// An output of an entry, or a named view of one, in host memory: as the last
+  /// run of that entry left it, and until the next. From a GPU it is copied
+  /// now, unless it has at most 4 KiB, which each run copies.
   absl::StatusOr<TensorView> Output(absl::string_view entry, absl::string_view name) const;
+
+  /// An output of at most 4 KiB as the run before the last left it, in host
+  /// memory until the next. Does not wait for the last run, so that a GPU never
+  /// waits for somebody who follows the loss.
+  absl::StatusOr<TensorView> PreviousOutput(absl::string_view entry, absl::string_view name) const;
+
+  /// An output in the device's memory. Synchronize() before others read it.
+  absl::StatusOr<TensorView> OutputOnDevice(absl::string_view entry, absl::string_view name) const;
+
+  /// The device's time from the first command of the entry's last run to the
+  /// end of its last, once it is there.
+  absl::StatusOr<absl::Duration> LastRunDuration(absl::string_view entry) const;
 
 private:
   class Impl;

@@ -20,8 +20,8 @@
 
 namespace cs336::runtime {
 
-/// Read-only elements somewhere in host memory; strides count elements. Does
-/// not own them.
+/// Read-only elements somewhere in memory, the host's unless it is said whose;
+/// strides count elements. Does not own them.
 class TensorView {
 public:
   TensorView() = default;

@@ -1,0 +1,19 @@
+//===- CreateDevice.cpp - The device that a session asks for --------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "executor/CreateDevice.h"
+
+#include "device/cpu/CpuDevice.h"
+#include "status/StatusMacros.h"
+
+namespace cs336::runtime {
+
+absl::StatusOr<std::unique_ptr<Device>> CreateDevice(DeviceId id, const SessionOptions &options) {
+  return std::make_unique<CpuDevice>(options.num_threads, options.communicator);
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,39 @@
+//===- DeviceId.cpp - Names of devices ------------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/DeviceId.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+#include <algorithm>
+
+namespace cs336::runtime {
+
+absl::StatusOr<DeviceId> ParseDevice(absl::string_view text) {
+  if (text == "cpu")
+    return DeviceId{DeviceKind::kCpu, 0};
+  if (text == "cuda")
+    return DeviceId{DeviceKind::kCuda, 0};
+  absl::string_view digits = text;
+  DeviceId device{DeviceKind::kCuda, 0};
+  // SimpleAtoi would take a sign and spaces.
+  if (absl::ConsumePrefix(&digits, "cuda:") && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
+      absl::SimpleAtoi(digits, &device.ordinal))
+    return device;
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no device '", text, "': a device is cpu, cuda, or cuda:N with N its number"));
+}
+
+std::string ToString(DeviceId device) {
+  return device.kind == DeviceKind::kCpu ? "cpu" : absl::StrCat("cuda:", device.ordinal);
+}
+
+} // namespace cs336::runtime

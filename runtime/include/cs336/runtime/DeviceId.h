@@ -1,0 +1,38 @@
+//===- DeviceId.h - Names of devices ----------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICEID_H
+#define CS336_RUNTIME_DEVICEID_H
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+#include <cstdint>
+#include <string>
+
+namespace cs336::runtime {
+
+enum class DeviceKind : uint8_t { kCpu, kCuda };
+
+/// Which device of this machine.
+struct DeviceId {
+  DeviceKind kind = DeviceKind::kCpu;
+  int ordinal = 0; // Among those of its kind, as the driver numbers them.
+
+  friend bool operator==(const DeviceId &, const DeviceId &) = default;
+};
+
+/// Reads "cpu", "cuda" (the same as "cuda:0") or "cuda:1". INVALID_ARGUMENT for
+/// anything else.
+absl::StatusOr<DeviceId> ParseDevice(absl::string_view text);
+
+/// "cpu", "cuda:0".
+std::string ToString(DeviceId device);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICEID_H
