@@ -6,20 +6,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "comm/Reduce.h"
+#include "comm/SingleRank.h"
 #include "cs336/runtime/Communicator.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 #include <cstring>
+#include <utility>
 
 namespace cs336::runtime {
 
 namespace {
 
+using CopyFunction = std::function<absl::Status(void *dst, const void *src, int64_t bytes)>;
+
 /// Every collective of one rank is a copy, if anything.
-class SingleProcessCommunicator : public Communicator {
+class SingleRankCommunicator : public Communicator {
 public:
+  explicit SingleRankCommunicator(CopyFunction copy) : copy_(std::move(copy)) {}
+
   int rank() const override { return 0; }
   int size() const override { return 1; }
 
@@ -41,19 +47,28 @@ public:
   }
 
 private:
-  static absl::Status Copy(const void *src, void *dst, int64_t count, DType dtype) {
-    if (src != dst && count != 0)
-      std::memcpy(dst, src, count * ByteSize(dtype));
-    return absl::OkStatus();
+  absl::Status Copy(const void *src, void *dst, int64_t count, DType dtype) {
+    if (src == dst || count == 0)
+      return absl::OkStatus();
+    return copy_(dst, src, count * ByteSize(dtype));
   }
+
+  CopyFunction copy_;
 };
 
 } // namespace
 
 Communicator::~Communicator() = default;
 
+std::unique_ptr<Communicator> CreateSingleRankCommunicator(CopyFunction copy) {
+  return std::make_unique<SingleRankCommunicator>(std::move(copy));
+}
+
 std::unique_ptr<Communicator> CreateSingleProcessCommunicator() {
-  return std::make_unique<SingleProcessCommunicator>();
+  return CreateSingleRankCommunicator([](void *dst, const void *src, int64_t bytes) {
+    std::memcpy(dst, src, bytes);
+    return absl::OkStatus();
+  });
 }
 
 } // namespace cs336::runtime

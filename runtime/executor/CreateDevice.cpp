@@ -8,11 +8,13 @@
 #include "executor/CreateDevice.h"
 
 #include "device/cpu/CpuDevice.h"
-#include "status/StatusMacros.h"
+#include "device/cuda/CudaDevice.h"
 
 namespace cs336::runtime {
 
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(DeviceId id, const SessionOptions &options) {
+  if (id.kind == DeviceKind::kCuda)
+    return CudaDevice::Create(id.ordinal, options.communicator);
   return std::make_unique<CpuDevice>(options.num_threads, options.communicator);
 }
 

@@ -8,9 +8,7 @@
 #include "cs336/runtime/Device.h"
 
 #include "format/CommandVisitor.h"
-
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "status/StatusMacros.h"
 
 namespace cs336::runtime {
 
@@ -33,10 +31,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> Prepare(Device &device, const C
                     });
   if (prepared.ok())
     return prepared;
-  return absl::Status(prepared.status().code(), absl::StrCat(KindName(command.body.type), " '", command.name, "'",
-                                                             command.layer.empty() ? "" : " of ", command.layer,
-                                                             command.location.empty() ? "" : " at ", command.location,
-                                                             ": ", prepared.status().message()));
+  return Annotate(prepared.status(), DescribeCommand(command));
 }
 
 } // namespace cs336::runtime

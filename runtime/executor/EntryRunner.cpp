@@ -224,8 +224,8 @@ absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
     CS336_RETURN_IF_ERROR(start->Record());
     CS336_RETURN_IF_ERROR(commands_[i]->Execute());
     CS336_RETURN_IF_ERROR(stop->Record());
-    CS336_RETURN_IF_ERROR(
-        Annotate(stop->Wait(), absl::StrCat(infos_[i].kind, " '", infos_[i].name, "' at ", infos_[i].location)));
+    if (absl::Status status = stop->Wait(); !status.ok())
+      return Annotate(status, DescribeCommand(*entry_.commands[i]));
     CS336_ASSIGN_OR_RETURN(absl::Duration elapsed, stop->Since(*start));
     written.clear();
     for (uint32_t index : WrittenBuffers(*entry_.commands[i])) {

@@ -92,6 +92,8 @@ class Session::Impl {
 public:
   Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options, std::unique_ptr<Device> device)
       : executable_(std::move(executable)), options_(options), device_(std::move(device)) {}
+  /// What is still enqueued uses what is now released.
+  ~Impl() { device_->Synchronize().IgnoreError(); }
 
   absl::Status Allocate() {
     DeviceMemory &memory = device_->memory();

@@ -7,11 +7,18 @@
 
 #include "format/CommandVisitor.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace cs336::runtime {
 
 absl::string_view KindName(format::CommandBody kind) {
   constexpr absl::string_view kNames[] = {"none", "launch", "gemm", "copy", "collective", "record", "wait"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+std::string DescribeCommand(const format::CommandT &command) {
+  return absl::StrCat(KindName(command.body.type), " '", command.name, "'", command.layer.empty() ? "" : " of ",
+                      command.layer, command.location.empty() ? "" : " at ", command.location);
 }
 
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command) {

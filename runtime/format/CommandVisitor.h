@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 
 namespace cs336::runtime {
 
@@ -51,6 +52,9 @@ Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 
 /// "launch", "gemm", ...
 absl::string_view KindName(format::CommandBody kind);
+
+/// "gemm 'c0' of layers.0 at model.mlir:1", for errors.
+std::string DescribeCommand(const format::CommandT &command);
 
 /// Buffers, by index in the entry, that a command writes.
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);

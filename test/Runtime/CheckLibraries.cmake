@@ -1,12 +1,12 @@
 # cmake -DLIBRARY=... -DNM=... -P CheckLibraries.cmake
-# Fails if the runtime needs LLVM or MLIR, or holds any of their code.
+# Fails if the runtime needs LLVM, MLIR or a library of CUDA, or holds any code of the first two.
 
 file(GET_RUNTIME_DEPENDENCIES
   LIBRARIES ${LIBRARY}
   RESOLVED_DEPENDENCIES_VAR needed
   UNRESOLVED_DEPENDENCIES_VAR unresolved)
 foreach(path IN LISTS needed unresolved)
-  if(path MATCHES "LLVM|MLIR|libclang")
+  if(path MATCHES "LLVM|MLIR|libclang|libcu(da|blas|pti)|libnv")
     message(SEND_ERROR "the runtime needs ${path}")
   endif()
 endforeach()

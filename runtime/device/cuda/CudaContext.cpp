@@ -54,6 +54,8 @@ absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(int ordinal) {
   CS336_ASSIGN_OR_RETURN(context->device_, FindDevice(context->driver(), ordinal));
   CS336_ASSIGN_OR_RETURN(context->name_, NameOf(context->driver(), context->device_));
   CS336_ASSIGN_OR_RETURN(context->compute_capability_, CapabilityOf(context->driver(), context->device_));
+  CS336_RETURN_IF_ERROR(context->driver().DeviceGetAttribute(
+      &context->shared_bytes_per_block_, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, context->device_));
   CS336_RETURN_IF_ERROR(context->driver().DevicePrimaryCtxRetain(&context->context_, context->device_));
   CurrentContext current(*context);
   CS336_RETURN_IF_ERROR(current.status());

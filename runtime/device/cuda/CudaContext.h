@@ -38,6 +38,8 @@ public:
   int ordinal() const { return ordinal_; }
   const std::string &name() const { return name_; } // "NVIDIA H200"
   ComputeCapability compute_capability() const { return compute_capability_; }
+  /// The most shared memory that a block can have, static and dynamic.
+  int64_t shared_bytes_per_block() const { return shared_bytes_per_block_; }
   int driver_version() const { return driver_->version(); } // 13000 is 13.0.
   /// "cuda:0 (NVIDIA H200)".
   std::string Description() const;
@@ -52,6 +54,7 @@ private:
   CUstream stream_ = nullptr;
   std::string name_;
   ComputeCapability compute_capability_;
+  int shared_bytes_per_block_ = 0;
 };
 
 /// Makes a context this thread's current one, as most of the driver's calls

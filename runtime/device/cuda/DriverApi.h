@@ -137,6 +137,7 @@ public:
   Function<decltype(cuModuleGetFunction)> ModuleGetFunction{*this, "cuModuleGetFunction"};
   Function<decltype(cuFuncGetAttribute)> FuncGetAttribute{*this, "cuFuncGetAttribute"};
   Function<decltype(cuFuncSetAttribute)> FuncSetAttribute{*this, "cuFuncSetAttribute"};
+  Function<decltype(cuFuncGetParamInfo)> FuncGetParamInfo{*this, "cuFuncGetParamInfo"};
   Function<decltype(cuFuncLoad)> FuncLoad{*this, "cuFuncLoad"};
   Function<decltype(cuLaunchKernel)> LaunchKernel{*this, "cuLaunchKernel"};
 };

@@ -1,0 +1,188 @@
+//===- CudaDevice.cpp - A GPU as a device ---------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CudaDevice.h"
+
+#include "comm/CollectiveCommand.h"
+#include "comm/SingleRank.h"
+#include "device/cuda/CudaEvent.h"
+#include "device/cuda/CudaGraph.h"
+#include "device/cuda/CudaInputFeed.h"
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include <utility>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+class LaunchCommand : public PreparedCommand {
+public:
+  LaunchCommand(const CudaContext &context, absl::Span<const CudaFunction> functions, std::vector<void *> operands)
+      : context_(context), functions_(functions), operands_(std::move(operands)) {
+    for (void *&operand : operands_)
+      parameters_.push_back(&operand);
+  }
+
+  absl::Status Execute() override {
+    for (const CudaFunction &function : functions_)
+      CS336_RETURN_IF_ERROR(context_.driver().LaunchKernel(function.handle, function.blocks, 1, 1, function.threads, 1,
+                                                           1, function.shared_bytes, context_.stream(),
+                                                           parameters_.data(), nullptr));
+    return absl::OkStatus();
+  }
+
+private:
+  const CudaContext &context_;
+  absl::Span<const CudaFunction> functions_;
+  std::vector<void *> operands_;   // Addresses on the device,
+  std::vector<void *> parameters_; // and where they are, as the driver wants to know.
+};
+
+class CopyCommand : public PreparedCommand {
+public:
+  CopyCommand(const CudaContext &context, const MutableTensorView &src, const MutableTensorView &dst)
+      : context_(context), src_(ToDevicePointer(src.data())), dst_(ToDevicePointer(dst.data())),
+        bytes_(src.num_bytes()) {}
+
+  absl::Status Execute() override { return context_.driver().MemcpyDtoDAsync(dst_, src_, bytes_, context_.stream()); }
+
+private:
+  const CudaContext &context_;
+  CUdeviceptr src_, dst_;
+  int64_t bytes_;
+};
+
+/// The order of commands obeys their events, as verification has shown, and one
+/// stream keeps it: there is nothing left to wait for.
+class EventCommand : public PreparedCommand {
+public:
+  absl::Status Execute() override { return absl::OkStatus(); }
+};
+
+class EventMark : public DeviceMark {
+public:
+  EventMark(const CudaContext &context, CudaEvent event) : context_(context), event_(std::move(event)) {}
+  absl::Status Record() override { return event_.Record(context_.stream()); }
+  absl::Status Wait() override { return event_.Synchronize(); }
+  absl::StatusOr<absl::Duration> Since(const DeviceMark &start) const override {
+    return event_.Since(static_cast<const EventMark &>(start).event_);
+  }
+
+private:
+  const CudaContext &context_;
+  CudaEvent event_;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
+                                                               const std::shared_ptr<Communicator> &communicator) {
+  if (communicator && communicator->size() != 1)
+    return absl::UnimplementedError(
+        absl::StrCat("collectives between the ", communicator->size(), " ranks of a run on GPUs"));
+  std::unique_ptr<CudaDevice> device(new CudaDevice);
+  CS336_ASSIGN_OR_RETURN(device->context_, CudaContext::Create(ordinal));
+  CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
+  const CudaContext &context = *device->context_;
+  device->communicator_ = CreateSingleRankCommunicator([&context](void *dst, const void *src, int64_t bytes) {
+    return context.driver().MemcpyDtoDAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context.stream());
+  });
+  return device;
+}
+
+absl::Status CudaDevice::LoadKernels(const Executable &executable) {
+  CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareLaunch(const CommandContext &context,
+                                                                           const format::LaunchT &launch) {
+  std::vector<void *> operands;
+  for (uint32_t operand : launch.operands)
+    operands.push_back(context.buffers[operand].mutable_data());
+  if (launch.workspace)
+    operands.push_back(context.buffers[*launch.workspace].mutable_data());
+  absl::Span<const CudaFunction> functions = kernels_.functions(launch.kernel);
+  for (const CudaFunction &function : functions)
+    if (function.parameters != operands.size())
+      return absl::DataLossError(
+          absl::StrCat("its kernel takes ", function.parameters, " operands, and it gives ", operands.size()));
+  return std::make_unique<LaunchCommand>(*context_, functions, std::move(operands));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareGemm(const CommandContext &context,
+                                                                         const format::GemmT &gemm) {
+  return absl::UnimplementedError("products on a GPU");
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const CommandContext &context,
+                                                                         const format::CopyT &copy) {
+  const MutableTensorView &src = context.buffers[copy.src], &dst = context.buffers[copy.dst];
+  if (!src.is_dense() || !dst.is_dense())
+    return absl::UnimplementedError("a copy between strided layouts, for which a GPU needs a kernel: compile the "
+                                    "program with --exec-copies-to-kernels");
+  return std::make_unique<CopyCommand>(*context_, src, dst);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(const CommandContext &context,
+                                                                               const format::CollectiveT &collective) {
+  return runtime::PrepareCollective(*communicator_, context.buffers[collective.src], context.buffers[collective.dst],
+                                    collective);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareRecord(const CommandContext &context,
+                                                                           const format::RecordT &record) {
+  return std::make_unique<EventCommand>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareWait(const CommandContext &context,
+                                                                         const format::WaitT &wait) {
+  return std::make_unique<EventCommand>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+  return CaptureGraph(*context_, commands);
+}
+
+absl::StatusOr<std::unique_ptr<InputFeed>> CudaDevice::PrepareInputs(char *inputs, int64_t bytes) {
+  return CreateCudaInputFeed(*context_, *memory_, inputs, bytes);
+}
+
+int64_t CudaDevice::InputFeedBytes(int64_t bytes) const { return CudaInputFeedBytes(bytes); }
+
+absl::StatusOr<std::unique_ptr<DeviceMark>> CudaDevice::CreateMark() {
+  CS336_ASSIGN_OR_RETURN(CudaEvent event, CudaEvent::Create(*context_));
+  return std::make_unique<EventMark>(*context_, std::move(event));
+}
+
+absl::Status CudaDevice::EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) {
+  CurrentContext current(*context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  return context_->driver().MemcpyDtoHAsync(staging, ToDevicePointer(src), bytes, context_->stream());
+}
+
+absl::Status CudaDevice::Synchronize() {
+  CurrentContext current(*context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  return Annotate(context_->driver().StreamSynchronize(context_->stream()),
+                  absl::StrCat("a command that was enqueued on ", Description(), " failed"));
+}
+
+absl::Status CudaDevice::BeginRun() {
+  run_.emplace(*context_);
+  return run_->status();
+}
+
+void CudaDevice::EndRun() { run_.reset(); }
+
+} // namespace cs336::runtime

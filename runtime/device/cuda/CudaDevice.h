@@ -1,0 +1,76 @@
+//===- CudaDevice.h - A GPU as a device -------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
+
+#include "cs336/runtime/Communicator.h"
+#include "cs336/runtime/Device.h"
+#include "device/cuda/CudaContext.h"
+#include "device/cuda/CudaKernels.h"
+#include "device/cuda/CudaMemory.h"
+
+#include "absl/types/optional.h"
+
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Runs the commands of all of an executable's streams in their order, in one
+/// CUDA stream; each entry is one CUDA graph.
+class CudaDevice : public Device {
+public:
+  /// `communicator` is null or a group of one: UNIMPLEMENTED otherwise.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(int ordinal,
+                                                            const std::shared_ptr<Communicator> &communicator);
+
+  DeviceId id() const override { return {DeviceKind::kCuda, context_->ordinal()}; }
+  std::string Description() const override { return context_->Description(); }
+  DeviceMemory &memory() override { return *memory_; }
+
+  absl::Status LoadKernels(const Executable &executable) override;
+
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
+                                                                 const format::LaunchT &launch) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareGemm(const CommandContext &context,
+                                                               const format::GemmT &gemm) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCopy(const CommandContext &context,
+                                                               const format::CopyT &copy) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(const CommandContext &context,
+                                                                     const format::CollectiveT &collective) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareRecord(const CommandContext &context,
+                                                                 const format::RecordT &record) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
+                                                               const format::WaitT &wait) override;
+
+  /// Commands bring their own: the memory plan has it.
+  int64_t workspace_bytes() const override { return 0; }
+  void SetWorkspace(void *workspace) override {}
+
+  absl::StatusOr<std::unique_ptr<PreparedCommand>>
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) override;
+  absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) override;
+  int64_t InputFeedBytes(int64_t bytes) const override;
+  absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;
+  absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) override;
+  absl::Status Synchronize() override;
+  absl::Status BeginRun() override;
+  void EndRun() override;
+
+private:
+  CudaDevice() = default;
+
+  std::unique_ptr<CudaContext> context_; // Outlives all else.
+  std::unique_ptr<CudaMemory> memory_;
+  std::unique_ptr<Communicator> communicator_;
+  CudaKernels kernels_;
+  absl::optional<CurrentContext> run_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUDADEVICE_H

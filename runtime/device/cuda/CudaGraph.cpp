@@ -1,0 +1,63 @@
+//===- CudaGraph.cpp - Many commands launched as one ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CudaGraph.h"
+
+#include "status/StatusMacros.h"
+
+namespace cs336::runtime {
+
+namespace {
+
+class GraphCommand : public PreparedCommand {
+public:
+  explicit GraphCommand(const CudaContext &context) : context_(context) {}
+  ~GraphCommand() override {
+    CurrentContext current(context_);
+    if (executable_)
+      context_.driver().GraphExecDestroy(executable_).IgnoreError();
+    if (graph_)
+      context_.driver().GraphDestroy(graph_).IgnoreError();
+  }
+
+  absl::Status Capture(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+    const DriverApi &driver = context_.driver();
+    // Other threads may do with CUDA what they want meanwhile.
+    CS336_RETURN_IF_ERROR(driver.StreamBeginCapture(context_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    absl::Status status;
+    for (const auto &command : commands)
+      if (status.ok())
+        status = command->Execute();
+    // Capturing ends in any case, or the stream could never be used again.
+    absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
+    CS336_RETURN_IF_ERROR(status);
+    CS336_RETURN_IF_ERROR(ended);
+    CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, 0));
+    // Else the first launch would do it.
+    return driver.GraphUpload(executable_, context_.stream());
+  }
+
+  absl::Status Execute() override { return context_.driver().GraphLaunch(executable_, context_.stream()); }
+
+private:
+  const CudaContext &context_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec executable_ = nullptr;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+  CurrentContext current(context);
+  CS336_RETURN_IF_ERROR(current.status());
+  auto graph = std::make_unique<GraphCommand>(context);
+  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(commands), "cannot capture its commands as a CUDA graph"));
+  return graph;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,29 @@
+//===- CudaGraph.h - Many commands launched as one --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUDAGRAPH_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUDAGRAPH_H
+
+#include "cs336/runtime/Device.h"
+#include "device/cuda/CudaContext.h"
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Executes the commands once into a CUDA graph, without running them, and
+/// gives a command that launches it. The commands' memory and kernels outlive
+/// it.
+absl::StatusOr<std::unique_ptr<PreparedCommand>>
+CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUDAGRAPH_H

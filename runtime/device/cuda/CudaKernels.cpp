@@ -1,0 +1,153 @@
+//===- CudaKernels.cpp - An executable's kernels on a GPU -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CudaKernels.h"
+
+#include "device/cuda/Architecture.h"
+#include "status/StatusMacros.h"
+
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <limits>
+#include <string>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// The driver is given no size and trusts what it reads: that the image holds
+/// what its headers say is checked here.
+absl::Status CheckCubin(const std::vector<uint8_t> &image) {
+  Elf64_Ehdr header;
+  if (image.size() < sizeof(header))
+    return absl::DataLossError("a code object is no cubin");
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_machine != EM_CUDA)
+    return absl::DataLossError("a code object is no cubin");
+  auto is_inside = [&](uint64_t offset, uint64_t size) {
+    return offset <= image.size() && size <= image.size() - offset;
+  };
+  bool is_whole = is_inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) &&
+                  is_inside(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  for (size_t i = 0; is_whole && i != header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, image.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+    is_whole = section.sh_type == SHT_NOBITS || is_inside(section.sh_offset, section.sh_size);
+  }
+  return is_whole ? absl::OkStatus() : absl::DataLossError("a code object is truncated");
+}
+
+absl::Status NoCodeFor(const format::ExecutableT &executable, const CudaContext &context) {
+  absl::btree_set<std::string> targets;
+  for (const auto &object : executable.objects)
+    targets.insert(object->target);
+  ComputeCapability device = context.compute_capability();
+  return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", absl::StrJoin(targets, ", "), ", and ",
+                                                    context.Description(), " has compute capability ", ToString(device),
+                                                    ": compile it with --arch ", TargetFor(device)));
+}
+
+/// As many as the driver describes.
+absl::StatusOr<size_t> CountParameters(CUfunction function, const DriverApi &driver) {
+  size_t count = 0, offset = 0, size = 0;
+  for (; driver.FuncGetParamInfo(function, count, &offset, &size).ok(); ++count)
+    if (size != sizeof(CUdeviceptr))
+      return absl::DataLossError(absl::StrCat("its parameter ", count, " is no pointer but of ", size, " bytes"));
+  return count;
+}
+
+absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::FunctionT &description,
+                                          const CudaContext &context) {
+  const DriverApi &driver = context.driver();
+  CudaFunction function;
+  // Verification has bounded these.
+  function.blocks = static_cast<unsigned>(description.blocks);
+  function.threads = static_cast<unsigned>(description.threads);
+  if (absl::Status status = driver.ModuleGetFunction(&function.handle, module, description.symbol.c_str());
+      !status.ok())
+    return absl::DataLossError(
+        absl::StrCat("its code object has no function '", description.symbol, "': ", status.message()));
+  // Else the driver does it at the first launch, which a capture cannot hold.
+  CS336_RETURN_IF_ERROR(driver.FuncLoad(function.handle));
+  CS336_ASSIGN_OR_RETURN(function.parameters, CountParameters(function.handle, driver));
+
+  int most_threads = 0;
+  CS336_RETURN_IF_ERROR(
+      driver.FuncGetAttribute(&most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function.handle));
+  if (description.threads > most_threads)
+    return absl::FailedPreconditionError(
+        absl::StrCat("blocks of ", description.threads, " threads, and ", context.Description(), " runs it with ",
+                     most_threads, " at most: compile it with --arch ", TargetFor(context.compute_capability())));
+  function.shared_bytes = static_cast<unsigned>(description.shared_bytes);
+  if (description.shared_bytes == 0)
+    return function;
+  int bytes = static_cast<int>(std::min<int64_t>(description.shared_bytes, std::numeric_limits<int>::max()));
+  if (absl::Status status =
+          driver.FuncSetAttribute(function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
+      !status.ok())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "blocks with ", description.shared_bytes, " bytes of dynamic shared memory, and ", context.Description(),
+        " has ", context.shared_bytes_per_block(), " in all: compile it with --arch ",
+        TargetFor(context.compute_capability()), " (", status.message(), ")"));
+  return function;
+}
+
+} // namespace
+
+void CudaKernels::Unload::operator()(CUmodule module) const {
+  CurrentContext current(*context);
+  context->driver().ModuleUnload(module).IgnoreError();
+}
+
+absl::StatusOr<CUmodule> CudaKernels::LoadModule(const format::CodeObjectT &object, uint32_t index,
+                                                 const CudaContext &context) {
+  auto found = modules_.find(index);
+  if (found != modules_.end())
+    return found->second.get();
+  CS336_RETURN_IF_ERROR(CheckCubin(object.image));
+  CUmodule module = nullptr;
+  CS336_RETURN_IF_ERROR(Annotate(context.driver().ModuleLoadData(&module, object.image.data()),
+                                 absl::StrCat("a code object for ", object.target)));
+  modules_.emplace(index, Module(module, Unload{&context}));
+  return module;
+}
+
+absl::StatusOr<CudaKernels> CudaKernels::Load(const Executable &executable, const CudaContext &context) {
+  CurrentContext current(context);
+  CS336_RETURN_IF_ERROR(current.status());
+  const format::ExecutableT &description = executable.description();
+  CudaKernels kernels;
+  for (const auto &kernel : description.kernels) {
+    std::vector<std::string> targets;
+    for (uint32_t object : kernel->objects)
+      targets.push_back(description.objects[object]->target);
+    absl::optional<size_t> chosen = ChooseTarget(targets, context.compute_capability());
+    if (!chosen)
+      return NoCodeFor(description, context);
+    std::string where = absl::StrCat("kernel '", kernel->name, "'");
+    uint32_t object = kernel->objects[*chosen];
+    absl::StatusOr<CUmodule> module = kernels.LoadModule(*description.objects[object], object, context);
+    if (!module.ok())
+      return Annotate(module.status(), where);
+    std::vector<CudaFunction> &functions = kernels.functions_.emplace_back();
+    for (const auto &function : kernel->functions) {
+      absl::StatusOr<CudaFunction> found = FindFunction(*module, *function, context);
+      if (!found.ok())
+        return Annotate(found.status(), where);
+      functions.push_back(*found);
+    }
+  }
+  return kernels;
+}
+
+} // namespace cs336::runtime

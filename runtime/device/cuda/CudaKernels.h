@@ -1,0 +1,59 @@
+//===- CudaKernels.h - An executable's kernels on a GPU ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUDAKERNELS_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUDAKERNELS_H
+
+#include "cs336/runtime/Executable.h"
+#include "device/cuda/CudaContext.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// A grid to launch.
+struct CudaFunction {
+  CUfunction handle = nullptr;
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;
+  size_t parameters = 0; // All of them pointers.
+};
+
+/// An executable's kernels, loaded on one device.
+class CudaKernels {
+public:
+  /// Loads of each kernel the code that fits the device best. The context
+  /// outlives the kernels. FAILED_PRECONDITION if one has none that fits, or
+  /// needs more of a block than the device has; DATA_LOSS if its code is
+  /// damaged.
+  static absl::StatusOr<CudaKernels> Load(const Executable &executable, const CudaContext &context);
+
+  /// What a launch of kernel `index` runs, in order.
+  absl::Span<const CudaFunction> functions(size_t index) const { return functions_[index]; }
+
+private:
+  struct Unload {
+    const CudaContext *context;
+    void operator()(CUmodule module) const;
+  };
+  using Module = std::unique_ptr<CUmod_st, Unload>;
+
+  absl::StatusOr<CUmodule> LoadModule(const format::CodeObjectT &object, uint32_t index, const CudaContext &context);
+
+  absl::flat_hash_map<uint32_t, Module> modules_; // By code object.
+  std::vector<std::vector<CudaFunction>> functions_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUDAKERNELS_H

@@ -1,0 +1,137 @@
+//===- CudaMemory.cpp - Memory of a GPU -----------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CudaMemory.h"
+
+#include "cs336/runtime/Storage.h"
+#include "status/StatusMacros.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// Of each staging buffer: long copies reach the bus' full rate far below it.
+constexpr int64_t kStagingBytes = int64_t{32} << 20;
+
+/// What cuMemAlloc promises.
+constexpr int64_t kAllocationAlignment = 256;
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context) {
+  std::unique_ptr<CudaMemory> memory(new CudaMemory(context));
+  CS336_ASSIGN_OR_RETURN(memory->available_at_start_, memory->AvailableBytes());
+  return memory;
+}
+
+std::string CudaMemory::Name() const { return absl::StrCat("memory of ", context_.Description()); }
+
+absl::StatusOr<int64_t> CudaMemory::AvailableBytes() const {
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  size_t free = 0, total = 0;
+  CS336_RETURN_IF_ERROR(context_.driver().MemGetInfo(&free, &total));
+  return static_cast<int64_t>(free);
+}
+
+absl::StatusOr<int64_t> CudaMemory::UsedBytes() const {
+  CS336_ASSIGN_OR_RETURN(int64_t available, AvailableBytes());
+  return std::max<int64_t>(0, available_at_start_ - available);
+}
+
+absl::StatusOr<MemoryBlock> CudaMemory::Allocate(int64_t bytes, int64_t alignment) {
+  if (bytes == 0)
+    return MemoryBlock();
+  int64_t slack = alignment > kAllocationAlignment ? alignment : 0;
+  CS336_ASSIGN_OR_RETURN(int64_t available, AvailableBytes());
+  std::string failure = absl::StrCat("cannot allocate ", FormatBytes(bytes), " of ", Name(), ": ",
+                                     FormatBytes(available), " are available");
+  if (AddBytes(bytes, slack) > available)
+    return absl::ResourceExhaustedError(failure);
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CUdeviceptr address = 0;
+  CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemAlloc(&address, bytes + slack), failure));
+  CUdeviceptr aligned = slack == 0 ? address : (address + slack - 1) / slack * slack;
+  return MemoryBlock(reinterpret_cast<void *>(aligned), bytes, [this, address] {
+    CurrentContext current(context_);
+    context_.driver().MemFree(address).IgnoreError();
+  });
+}
+
+absl::StatusOr<MemoryBlock> CudaMemory::AllocateStaging(int64_t bytes) {
+  if (bytes == 0)
+    return MemoryBlock();
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  void *address = nullptr;
+  CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE),
+                                 absl::StrCat("cannot pin ", FormatBytes(bytes), " of host memory")));
+  return MemoryBlock(address, bytes, [this, address] {
+    CurrentContext current(context_);
+    context_.driver().MemFreeHost(address).IgnoreError();
+  });
+}
+
+absl::Status CudaMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
+  if (bytes == 0)
+    return absl::OkStatus();
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_RETURN_IF_ERROR(context_.driver().MemsetD8Async(ToDevicePointer(dst), byte, bytes, context_.stream()));
+  return context_.driver().StreamSynchronize(context_.stream());
+}
+
+absl::Status CudaMemory::CopyFromHost(void *dst, const void *src, int64_t bytes) {
+  return Write(dst, bytes, [src](void *chunk, int64_t offset, int64_t count) {
+    std::memcpy(chunk, static_cast<const char *>(src) + offset, count);
+  });
+}
+
+absl::Status CudaMemory::CopyToHost(void *dst, const void *src, int64_t bytes) {
+  if (bytes == 0)
+    return absl::OkStatus();
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_RETURN_IF_ERROR(context_.driver().MemcpyDtoHAsync(dst, ToDevicePointer(src), bytes, context_.stream()));
+  return context_.driver().StreamSynchronize(context_.stream());
+}
+
+absl::Status CudaMemory::PrepareStaging() {
+  if (staging_.front().block.data())
+    return absl::OkStatus();
+  for (Staging &staging : staging_) {
+    CS336_ASSIGN_OR_RETURN(staging.copied, CudaEvent::Create(context_));
+    CS336_ASSIGN_OR_RETURN(staging.block, AllocateStaging(kStagingBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaMemory::Write(void *dst, int64_t bytes, Producer produce) {
+  CS336_RETURN_IF_ERROR(PrepareStaging());
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CUdeviceptr address = ToDevicePointer(dst);
+  int turn = 0;
+  for (int64_t offset = 0; offset < bytes; offset += kStagingBytes, turn ^= 1) {
+    Staging &staging = staging_[turn];
+    int64_t count = std::min(kStagingBytes, bytes - offset);
+    CS336_RETURN_IF_ERROR(staging.copied.Synchronize());
+    produce(staging.block.data(), offset, count);
+    CS336_RETURN_IF_ERROR(
+        context_.driver().MemcpyHtoDAsync(address + offset, staging.block.data(), count, context_.stream()));
+    CS336_RETURN_IF_ERROR(staging.copied.Record(context_.stream()));
+  }
+  return context_.driver().StreamSynchronize(context_.stream());
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,59 @@
+//===- CudaMemory.h - Memory of a GPU ---------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
+
+#include "cs336/runtime/DeviceMemory.h"
+#include "device/cuda/CudaContext.h"
+#include "device/cuda/CudaEvent.h"
+
+#include <array>
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Memory of a GPU, and pinned memory of the host. Everything is enqueued in
+/// the context's stream and waited for, so that errors of earlier commands
+/// come out here too.
+class CudaMemory : public DeviceMemory {
+public:
+  /// The context outlives the memory.
+  static absl::StatusOr<std::unique_ptr<CudaMemory>> Create(const CudaContext &context);
+
+  std::string Name() const override;
+  bool is_host() const override { return false; }
+  absl::StatusOr<int64_t> AvailableBytes() const override;
+  absl::StatusOr<int64_t> UsedBytes() const override;
+  absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) override;
+  absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) override;
+  absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) override;
+  absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) override;
+  absl::Status CopyToHost(void *dst, const void *src, int64_t bytes) override;
+  absl::Status Write(void *dst, int64_t bytes, Producer produce) override;
+
+private:
+  /// One is filled while the other is copied.
+  struct Staging {
+    MemoryBlock block;
+    CudaEvent copied;
+  };
+
+  explicit CudaMemory(const CudaContext &context) : context_(context) {}
+  absl::Status PrepareStaging();
+
+  const CudaContext &context_;
+  int64_t available_at_start_ = 0;
+  std::array<Staging, 2> staging_; // Allocated when first used.
+};
+
+/// An address as the driver's calls take it.
+inline CUdeviceptr ToDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H

@@ -1,0 +1,380 @@
+//===- CudaSessionTest.cpp - Sessions on a GPU that is not there ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What sessions do with a GPU, against the fake driver. What kernels compute on
+// a real one is the subject of the numerics tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+#include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/Session.h"
+#include "fake_cuda/FakeCuda.h"
+
+#include <cmath>
+#include <cstring>
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EntryBuilder;
+using testing::FakeCuda;
+using ::testing::HasSubstr;
+using testing::MakeTensor;
+using testing::MakeType;
+using testing::ProgramBuilder;
+using testing::TheFakeCuda;
+
+/// What says that it is a cubin, and has nothing in it.
+std::vector<uint8_t> EmptyCubin() {
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = EM_CUDA;
+  std::vector<uint8_t> image(sizeof(header));
+  std::memcpy(image.data(), &header, sizeof(header));
+  return image;
+}
+
+void AddObject(ProgramBuilder &program, const std::string &target) {
+  auto object = std::make_unique<format::CodeObjectT>();
+  object->target = target;
+  object->image = EmptyCubin();
+  program.executable().objects.push_back(std::move(object));
+}
+
+uint32_t AddKernel(ProgramBuilder &program, const std::string &symbol, int64_t shared_bytes = 0) {
+  auto kernel = std::make_unique<format::KernelT>();
+  kernel->name = symbol;
+  for (size_t i = 0; i != program.executable().objects.size(); ++i)
+    kernel->objects.push_back(i);
+  kernel->functions.push_back(std::make_unique<format::FunctionT>());
+  kernel->functions[0]->symbol = symbol;
+  kernel->functions[0]->blocks = 1;
+  kernel->functions[0]->threads = 256;
+  kernel->functions[0]->shared_bytes = shared_bytes;
+  program.executable().kernels.push_back(std::move(kernel));
+  return program.executable().kernels.size() - 1;
+}
+
+/// scaled = x * norm, copied to the output; counts its steps.
+ProgramBuilder SampleProgram(const std::vector<std::string> &targets = {"sm_80", "sm_90a"}) {
+  using format::VariableKind;
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  for (const std::string &target : targets)
+    AddObject(program, target);
+  format::VariableT &qkv = program.Variable("qkv.weight", MakeType(DType::kF32, {6, 5}));
+  qkv.init->kind = format::InitKind::truncated_normal;
+  qkv.init->std = 0.5;
+  qkv.init->cut = 3;
+  ProgramBuilder::AddViews(qkv, {{"q.weight", 2}, {"k.weight", 4}});
+  program.Variable("norm.weight", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
+  program.Variable("step", MakeType(DType::kI64, {}), VariableKind::state);
+  program.Variable("norm.shadow", MakeType(DType::kF32, {4}), VariableKind::derived);
+  uint32_t scale = AddKernel(program, "scale_rows"), increment = AddKernel(program, "increment");
+  EntryBuilder prepare = program.Entry("prepare", format::Mode::prepare);
+  prepare.Copy(prepare.Variable("norm.weight"), prepare.Variable("norm.shadow"));
+  EntryBuilder train = program.Entry("train", format::Mode::train);
+  train.entry().events = 1;
+  uint32_t x = train.Input("x", MakeType(DType::kF32, {3, 4}));
+  train.Input("tokens", MakeType(DType::kI32, {2, 3}), 16);
+  uint32_t y = train.Output("y", MakeType(DType::kF32, {3, 4}));
+  uint32_t large = train.Output("large", MakeType(DType::kF32, {2048}));
+  train.Output("columns", MakeType(DType::kF32, {4, 3}));
+  uint32_t scaled = train.Arena("scaled", MakeType(DType::kF32, {3, 4}));
+  train.entry().outputs[2]->buffer = train.View(y, {4, 3}, {1, 4});
+  train.Launch(scale, {x, train.Variable("norm.shadow"), scaled}, {2}, 1);
+  train.Record(0);
+  train.Wait(0);
+  train.Copy(scaled, y);
+  train.Copy(scaled, train.View(large, {3, 4}, {4, 1}, /*offset=*/2036 * 4));
+  train.Collective(format::CollectiveKind::all_reduce, y, y, format::Reduction::mean);
+  train.Launch(increment, {train.Variable("step")}, {0}, 1);
+  return program;
+}
+
+class CudaSessionTest : public ::testing::Test {
+protected:
+  void SetUp() override { fake = FakeCuda(); }
+  /// Every session has given back all that it had.
+  void TearDown() override {
+    EXPECT_EQ(fake.allocated_bytes, 0);
+    EXPECT_EQ(fake.pinned_bytes, 0);
+    EXPECT_EQ(fake.objects, 0);
+    EXPECT_EQ(fake.contexts_pushed, 0);
+  }
+
+  static absl::StatusOr<std::unique_ptr<Session>> Create(const ProgramBuilder &program, SessionOptions options = {}) {
+    auto executable = program.Build();
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    options.device = "cuda";
+    return Session::Create(*executable, options);
+  }
+  static absl::Status CreateStatus(const ProgramBuilder &program, const SessionOptions &options = {}) {
+    return Create(program, options).status();
+  }
+  static std::string Message(const absl::Status &status) { return std::string(status.message()); }
+
+  absl::Status Step(Session &session, float first, RunObserver *observer = nullptr) {
+    Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    return session.Run("train", {{"x", x}, {"tokens", tokens}}, observer);
+  }
+
+  FakeCuda &fake = TheFakeCuda();
+  Tensor tokens = MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 15});
+};
+
+TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
+  auto session = Create(SampleProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ((*session)->device(), (DeviceId{DeviceKind::kCuda, 0}));
+  EXPECT_EQ(fake.kernels_run, 0); // Capturing does not run.
+  ASSERT_TRUE((*session)->InitializeVariables(7).ok());
+  Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
+  ASSERT_TRUE((*session)->SetVariable("norm.weight", norm).ok());
+  ASSERT_TRUE((*session)->Prepare().ok());
+  int launched = fake.graphs_launched, allocations = fake.allocations;
+  for (int step = 1; step != 5; ++step) {
+    ASSERT_TRUE(Step(**session, step).ok());
+    EXPECT_EQ((*session)->GetVariable("step")->values<int64_t>()[0], step);
+    EXPECT_THAT((*session)->Output("train", "y")->values<float>(),
+                ElementsAre(step, 2, 6, 12, 4, 10, 18, 28, 8, 18, 30, 44));
+    TensorView columns = *(*session)->Output("train", "columns");
+    EXPECT_EQ(Tensor::CopyOf(columns)->values<float>()[1], 4);
+    TensorView large = *(*session)->Output("train", "large");
+    EXPECT_TRUE(std::isnan(large.values<float>()[0])); // Nothing wrote it.
+    EXPECT_EQ(large.values<float>()[2047], 44);
+    if (step > 1) {
+      EXPECT_EQ((*session)->PreviousOutput("train", "y")->values<float>()[0], step - 1);
+    }
+    EXPECT_EQ(*(*session)->LastRunDuration("train"), absl::Milliseconds(1.5));
+  }
+  EXPECT_EQ(fake.graphs_launched, launched + 4);
+  EXPECT_EQ(fake.kernels_run, 4 * 2);
+  EXPECT_EQ(fake.allocations, allocations);
+  EXPECT_TRUE((*session)->Synchronize().ok());
+}
+
+TEST_F(CudaSessionTest, InitializesAsTheCpuDoes) {
+  auto session = *Create(SampleProgram());
+  ProgramBuilder program = SampleProgram();
+  program.executable().target = format::Target::cpu;
+  program.executable().entries.clear();
+  program.executable().kernels.clear();
+  program.executable().objects.clear();
+  program.Entry("forward");
+  auto host = *Session::Create(*program.Build());
+  ASSERT_TRUE(session->InitializeVariables(11).ok());
+  ASSERT_TRUE(host->InitializeVariables(11).ok());
+  for (const char *name : {"q.weight", "k.weight", "qkv.weight", "norm.weight"})
+    EXPECT_EQ(session->GetVariable(name)->values<float>(), host->GetVariable(name)->values<float>()) << name;
+
+  TensorMap saved = *session->SaveVariables();
+  saved.find("norm.weight")->second.mutable_values<float>()[2] = 5;
+  ASSERT_TRUE(session->LoadVariables(saved).ok());
+  EXPECT_THAT(session->GetVariable("norm.shadow")->values<float>(), ElementsAre(1, 1, 5, 1));
+}
+
+TEST_F(CudaSessionTest, WritesVariablesInChunks) {
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  program.Entry("forward");
+  constexpr int64_t kElements = (int64_t{9} << 20) + 3; // More than one staging buffer of 32 MiB.
+  format::VariableT &w = program.Variable("w", MakeType(DType::kF32, {kElements}));
+  w.init->kind = format::InitKind::truncated_normal;
+  w.init->std = 1;
+  w.init->cut = 3;
+  auto session = *Create(program);
+  ASSERT_TRUE(session->InitializeVariables(5).ok());
+  program.executable().target = format::Target::cpu;
+  auto host = *Session::Create(*program.Build());
+  ASSERT_TRUE(host->InitializeVariables(5).ok());
+  Tensor on_host = *host->GetVariable("w");
+  EXPECT_EQ(session->GetVariable("w")->values<float>(), on_host.values<float>());
+  on_host.mutable_values<float>()[kElements - 1] = 77;
+  ASSERT_TRUE(session->SetVariable("w", on_host).ok());
+  EXPECT_EQ(session->GetVariable("w")->values<float>(), on_host.values<float>());
+}
+
+TEST_F(CudaSessionTest, RefusesWrongInputsWithoutEffect) {
+  auto session = *Create(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  int launched = fake.graphs_launched;
+  tokens.mutable_values<int32_t>()[4] = 16;
+  absl::Status status = Step(*session, 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("'tokens' holds 16 at [1, 1]"));
+  EXPECT_EQ(fake.graphs_launched, launched);
+}
+
+TEST_F(CudaSessionTest, FaultsComeOutWhereSomebodyWaits) {
+  ProgramBuilder program = SampleProgram();
+  EntryBuilder entry = program.Entry("bad");
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {4}));
+  entry.Launch(AddKernel(program, "fault"), {y}, {0}, 1);
+  auto session = *Create(program);
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  ASSERT_TRUE(session->Run("bad", {}).ok());
+  absl::Status status = session->Synchronize();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(Message(status), HasSubstr("enqueued on cuda:0 (Fake GPU) failed: cuStreamSynchronize: "
+                                         "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_FALSE(session->Output("bad", "y").ok());
+  EXPECT_FALSE(session->GetVariable("step").ok());
+  fake.faulted = false; // As in another process.
+  NanCheck check;       // Runs the commands one by one, so that it can say which.
+  EXPECT_THAT(Message(session->Run("bad", {}, &check)),
+              HasSubstr("launch 'c0' of layers.0 at model.mlir:1: cuEventSynchronize"));
+}
+
+TEST_F(CudaSessionTest, ObserversSeeCopies) {
+  class Recorder : public RunObserver {
+  public:
+    bool Reads(const CommandInfo &command, absl::string_view tensor) const override { return tensor == "scaled"; }
+    absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
+                               absl::Span<const WrittenTensor> written) override {
+      ++commands;
+      EXPECT_EQ(elapsed, absl::Milliseconds(1.5));
+      for (const WrittenTensor &tensor : written)
+        first = tensor.value.values<float>()[0];
+      return absl::OkStatus();
+    }
+    int commands = 0;
+    float first = 0;
+  };
+  auto session = *Create(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  int launched = fake.graphs_launched;
+  Recorder recorder;
+  ASSERT_TRUE(Step(*session, 42, &recorder).ok());
+  EXPECT_EQ(recorder.commands, 7);
+  EXPECT_EQ(recorder.first, 42);
+  EXPECT_EQ(fake.graphs_launched, launched);
+  NanCheck check;
+  EXPECT_THAT(Message(Step(*session, NAN, &check)), HasSubstr("the first to write NaN at [0, 0] of 'scaled'"));
+}
+
+TEST_F(CudaSessionTest, AllocatesWhatItSays) {
+  auto session = *Create(SampleProgram());
+  SessionMemory memory = *session->Memory();
+  EXPECT_EQ(memory.allocated, fake.allocated_bytes);
+  EXPECT_EQ(memory.used, fake.allocated_bytes);
+  EXPECT_EQ(memory.available, fake.memory_bytes - fake.allocated_bytes);
+  SessionOptions options;
+  options.memory_limit_bytes = memory.allocated;
+  EXPECT_TRUE(CreateStatus(SampleProgram(), options).ok());
+  options.memory_limit_bytes -= 1;
+  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {
+  fake.memory_bytes = 1000;
+  absl::Status status = CreateStatus(SampleProgram());
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("of memory of cuda:0 (Fake GPU), and 1000 bytes are available: parameters"));
+  SessionOptions options; // A limit beyond the device's memory does not make more of it.
+  options.memory_limit_bytes = INT64_MAX;
+  status = CreateStatus(SampleProgram(), options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("cannot allocate"));
+}
+
+TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
+  absl::Status status = CreateStatus(SampleProgram({"sm_80", "sm_100a"}));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("its kernels are for sm_100a, sm_80, and cuda:0 (Fake GPU) has compute "
+                                         "capability 9.0: compile it with --arch sm_90a"));
+}
+
+TEST_F(CudaSessionTest, RefusesBrokenKernels) {
+  auto status_of = [](const std::function<void(format::ExecutableT &)> &change) {
+    ProgramBuilder program = SampleProgram();
+    change(program.executable());
+    return CreateStatus(program);
+  };
+  auto function = [](format::ExecutableT &executable) -> format::FunctionT & {
+    return *executable.kernels[0]->functions[0];
+  };
+  absl::Status status = status_of([](auto &executable) { executable.objects[1]->image.resize(10); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("kernel 'scale_rows': a code object is no cubin"));
+  status = status_of([](auto &executable) {
+    auto *header = reinterpret_cast<Elf64_Ehdr *>(executable.objects[1]->image.data());
+    header->e_shoff = 1;
+    header->e_shnum = 1;
+  });
+  EXPECT_THAT(Message(status), HasSubstr("truncated"));
+  status = status_of([&](auto &executable) { function(executable).symbol = "nothing"; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("no function 'nothing'"));
+  status = status_of([&](auto &executable) { function(executable).symbol = "increment"; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("its kernel takes 1 operands, and it gives 3"));
+  status = status_of([&](auto &executable) { function(executable).threads = 1024; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("blocks of 1024 threads"));
+  status = status_of([&](auto &executable) { function(executable).shared_bytes = 1001; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("1001 bytes of dynamic shared memory"));
+}
+
+TEST_F(CudaSessionTest, NamesTheCommandThatTheDeviceLacks) {
+  ProgramBuilder program = SampleProgram();
+  EntryBuilder entry = program.Entry("transpose");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {3, 2}));
+  entry.Copy(entry.View(x, {2, 3}, {1, 2}), entry.Output("y", MakeType(DType::kF32, {2, 3})));
+  absl::Status status = CreateStatus(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Message(status), HasSubstr("entry 'transpose': copy 'c0' of layers.0 at model.mlir:1"));
+  EXPECT_THAT(Message(status), HasSubstr("--exec-copies-to-kernels"));
+}
+
+TEST_F(CudaSessionTest, SaysThatItCannotCapture) {
+  fake.refuses_capture = true;
+  EXPECT_THAT(Message(CreateStatus(SampleProgram())), HasSubstr("cannot capture its commands as a CUDA graph: cu"));
+}
+
+TEST_F(CudaSessionTest, RefusesGroupsOfSeveralRanks) {
+  SessionOptions options;
+  options.communicator = std::move(CreateInProcessGroup(2)[0]);
+  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(CudaSessionTest, TellsAboutDevices) {
+  fake.devices = 2;
+  CudaInfo info = *QueryCuda();
+  EXPECT_EQ(info.driver_version, 13000);
+  ASSERT_EQ(info.devices.size(), 2u);
+  EXPECT_EQ(info.devices[1].ordinal, 1);
+  EXPECT_EQ(info.devices[1].name, "Fake GPU");
+  EXPECT_EQ(ToString(info.devices[1].compute_capability), "9.0");
+  EXPECT_EQ(info.devices[1].free_memory_bytes, int64_t{1} << 30);
+}
+
+TEST_F(CudaSessionTest, SaysWhyThereIsNoDevice) {
+  fake.devices = 0;
+  EXPECT_EQ(QueryCuda().status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(CreateStatus(SampleProgram())), HasSubstr("does not start: cuInit"));
+  fake.devices = 1;
+  SessionOptions options;
+  options.device = "cuda:1";
+  absl::Status status = Session::Create(*SampleProgram().Build(), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver sees 1 device"));
+  fake.driver_version = 12080;
+  status = CreateStatus(SampleProgram());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, and CUDA 13.0 is needed"));
+}
+
+} // namespace
+} // namespace cs336::runtime

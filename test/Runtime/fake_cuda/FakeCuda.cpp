@@ -1,0 +1,345 @@
+//===- FakeCuda.cpp - A CUDA driver for machines without a GPU ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fake_cuda/FakeCuda.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+using cs336::runtime::testing::FakeCuda;
+using cs336::runtime::testing::TheFakeCuda;
+
+using Work = std::function<void()>;
+
+// What the driver's opaque handles point to.
+struct CUgraph_st {
+  std::vector<Work> nodes;
+};
+struct CUgraphExec_st {
+  std::vector<Work> nodes;
+};
+struct CUstream_st {
+  CUgraph capture = nullptr;
+};
+struct CUevent_st {};
+struct CUmod_st {};
+struct CUfunc_st {
+  size_t parameters;
+  void (*body)(void *const *operands);
+};
+struct CUctx_st {};
+
+FakeCuda &cs336::runtime::testing::TheFakeCuda() {
+  static FakeCuda fake;
+  return fake;
+}
+
+namespace {
+
+/// Far from anything that the host could read.
+constexpr CUdeviceptr kDeviceSpace = CUdeviceptr{1} << 60;
+
+CUdeviceptr ToDevice(void *host) { return reinterpret_cast<CUdeviceptr>(host) + kDeviceSpace; }
+char *ToHost(CUdeviceptr device) { return reinterpret_cast<char *>(device - kDeviceSpace); }
+
+CUctx_st the_context;
+
+constexpr int kSharedBytes = 1000; // Of a block.
+
+template <typename T>
+T *Operand(void *const *operands, size_t index) {
+  return reinterpret_cast<T *>(ToHost(*static_cast<CUdeviceptr *>(operands[index])));
+}
+
+/// The sample program's kernels; "fault" is what a bad address does.
+std::map<std::string, CUfunc_st> &Functions() {
+  static std::map<std::string, CUfunc_st> functions = {
+      {"scale_rows",
+       {3,
+        [](void *const *operands) {
+          for (int i = 0; i != 12; ++i)
+            Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
+        }}},
+      {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
+      {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
+  };
+  return functions;
+}
+
+/// Does the work, or remembers it while the stream is captured.
+CUresult Enqueue(CUstream stream, Work work) {
+  if (TheFakeCuda().contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (stream->capture) {
+    if (TheFakeCuda().refuses_capture)
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    stream->capture->nodes.push_back(std::move(work));
+  } else if (!TheFakeCuda().faulted) {
+    work();
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult State() { return TheFakeCuda().faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS; }
+
+template <typename T>
+CUresult Make(T **handle, T value = {}) {
+  if (TheFakeCuda().contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  ++TheFakeCuda().objects;
+  *handle = new T(std::move(value));
+  return CUDA_SUCCESS;
+}
+
+template <typename T>
+CUresult Destroy(T *handle) {
+  --TheFakeCuda().objects;
+  delete handle;
+  return CUDA_SUCCESS;
+}
+
+/// A block with its size in front.
+constexpr size_t kHeader = 256;
+char *AllocateBlock(size_t bytes, int64_t &total) {
+  char *block = static_cast<char *>(std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader));
+  std::memcpy(block, &bytes, sizeof(bytes));
+  total += static_cast<int64_t>(bytes);
+  return block + kHeader;
+}
+void FreeBlock(char *address, int64_t &total) {
+  size_t bytes;
+  std::memcpy(&bytes, address - kHeader, sizeof(bytes));
+  total -= static_cast<int64_t>(bytes);
+  std::free(address - kHeader);
+}
+
+} // namespace
+
+extern "C" {
+
+CUresult cuDriverGetVersion(int *version) {
+  *version = TheFakeCuda().driver_version;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_FAKE";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = "the fake driver's text";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned) { return TheFakeCuda().devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
+CUresult cuDeviceGetCount(int *count) {
+  *count = TheFakeCuda().devices;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+  std::strncpy(name, "Fake GPU", size);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? TheFakeCuda().major
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? TheFakeCuda().minor
+                                                                       : kSharedBytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
+  *bytes = TheFakeCuda().memory_bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  *context = &the_context;
+  ++TheFakeCuda().objects;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  --TheFakeCuda().objects;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext) {
+  ++TheFakeCuda().contexts_pushed;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext *context) {
+  *context = &the_context;
+  --TheFakeCuda().contexts_pushed;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  *total = TheFakeCuda().memory_bytes;
+  *free = TheFakeCuda().memory_bytes - TheFakeCuda().allocated_bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
+  ++TheFakeCuda().allocations;
+  *address = ToDevice(AllocateBlock(bytes, TheFakeCuda().allocated_bytes));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr address) {
+  FreeBlock(ToHost(address), TheFakeCuda().allocated_bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+  *address = AllocateBlock(bytes, TheFakeCuda().pinned_bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void *address) {
+  FreeBlock(static_cast<char *>(address), TheFakeCuda().pinned_bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) {
+  return Enqueue(stream, [=] { std::memcpy(ToHost(dst), src, bytes); });
+}
+CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  return Enqueue(stream, [=] { std::memcpy(dst, ToHost(src), bytes); });
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  return Enqueue(stream, [=] { std::memcpy(ToHost(dst), ToHost(src), bytes); });
+}
+CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
+  return Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) { return Make(stream); }
+CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
+CUresult cuStreamSynchronize(CUstream) { return State(); }
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return State(); }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return Make(&stream->capture); }
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  *graph = stream->capture;
+  stream->capture = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent *event, unsigned) { return Make(event); }
+CUresult cuEventDestroy(CUevent event) { return Destroy(event); }
+CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult cuEventSynchronize(CUevent) { return State(); }
+CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
+  *milliseconds = 1.5;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long) {
+  return Make(executable, {graph->nodes});
+}
+CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  ++TheFakeCuda().graphs_launched;
+  for (const Work &node : executable->nodes)
+    if (CUresult result = Enqueue(stream, node); result != CUDA_SUCCESS)
+      return result;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
+CUresult cuGraphExecDestroy(CUgraphExec executable) { return Destroy(executable); }
+
+CUresult cuModuleLoadData(CUmodule *module, const void *) { return Make(module); }
+CUresult cuModuleUnload(CUmodule module) { return Destroy(module); }
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
+  auto found = Functions().find(name);
+  if (found == Functions().end())
+    return CUDA_ERROR_NOT_FOUND;
+  *function = &found->second;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction) {
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 512 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
+  return value > kSharedBytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
+  if (index >= function->parameters)
+    return CUDA_ERROR_INVALID_VALUE;
+  *offset = 8 * index;
+  *size = 8;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
+CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        CUstream stream, void **operands, void **) {
+  // The operands' values are read now, whenever the kernel runs.
+  std::vector<CUdeviceptr> values;
+  for (size_t i = 0; i != function->parameters; ++i)
+    values.push_back(*static_cast<CUdeviceptr *>(operands[i]));
+  return Enqueue(stream, [function, values]() mutable {
+    ++TheFakeCuda().kernels_run;
+    std::vector<void *> pointers;
+    for (CUdeviceptr &value : values)
+      pointers.push_back(&value);
+    function->body(pointers.data());
+  });
+}
+
+CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuint64_t,
+                          CUdriverProcAddressQueryResult *) {
+  if (version > TheFakeCuda().driver_version)
+    return CUDA_ERROR_NOT_FOUND;
+  static const std::map<std::string, void *> functions = {
+      {"cuInit", reinterpret_cast<void *>(cuInit)},
+      {"cuDeviceGetCount", reinterpret_cast<void *>(cuDeviceGetCount)},
+      {"cuDeviceGet", reinterpret_cast<void *>(cuDeviceGet)},
+      {"cuDeviceGetName", reinterpret_cast<void *>(cuDeviceGetName)},
+      {"cuDeviceGetAttribute", reinterpret_cast<void *>(cuDeviceGetAttribute)},
+      {"cuDeviceTotalMem", reinterpret_cast<void *>(cuDeviceTotalMem)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void *>(cuDevicePrimaryCtxRetain)},
+      {"cuDevicePrimaryCtxRelease", reinterpret_cast<void *>(cuDevicePrimaryCtxRelease)},
+      {"cuCtxPushCurrent", reinterpret_cast<void *>(cuCtxPushCurrent)},
+      {"cuCtxPopCurrent", reinterpret_cast<void *>(cuCtxPopCurrent)},
+      {"cuMemGetInfo", reinterpret_cast<void *>(cuMemGetInfo)},
+      {"cuMemAlloc", reinterpret_cast<void *>(cuMemAlloc)},
+      {"cuMemFree", reinterpret_cast<void *>(cuMemFree)},
+      {"cuMemHostAlloc", reinterpret_cast<void *>(cuMemHostAlloc)},
+      {"cuMemFreeHost", reinterpret_cast<void *>(cuMemFreeHost)},
+      {"cuMemcpyHtoDAsync", reinterpret_cast<void *>(cuMemcpyHtoDAsync)},
+      {"cuMemcpyDtoHAsync", reinterpret_cast<void *>(cuMemcpyDtoHAsync)},
+      {"cuMemcpyDtoDAsync", reinterpret_cast<void *>(cuMemcpyDtoDAsync)},
+      {"cuMemsetD8Async", reinterpret_cast<void *>(cuMemsetD8Async)},
+      {"cuStreamCreate", reinterpret_cast<void *>(cuStreamCreate)},
+      {"cuStreamDestroy", reinterpret_cast<void *>(cuStreamDestroy)},
+      {"cuStreamSynchronize", reinterpret_cast<void *>(cuStreamSynchronize)},
+      {"cuStreamWaitEvent", reinterpret_cast<void *>(cuStreamWaitEvent)},
+      {"cuStreamBeginCapture", reinterpret_cast<void *>(cuStreamBeginCapture)},
+      {"cuStreamEndCapture", reinterpret_cast<void *>(cuStreamEndCapture)},
+      {"cuEventCreate", reinterpret_cast<void *>(cuEventCreate)},
+      {"cuEventDestroy", reinterpret_cast<void *>(cuEventDestroy)},
+      {"cuEventRecord", reinterpret_cast<void *>(cuEventRecord)},
+      {"cuEventSynchronize", reinterpret_cast<void *>(cuEventSynchronize)},
+      {"cuEventElapsedTime", reinterpret_cast<void *>(cuEventElapsedTime)},
+      {"cuGraphInstantiateWithFlags", reinterpret_cast<void *>(cuGraphInstantiate)},
+      {"cuGraphUpload", reinterpret_cast<void *>(cuGraphUpload)},
+      {"cuGraphLaunch", reinterpret_cast<void *>(cuGraphLaunch)},
+      {"cuGraphDestroy", reinterpret_cast<void *>(cuGraphDestroy)},
+      {"cuGraphExecDestroy", reinterpret_cast<void *>(cuGraphExecDestroy)},
+      {"cuModuleLoadData", reinterpret_cast<void *>(cuModuleLoadData)},
+      {"cuModuleUnload", reinterpret_cast<void *>(cuModuleUnload)},
+      {"cuModuleGetFunction", reinterpret_cast<void *>(cuModuleGetFunction)},
+      {"cuFuncGetAttribute", reinterpret_cast<void *>(cuFuncGetAttribute)},
+      {"cuFuncSetAttribute", reinterpret_cast<void *>(cuFuncSetAttribute)},
+      {"cuFuncGetParamInfo", reinterpret_cast<void *>(cuFuncGetParamInfo)},
+      {"cuFuncLoad", reinterpret_cast<void *>(cuFuncLoad)},
+      {"cuLaunchKernel", reinterpret_cast<void *>(cuLaunchKernel)},
+  };
+  auto found = functions.find(symbol);
+  *address = found == functions.end() ? nullptr : found->second;
+  return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+} // extern "C"
