@@ -61,6 +61,31 @@ exec.kernel @embedding(%table: tensor<97x20xf32>, %ids: tensor<3x11xi64>)
   %x = cs336.embedding %table, %ids : tensor<97x20xf32>, tensor<3x11xi64> -> tensor<3x11x20xf32>
   exec.yield %x : tensor<3x11x20xf32>
 }
+exec.kernel @embedding_grad(%ids: tensor<5x14xi64>, %dx: tensor<5x14x264xf32>)
+    : (memref<5x14xi64>, memref<5x14x264xf32>) -> memref<9x264xf32> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<5x14xi64>, tensor<5x14x264xf32> -> tensor<9x264xf32>
+  exec.yield %y : tensor<9x264xf32>
+}
+exec.kernel @embedding_grad_narrow(%ids: tensor<3x20xi32>, %dx: tensor<3x20x7xbf16>)
+    : (memref<3x20xi32, strided<[1, 3]>>, memref<3x20x7xbf16>) -> memref<5x7xbf16> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<3x20xi32>, tensor<3x20x7xbf16> -> tensor<5x7xbf16>
+  exec.yield %y : tensor<5x7xbf16>
+}
+exec.kernel @embedding_grad_of_one(%id: tensor<i64>, %dx: tensor<1xf32>)
+    : (memref<i64>, memref<1xf32>) -> memref<3x1xf32> {
+  %y = cs336.embedding_grad %id, %dx : tensor<i64>, tensor<1xf32> -> tensor<3x1xf32>
+  exec.yield %y : tensor<3x1xf32>
+}
+exec.kernel @table_of_constants(%x: tensor<5x3xbf16>) : (memref<5x3xbf16>) -> memref<5x3xbf16> {
+  %c = cs336.constant dense<[1.0, -2.5, 4.0]> : tensor<3xbf16>
+  %rows = cs336.broadcast %c dims = [1] : tensor<3xbf16> -> tensor<5x3xbf16>
+  %y = cs336.mul %x, %rows : tensor<5x3xbf16>
+  exec.yield %y : tensor<5x3xbf16>
+}
+exec.kernel @reshape(%x: tensor<6x10xf32>) : (memref<6x10xf32, strided<[1, 6]>>) -> memref<4x15xf32> {
+  %y = cs336.reshape %x : tensor<6x10xf32> -> tensor<4x15xf32>
+  exec.yield %y : tensor<4x15xf32>
+}
 exec.kernel @boxes(%a: tensor<5x8xf32>, %b: tensor<5x4xf32>)
     : (memref<5x8xf32>, memref<5x4xf32>) -> (memref<7x24xf32>, memref<7x24xf32>) {
   %middle = cs336.pad %a offsets = [1, 8] : tensor<5x8xf32> -> tensor<7x24xf32>
@@ -201,6 +226,44 @@ def test_rows_by_index(kernels: dict[str, HostKernel], rng: np.random.Generator)
     table, ids = normal(rng, 97, 20), rng.integers(0, 97, (3, 11))
     (rows,) = run(kernels["embedding"], [table, ids], [((3, 11, 20), np.float32)])
     np.testing.assert_array_equal(rows, table[ids])
+
+
+def test_rows_added_to_a_table(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    # Row 4 has no position, and others many.
+    ids, dx = rng.choice([0, 1, 2, 3, 5, 6, 7, 8], (5, 14)), normal(rng, 5, 14, 264)
+    expected = np.zeros((9, 264), np.float32)
+    np.add.at(expected, ids, dx)
+    (table,) = run(kernels["embedding_grad"], [ids, dx], [(expected.shape, np.float32)])
+    np.testing.assert_array_equal(table, expected)
+
+
+def test_rows_added_to_a_narrow_table_are_rounded_one_by_one(
+    kernels: dict[str, HostKernel], rng: np.random.Generator
+) -> None:
+    ids, dx = rng.integers(0, 5, (3, 20), np.int32), normal(rng, 3, 20, 7).astype(BF16)
+    expected = np.zeros((5, 7), BF16)
+    for row, term in zip(ids.reshape(-1), dx.reshape(-1, 7), strict=True):
+        expected[row] = expected[row] + term
+    (table,) = run(kernels["embedding_grad_narrow"], [np.ascontiguousarray(ids.T), dx], [(expected.shape, BF16)])
+    np.testing.assert_array_equal(table, expected)
+
+
+def test_a_row_added_to_a_table(kernels: dict[str, HostKernel]) -> None:
+    operands = [np.array(1), np.array([2.5], np.float32)]
+    (table,) = run(kernels["embedding_grad_of_one"], operands, [((3, 1), np.float32)])
+    np.testing.assert_array_equal(table, [[0], [2.5], [0]])
+
+
+def test_constants_that_differ(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x = normal(rng, 5, 3).astype(BF16)
+    (y,) = run(kernels["table_of_constants"], [x], [(x.shape, BF16)])
+    np.testing.assert_array_equal(y, x * np.array([1, -2.5, 4], BF16))
+
+
+def test_a_reshape_that_strides_cannot_say(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    storage = normal(rng, 10, 6)
+    (y,) = run(kernels["reshape"], [storage], [((4, 15), np.float32)])
+    np.testing.assert_array_equal(y, storage.T.reshape(4, 15))
 
 
 def test_boxes_in_zeros(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

@@ -20,12 +20,22 @@ constexpr DeviceSource deviceSources[] = {
 };
 } // namespace
 
-llvm::StringRef cs336::cuda::getDeviceSource(llvm::StringRef name) {
-  const DeviceSource *source =
-      llvm::find_if(deviceSources, [&](const DeviceSource &source) { return source.name == name; });
-  assert(source != std::end(deviceSources) && "a schedule names a file that is not embedded");
-  llvm::StringRef text = source->text;
+/// The text of a file without its head.
+static llvm::StringRef getText(const DeviceSource &source) {
+  llvm::StringRef text = source.text;
   while (text.starts_with("//=") || text.starts_with("// ") || text.starts_with("//\n"))
     text = text.drop_front(text.find('\n') + 1);
   return text.ltrim('\n');
+}
+
+void cs336::cuda::emitDeviceSources(const DeviceSources &sources, llvm::raw_ostream &os) {
+  assert(llvm::all_of(sources,
+                      [](llvm::StringRef name) {
+                        return llvm::any_of(deviceSources,
+                                            [&](const DeviceSource &source) { return source.name == name; });
+                      }) &&
+         "a schedule names a file that is not embedded");
+  for (const DeviceSource &source : deviceSources)
+    if (sources.contains(source.name))
+      os << getText(source) << "\n";
 }

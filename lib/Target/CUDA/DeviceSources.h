@@ -8,12 +8,12 @@
 #ifndef CS336_LIB_TARGET_CUDA_DEVICESOURCES_H
 #define CS336_LIB_TARGET_CUDA_DEVICESOURCES_H
 
-#include "llvm/ADT/StringRef.h"
+#include "cs336/Target/CUDA/KernelSchedule.h"
 
 namespace cs336::cuda {
 
-/// The code in the file of that name, without the comment that heads it.
-llvm::StringRef getDeviceSource(llvm::StringRef name);
+/// Writes files of runtime/kernels, without their heads, in the order in which they build on each other.
+void emitDeviceSources(const DeviceSources &sources, llvm::raw_ostream &os);
 
 } // namespace cs336::cuda
 

@@ -37,35 +37,59 @@ Expression IndexPrinter::print(AffineExpr index) const {
   }
 }
 
-void IndexPrinter::emitPoint(raw_ostream &os, ArrayRef<int64_t> extents, int64_t width, int64_t threadsPerBlock) const {
-  std::string block = use64Bit ? ("static_cast<" + getType() + ">(blockIdx.x)").str() : "blockIdx.x";
-  std::string thread = block + " * " + std::to_string(threadsPerBlock) + " + threadIdx.x";
-  // Points are counted in vectors first, and the innermost dimension is scaled last.
-  SmallVector<int64_t> counts(extents);
-  if (counts.empty())
-    counts.push_back(1);
-  counts.back() /= width;
-  bool single = counts.size() == 1;
-  std::string scale = width == 1 ? "" : " * " + std::to_string(width);
+std::string IndexPrinter::getBlock() const {
+  return use64Bit ? ("static_cast<" + getType() + ">(blockIdx.x)").str() : "blockIdx.x";
+}
 
-  std::string item = single && width == 1 ? getVariable(0) : "item";
-  os << "  const " << getType() << " " << item << " = " << thread << ";\n"
-     << "  if (" << item << " >= " << ShapedType::getNumElements(counts) << ")\n    return;\n";
-  if (single) {
-    if (width != 1)
-      os << "  const " << getType() << " i0 = item" << scale << ";\n";
-    return;
-  }
+/// Extents in vectors along the last dimension.
+static SmallVector<int64_t> countVectors(ArrayRef<int64_t> extents, int64_t width) {
+  SmallVector<int64_t> counts(extents);
+  if (!counts.empty())
+    counts.back() /= width;
+  return counts;
+}
+
+void IndexPrinter::emitPoint(raw_ostream &os, StringRef indent, unsigned first, ArrayRef<int64_t> extents,
+                             StringRef position, int64_t width) const {
+  // Points are counted in vectors first, and the innermost dimension is scaled last.
+  SmallVector<int64_t> counts = countVectors(extents, width);
   int64_t inner = 1;
   for (unsigned dim = counts.size(); dim-- > 0;) {
-    os << "  const " << getType() << " " << getVariable(dim) << " = item";
+    os << indent << "const " << getType() << " " << getVariable(first + dim) << " = " << position;
     if (inner != 1)
       os << " / " << inner;
     if (dim != 0)
       os << " % " << counts[dim];
-    if (dim + 1 == counts.size())
-      os << scale;
+    if (dim + 1 == counts.size() && width != 1)
+      os << " * " << width;
     os << ";\n";
     inner *= counts[dim];
   }
+}
+
+void IndexPrinter::emitThreadPoint(raw_ostream &os, ArrayRef<int64_t> extents, int64_t width,
+                                   int64_t threadsPerBlock) const {
+  bool isVariable = extents.size() <= 1 && width == 1;
+  std::string item = isVariable ? getVariable(0) : "item";
+  os << "  const " << getType() << " " << item << " = " << getBlock() << " * " << threadsPerBlock << " + threadIdx.x;\n"
+     << "  if (" << item << " >= " << ShapedType::getNumElements(countVectors(extents, width)) << ")\n    return;\n";
+  if (!isVariable)
+    emitPoint(os, "  ", 0, extents, item, width);
+}
+
+void IndexPrinter::emitLoop(raw_ostream &os, StringRef indent, unsigned first, ArrayRef<int64_t> extents, int64_t width,
+                            StringRef begin, StringRef step) const {
+  int64_t count = ShapedType::getNumElements(countVectors(extents, width));
+  bool isVariable = extents.size() == 1 && width == 1;
+  // Nested reductions have loops in loops, each with variables of its own.
+  std::string item = isVariable ? getVariable(first) : "item" + std::to_string(first);
+  os << "#pragma unroll 4\n"
+     << indent << "for (" << getType() << " " << item << " = " << begin << "; " << item << " < " << count << "; ";
+  if (step == "1")
+    os << "++" << item;
+  else
+    os << item << " += " << step;
+  os << ") {\n";
+  if (!isVariable)
+    emitPoint(os, (indent + "  ").str(), first, extents, item, width);
 }

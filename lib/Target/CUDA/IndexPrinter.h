@@ -13,7 +13,7 @@
 
 namespace cs336::cuda {
 
-/// Indices in terms of the variables i0, i1, …, one a dimension of the iteration space, all unsigned.
+/// Indices in terms of the variables i0, i1, …, one a dimension of a program, all unsigned.
 class IndexPrinter {
 public:
   explicit IndexPrinter(bool use64Bit) : use64Bit(use64Bit) {}
@@ -23,9 +23,22 @@ public:
 
   Expression print(mlir::AffineExpr index) const;
 
-  /// Declares i0, i1, …: the point whose row-major position in `extents` is the thread's number times `width`. A thread
-  /// beyond the last point returns.
-  void emitPoint(llvm::raw_ostream &os, llvm::ArrayRef<int64_t> extents, int64_t width, int64_t threadsPerBlock) const;
+  /// Declares the variables of `dims` dimensions from `first` on: the point whose row-major position, counted in
+  /// vectors of `width` along the last dimension, is that of the variable `position`.
+  void emitPoint(llvm::raw_ostream &os, llvm::StringRef indent, unsigned first, llvm::ArrayRef<int64_t> extents,
+                 llvm::StringRef position, int64_t width) const;
+
+  /// The same for the point of a thread of the grid. A thread beyond the last point returns.
+  void emitThreadPoint(llvm::raw_ostream &os, llvm::ArrayRef<int64_t> extents, int64_t width,
+                       int64_t threadsPerBlock) const;
+
+  /// The head of a loop over the points of `extents`, from position `begin` in steps of `step`, with its opening brace,
+  /// and the variables of the point.
+  void emitLoop(llvm::raw_ostream &os, llvm::StringRef indent, unsigned first, llvm::ArrayRef<int64_t> extents,
+                int64_t width, llvm::StringRef begin, llvm::StringRef step) const;
+
+  /// The block's number, as an index.
+  std::string getBlock() const;
 
 private:
   bool use64Bit;

@@ -15,6 +15,17 @@ using namespace cs336::cuda;
 
 int64_t cs336::cuda::getElementBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
 
+std::string cs336::cuda::describePoints(const KernelProgram &program) {
+  std::string text = std::to_string(program.getNumPoints());
+  if (program.getPoint().getNumDims() > 1) {
+    text += " =";
+    for (auto [dim, extent] : llvm::enumerate(program.getExtents(program.getPoint())))
+      text += (dim == 0 ? " " : " x ") + std::to_string(extent);
+    text += " (i0, i1, …)";
+  }
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // Linear forms
 //===----------------------------------------------------------------------===//
@@ -56,7 +67,7 @@ static bool walksAsOne(AffineExpr index, unsigned outer, unsigned inner, ArrayRe
   return !index.isFunctionOfDim(outer) && !index.isFunctionOfDim(inner);
 }
 
-void cs336::cuda::mergeDimensions(PointwiseProgram &program) {
+void cs336::cuda::mergeDimensions(KernelProgram &program) {
   if (program.stores.empty())
     return;
   MLIRContext *context = program.stores.front().index.getContext();
@@ -67,23 +78,27 @@ void cs336::cuda::mergeDimensions(PointwiseProgram &program) {
   // indices walk both as one, a point (outer, inner) is (0, outer · extent + inner).
   SmallVector<AffineExpr> replacements;
   SmallVector<int64_t> merged;
-  std::optional<unsigned> previous;
-  for (unsigned dim = 0; dim < program.extents.size(); ++dim) {
-    if (program.extents[dim] == 1) {
-      replacements.push_back(getAffineConstantExpr(0, context));
-      continue;
+  for (LoopNest &nest : program.nests) {
+    unsigned begin = merged.size();
+    std::optional<unsigned> previous;
+    for (unsigned dim = nest.begin; dim < nest.end; ++dim) {
+      if (program.extents[dim] == 1) {
+        replacements.push_back(getAffineConstantExpr(0, context));
+        continue;
+      }
+      bool joins = previous && llvm::all_of(indices, [&](AffineExpr index) {
+                     return walksAsOne(index, *previous, dim, program.extents);
+                   });
+      if (joins) {
+        replacements[*previous] = getAffineConstantExpr(0, context);
+        merged.back() *= program.extents[dim];
+      } else {
+        merged.push_back(program.extents[dim]);
+      }
+      replacements.push_back(getAffineDimExpr(merged.size() - 1, context));
+      previous = dim;
     }
-    bool joins = previous && llvm::all_of(indices, [&](AffineExpr index) {
-                   return walksAsOne(index, *previous, dim, program.extents);
-                 });
-    if (joins) {
-      replacements[*previous] = getAffineConstantExpr(0, context);
-      merged.back() *= program.extents[dim];
-    } else {
-      merged.push_back(program.extents[dim]);
-    }
-    replacements.push_back(getAffineDimExpr(merged.size() - 1, context));
-    previous = dim;
+    nest = {begin, static_cast<unsigned>(merged.size())};
   }
 
   program.forEachIndex(
@@ -95,47 +110,48 @@ void cs336::cuda::mergeDimensions(PointwiseProgram &program) {
 // Choices
 //===----------------------------------------------------------------------===//
 
+/// Whether every coefficient but that of `dim` is a multiple of `width`.
+static bool othersAreMultiples(const LinearForm &form, unsigned dim, int64_t width) {
+  return llvm::all_of(llvm::enumerate(form.coefficients),
+                      [&](auto step) { return step.index() == dim || step.value() % width == 0; });
+}
+
 namespace {
-/// An access to elements that lie next to each other when the innermost dimension advances.
+/// An access to elements that lie next to each other when one dimension advances.
 struct ContiguousAccess {
   LinearForm form;
   int64_t elementBytes;
   int64_t alignment;
 
   /// Whether groups of `width` elements can be accessed at once: all start at a multiple of their size.
-  bool allowsWidth(int64_t width) const {
-    if (form.coefficients.back() != 1 || alignment % std::min(width * elementBytes, accessBytes) != 0)
-      return false;
-    return form.constant % width == 0 &&
-           llvm::all_of(ArrayRef(form.coefficients).drop_back(), [&](int64_t stride) { return stride % width == 0; });
+  bool allowsWidth(unsigned dim, int64_t width) const {
+    return form.coefficients[dim] == 1 && alignment % std::min(width * elementBytes, accessBytes) == 0 &&
+           form.constant % width == 0 && othersAreMultiples(form, dim, width);
   }
 
   static constexpr int64_t accessBytes = 16;
 };
 } // namespace
 
-/// Whether all elements of a vector are in the box if one is.
-static bool holdsWholeVectors(const Box &box, unsigned numDims, int64_t width) {
+/// Whether all elements of a vector along `dim` are in the box if one is.
+static bool holdsWholeVectors(const Box &box, unsigned numDims, unsigned dim, int64_t width) {
   return llvm::all_of(box.ranges, [&](const Box::Range &range) {
-    if (!range.index.isFunctionOfDim(numDims - 1))
+    if (!range.index.isFunctionOfDim(dim))
       return true;
     std::optional<LinearForm> form = getLinearForm(range.index, numDims);
-    return form && form->coefficients.back() == 1 && (range.begin - form->constant) % width == 0 &&
-           (range.end - form->constant) % width == 0 &&
-           llvm::all_of(ArrayRef(form->coefficients).drop_back(), [&](int64_t step) { return step % width == 0; });
+    return form && form->coefficients[dim] == 1 && (range.begin - form->constant) % width == 0 &&
+           (range.end - form->constant) % width == 0 && othersAreMultiples(*form, dim, width);
   });
 }
 
-int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const DeviceKernel &kernel) {
-  if (program.extents.empty())
-    return 1;
-  unsigned numDims = program.extents.size(), innermost = numDims - 1;
+int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim) {
+  unsigned numDims = program.extents.size();
   constexpr int64_t widest = 8;
   int64_t width = 1;
   SmallVector<ContiguousAccess> accesses;
-  // Loads and stores that the innermost dimension does not move take one element, whatever the width.
+  // Loads and stores that the dimension does not move take one element, whatever the width.
   auto take = [&](unsigned operand, AffineExpr index) {
-    if (!index.isFunctionOfDim(innermost))
+    if (!index.isFunctionOfDim(dim))
       return true;
     std::optional<LinearForm> form = getLinearForm(index, numDims);
     if (!form)
@@ -149,7 +165,8 @@ int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const De
     if (scalar.kind == Scalar::Kind::Load && !take(scalar.operand, scalar.index))
       return 1;
     // A lane's number is the first lane's plus a multiple of the lane.
-    if (scalar.kind == Scalar::Kind::Index && !getLinearForm(scalar.index, numDims))
+    bool isPrinted = scalar.kind == Scalar::Kind::Index || scalar.kind == Scalar::Kind::Table;
+    if (isPrinted && scalar.index.isFunctionOfDim(dim) && !getLinearForm(scalar.index, numDims))
       return 1;
   }
   for (const Store &store : program.stores)
@@ -157,9 +174,9 @@ int64_t cs336::cuda::chooseVectorWidth(const PointwiseProgram &program, const De
       return 1;
 
   auto fits = [&](int64_t width) {
-    return program.extents.back() % width == 0 &&
-           llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(width); }) &&
-           llvm::all_of(program.boxes, [&](const Box &box) { return holdsWholeVectors(box, numDims, width); });
+    return program.extents[dim] % width == 0 &&
+           llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(dim, width); }) &&
+           llvm::all_of(program.boxes, [&](const Box &box) { return holdsWholeVectors(box, numDims, dim, width); });
   };
   for (width = std::min(width, widest); width > 1 && !fits(width);)
     width /= 2;
@@ -198,8 +215,10 @@ int64_t cs336::cuda::getLargestValue(AffineExpr index, ArrayRef<int64_t> extents
   return value;
 }
 
-bool cs336::cuda::needs64BitIndices(const PointwiseProgram &program) {
-  int64_t largest = program.getNumPoints();
+bool cs336::cuda::needs64BitIndices(const KernelProgram &program) {
+  int64_t largest = 0;
+  for (const LoopNest &nest : program.nests)
+    largest = std::max(largest, program.getNumIterations(nest));
   program.forEachIndex([&](AffineExpr index) { getLargestValue(index, program.extents, &largest); });
   return largest > std::numeric_limits<int32_t>::max();
 }

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import pathlib
 import re
 import subprocess
@@ -22,10 +23,12 @@ HERE = pathlib.Path(__file__).parent
 TRANSLATE = HERE.parents[2] / "build/dev/bin/cs336-translate"
 
 _KERNEL = re.compile(
-    r"^// Grid of (?P<blocks>\d+) blocks? of (?P<threads>\d+) threads\."
-    r".*?^extern \"C\" __global__ [^\n]*\n(?P<name>\w+)\(",
+    r"^//===- (?P<name>\w+) -===//$.*?^// Grid of (?P<grids>[^;\n]*?)(?:; a workspace of (?P<workspace>\d+) bytes)?\.$"
+    r"(?P<functions>.*?)(?=^//===- |\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_GRID = re.compile(r"(\d+) blocks? of (\d+) threads")
+_FUNCTION = re.compile(r"^extern \"C\" __global__ [^\n]*\n(\w+)\(", re.MULTILINE)
 
 
 def emit_cuda(exec_ir: str, *flags: str) -> str:
@@ -37,19 +40,31 @@ def emit_cuda(exec_ir: str, *flags: str) -> str:
 
 
 @dataclass(frozen=True)
-class HostKernel:
-    """A kernel with the launch that its text asks for."""
+class HostFunction:
+    """A `__global__` function with the grid that its text asks for."""
 
-    library: ctypes.CDLL
     name: str
     blocks: int
     threads: int
 
+
+@dataclass(frozen=True)
+class HostKernel:
+    """A kernel with the launch that its text asks for."""
+
+    library: ctypes.CDLL
+    functions: Sequence[HostFunction]
+    workspace_bytes: int
+
     def __call__(self, *buffers: NDArray[np.generic]) -> None:
         """Run every thread; `buffers` hold the operands as they lie in memory, inputs before outputs."""
-        pointers = (ctypes.c_void_p * len(buffers))(*(buffer.ctypes.data for buffer in buffers))
-        function = self.library[f"run_{self.name}"]
-        function(pointers, ctypes.c_longlong(self.blocks), ctypes.c_uint(self.threads))
+        # Of NaN and numbers far away, so that what is not written before it is read shows.
+        workspace = np.full(self.workspace_bytes, 0xFF, np.uint8)
+        operands = [*buffers, workspace]
+        pointers = (ctypes.c_void_p * len(operands))(*(buffer.ctypes.data for buffer in operands))
+        for function in self.functions:
+            run = self.library[f"run_{function.name}"]
+            run(pointers, ctypes.c_longlong(function.blocks), ctypes.c_uint(function.threads))
 
 
 def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
@@ -67,18 +82,25 @@ def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
     dict
         The kernels by name.
     """
-    launches = [match.groupdict() for match in _KERNEL.finditer(text)]
+    functions = {}
+    workspaces = {}
+    for match in _KERNEL.finditer(text):
+        names = _FUNCTION.findall(match["functions"])
+        grids = _GRID.findall(match["grids"])
+        functions[match["name"]] = [
+            HostFunction(name, int(blocks), int(threads)) for name, (blocks, threads) in zip(names, grids, strict=True)
+        ]
+        workspaces[match["name"]] = int(match["workspace"] or 0)
     runners = (
-        f'extern "C" void run_{launch["name"]}(void *const *buffers, long long blocks, unsigned threads) '
-        f"{{ runOnHost({launch['name']}, buffers, blocks, threads); }}\n"
-        for launch in launches
+        f'extern "C" void run_{function.name}(void *const *buffers, long long blocks, unsigned threads) '
+        f"{{ runOnHost({function.name}, buffers, blocks, threads); }}\n"
+        for function in itertools.chain.from_iterable(functions.values())
     )
     source, library = folder / "kernels.cpp", folder / "libkernels.so"
     source.write_text(f'#include "cuda_on_host.h"\n{text}\n{"".join(runners)}', encoding="utf-8")
     _compile(source, library)
     loaded = ctypes.CDLL(str(library))
-    kernels = (HostKernel(loaded, launch["name"], int(launch["blocks"]), int(launch["threads"])) for launch in launches)
-    return {kernel.name: kernel for kernel in kernels}
+    return {name: HostKernel(loaded, functions[name], workspaces[name]) for name in functions}
 
 
 def _compile(source: pathlib.Path, library: pathlib.Path) -> None:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests: included before generated CUDA text, it makes the text C++ for the host. Kernels whose threads do not talk
-// to each other run one thread after the other.
+// For tests: included before generated CUDA text, it makes the text C++ for the host. The threads of a block are fibers
+// that take turns: one runs until it waits for the others of its warp or block, or ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,19 @@
 #define CS336_TEST_PYTHON_CUDA_ON_HOST_H
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <ucontext.h>
 #include <utility>
+#include <vector>
 
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
+// Blocks run one after the other, so one place serves all of them.
+#define __shared__ static
 
 struct Index3 {
   unsigned x, y, z;
@@ -35,18 +42,153 @@ inline float __int_as_float(int bits) {
   return value;
 }
 
-/// Calls the kernel once a thread of the grid, with a buffer a parameter.
-template <typename... Parameters>
-void runOnHost(void (*kernel)(Parameters...), void *const *buffers, long long blocks, unsigned threads) {
-  blockDim = {threads, 1, 1};
-  for (long long block = 0; block < blocks; ++block) {
-    for (unsigned thread = 0; thread < threads; ++thread) {
-      blockIdx = {static_cast<unsigned>(block), 0, 0};
-      threadIdx = {thread, 0, 0};
-      [&]<size_t... i>(std::index_sequence<i...>) {
-        kernel(static_cast<Parameters>(buffers[i])...);
-      }(std::index_sequence_for<Parameters...>());
+/// The threads of a block.
+class HostBlock {
+public:
+  explicit HostBlock(unsigned threads) : fibers(threads) {
+    for (Fiber &fiber : fibers)
+      fiber.stack.reset(new char[stackBytes]);
+  }
+
+  /// The block that runs.
+  static inline HostBlock *current = nullptr;
+
+  template <typename Body>
+  void run(const Body &body) {
+    current = this;
+    entry = [](const void *body) { (*static_cast<const Body *>(body))(); };
+    argument = &body;
+    for (Fiber &fiber : fibers) {
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.get();
+      fiber.context.uc_stack.ss_size = stackBytes;
+      fiber.context.uc_link = &scheduler;
+      fiber.arrivals = fiber.exchanges = 0;
+      fiber.hasEnded = false;
+      makecontext(&fiber.context, &HostBlock::start, 0);
     }
+    for (size_t ended = 0; ended < fibers.size();) {
+      hasProgressed = false;
+      for (running = 0; running < fibers.size(); ++running) {
+        if (fibers[running].hasEnded)
+          continue;
+        threadIdx = {running, 0, 0};
+        swapcontext(&scheduler, &fibers[running].context);
+        if (fibers[running].hasEnded) {
+          ++ended;
+          hasProgressed = true;
+        }
+      }
+      if (!hasProgressed) {
+        std::fprintf(stderr, "the threads of a block wait for each other at different places\n");
+        std::abort();
+      }
+    }
+  }
+
+  /// Waits for all threads of the block that have not ended.
+  void synchronize() {
+    unsigned arrival = ++fibers[running].arrivals;
+    wait(0, fibers.size(), [&](const Fiber &fiber) { return fiber.arrivals >= arrival; });
+  }
+
+  /// What `lane` of the caller's warp passes, with those of its lanes that have not ended.
+  template <typename T>
+  T exchange(T value, unsigned lane) {
+    return pass(value).values[lane];
+  }
+
+  /// A bit for each lane of the caller's warp that passes true.
+  unsigned ballot(bool value) {
+    Passed<bool> passed = pass(value);
+    unsigned bits = 0;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      bits |= static_cast<unsigned>(lane < passed.count && passed.values[lane]) << lane;
+    return bits;
+  }
+
+private:
+  static constexpr size_t stackBytes = 64 * 1024;
+  static constexpr unsigned maxThreads = 1024;
+
+  struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    /// How often the thread has waited for its block and for its warp.
+    unsigned arrivals, exchanges;
+    bool hasEnded;
+  };
+
+  /// What the lanes of a warp passed to one exchange.
+  template <typename T>
+  struct Passed {
+    T values[32];
+    unsigned count;
+  };
+
+  template <typename T>
+  Passed<T> pass(T value) {
+    // Of two exchanges: nobody begins the next but one before all have read this one.
+    static T values[2][maxThreads];
+    unsigned self = running, number = ++fibers[self].exchanges, first = self / 32 * 32;
+    values[number % 2][self] = value;
+    wait(first, first + 32, [&](const Fiber &fiber) { return fiber.exchanges >= number; });
+    Passed<T> passed{};
+    for (; passed.count < 32 && first + passed.count < fibers.size(); ++passed.count)
+      if (fibers[first + passed.count].exchanges >= number)
+        passed.values[passed.count] = values[number % 2][first + passed.count];
+    return passed;
+  }
+
+  static void start() {
+    current->entry(current->argument);
+    current->fibers[current->running].hasEnded = true;
+  }
+
+  template <typename Condition>
+  void wait(size_t first, size_t last, const Condition &isThere) {
+    hasProgressed = true;
+    unsigned self = running;
+    auto allAreThere = [&] {
+      for (size_t i = first; i < last && i < fibers.size(); ++i)
+        if (!fibers[i].hasEnded && !isThere(fibers[i]))
+          return false;
+      return true;
+    };
+    while (!allAreThere())
+      swapcontext(&fibers[self].context, &scheduler);
+    hasProgressed = true;
+  }
+
+  std::vector<Fiber> fibers;
+  ucontext_t scheduler;
+  unsigned running = 0;
+  bool hasProgressed = false;
+  void (*entry)(const void *) = nullptr;
+  const void *argument = nullptr;
+};
+
+inline void __syncthreads() { HostBlock::current->synchronize(); }
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  return HostBlock::current->exchange(value, threadIdx.x % 32 ^ distance);
+}
+
+inline unsigned __ballot_sync(unsigned, bool value) { return HostBlock::current->ballot(value); }
+inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
+
+/// Calls the function once a thread of the grid, with a buffer a parameter.
+template <typename... Parameters>
+void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads) {
+  blockDim = {threads, 1, 1};
+  HostBlock block(threads);
+  for (long long number = 0; number < blocks; ++number) {
+    blockIdx = {static_cast<unsigned>(number), 0, 0};
+    block.run([&] {
+      [&]<size_t... i>(std::index_sequence<i...>) {
+        function(static_cast<Parameters>(buffers[i])...);
+      }(std::index_sequence_for<Parameters...>());
+    });
   }
 }
 

@@ -75,6 +75,18 @@ public:
 /// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPointwiseSchedule();
 
+/// Neighbouring threads reduce neighbouring columns; see ColumnReductionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createColumnReductionSchedule();
+
+/// A warp, a block or several blocks reduce a row; see RowReductionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createRowReductionSchedule();
+
+/// Each thread computes one element with all its reductions; see SerialReductionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createSerialReductionSchedule();
+
+/// Adds rows to those of a table that the kernel computes; see ScatterSchedule.cpp.
+std::unique_ptr<KernelSchedule> createScatterSchedule();
+
 /// All schedules, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
 

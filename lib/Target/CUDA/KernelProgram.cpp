@@ -1,4 +1,4 @@
-//===- PointwiseProgram.cpp - One element of a kernel's outputs -----------===//
+//===- KernelProgram.cpp - One element of a kernel's outputs --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Starts at an element of an output and follows the definitions back to the operands: the element of a `linalg.generic`
-// is its body on the elements that its maps name; changes of shape become index arithmetic. What two outputs share is
-// read once.
+// is its body on the elements that its maps name; changes of shape become index arithmetic. A generic that reduces adds
+// dimensions, for its loops. What two outputs share is read once.
 //
 //===----------------------------------------------------------------------===//
 
-#include "PointwiseProgram.h"
+#include "KernelProgram.h"
 #include "ExpressionPrinter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,9 +24,15 @@
 using namespace mlir;
 using namespace cs336::cuda;
 
-int64_t PointwiseProgram::getNumPoints() const { return ShapedType::getNumElements(extents); }
+ArrayRef<int64_t> KernelProgram::getExtents(const LoopNest &nest) const {
+  return ArrayRef(extents).slice(nest.begin, nest.getNumDims());
+}
 
-void PointwiseProgram::forEachIndex(llvm::function_ref<void(AffineExpr &)> fn) {
+int64_t KernelProgram::getNumIterations(const LoopNest &nest) const {
+  return ShapedType::getNumElements(getExtents(nest));
+}
+
+void KernelProgram::forEachIndex(llvm::function_ref<void(AffineExpr &)> fn) {
   for (Scalar &scalar : scalars)
     if (scalar.index)
       fn(scalar.index);
@@ -37,12 +43,51 @@ void PointwiseProgram::forEachIndex(llvm::function_ref<void(AffineExpr &)> fn) {
     fn(store.index);
 }
 
-void PointwiseProgram::forEachIndex(llvm::function_ref<void(AffineExpr)> fn) const {
-  PointwiseProgram copy = *this;
+void KernelProgram::forEachIndex(llvm::function_ref<void(AffineExpr)> fn) const {
+  KernelProgram copy = *this;
   copy.forEachIndex([&](AffineExpr &index) { fn(index); });
 }
 
+SmallVector<unsigned> KernelProgram::collectOperands(ArrayRef<unsigned> roots) const {
+  SmallVector<unsigned> waiting(roots);
+  llvm::SmallSetVector<unsigned, 16> found;
+  while (!waiting.empty()) {
+    unsigned id = waiting.pop_back_val();
+    if (!found.insert(id))
+      continue;
+    // What a reduction combines is computed in its loops, what it starts with is not.
+    ArrayRef<unsigned> operands = scalars[id].operands;
+    llvm::append_range(waiting, scalars[id].kind == Scalar::Kind::Reduced ? operands.drop_front() : operands);
+  }
+  SmallVector<unsigned> ids = found.takeVector();
+  llvm::sort(ids);
+  return ids;
+}
+
+void KernelProgram::collectDeviceSources(const DeviceKernel &kernel, DeviceSources &sources) const {
+  auto insertFor = [&](Type type) {
+    if (StringRef source = ExpressionPrinter::getDeviceSource(type); !source.empty())
+      sources.insert(source);
+  };
+  for (MemRefType operand : kernel.operands)
+    insertFor(operand.getElementType());
+  for (const Scalar &scalar : scalars) {
+    insertFor(scalar.type);
+    if ((scalar.op && ExpressionPrinter::usesScalarFunctions(scalar.op)) ||
+        (scalar.constant && ExpressionPrinter::usesScalarFunctions(scalar.constant)) ||
+        (scalar.kind == Scalar::Kind::Reduced && ExpressionPrinter::usesScalarFunctions(getNeutralElement(scalar))))
+      sources.insert("scalar.cuh");
+  }
+}
+
+TypedAttr cs336::cuda::getNeutralElement(const Scalar &reduced) { return *arith::getNeutralElement(reduced.op); }
+
 namespace {
+
+/// More dimensions than a program has.
+constexpr unsigned maxDims = 64;
+/// Elements of the largest table that stands in the text.
+constexpr int64_t maxTableElements = 16384;
 
 using Indices = SmallVector<AffineExpr, 4>;
 
@@ -51,7 +96,7 @@ public:
   Reader(const DeviceKernel &kernel, std::string &whyNot)
       : kernel(kernel), function(kernel.function), context(function.getContext()), whyNot(whyNot) {}
 
-  FailureOr<PointwiseProgram> read();
+  FailureOr<KernelProgram> read();
 
 private:
   /// The body of a generic at one point of its loops, as far as it has been read.
@@ -66,6 +111,12 @@ private:
   FailureOr<unsigned> readBody(linalg::GenericOp generic, unsigned result, const Indices &loops);
   FailureOr<unsigned> readBodyValue(linalg::GenericOp generic, BodyAtPoint &body, Value value);
   FailureOr<SmallVector<unsigned, 3>> readBodyValues(linalg::GenericOp generic, BodyAtPoint &body, ValueRange values);
+  FailureOr<unsigned> readReduction(linalg::GenericOp generic, unsigned result, const Indices &at);
+  FailureOr<unsigned> readTable(DenseElementsAttr table, const Indices &at);
+  /// A number that is computed from numbers only, as an index; null if it is something else.
+  AffineExpr getIndexArithmetic(Operation *op, ArrayRef<unsigned> operands);
+  /// Loops of these extents in which nothing is computed at the moment.
+  std::optional<unsigned> findNest(ArrayRef<int64_t> extents);
   FailureOr<unsigned> readGather(linalg::GenericOp generic, BodyAtPoint &body, tensor::ExtractOp extract);
   FailureOr<unsigned> load(unsigned operand, const Indices &at);
   /// The box at hand, and within it the points where `ranges` hold.
@@ -76,7 +127,7 @@ private:
   FailureOr<AffineExpr> getAddress(unsigned operand, const Indices &at);
 
   AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, context); }
-  AffineExpr simplify(AffineExpr index) { return simplifyAffineExpr(index, program.extents.size(), 0); }
+  AffineExpr simplify(AffineExpr index) { return simplifyAffineExpr(index, maxDims, 0); }
   unsigned append(Scalar scalar) {
     program.scalars.push_back(std::move(scalar));
     return program.scalars.size() - 1;
@@ -90,21 +141,26 @@ private:
   func::FuncOp function;
   MLIRContext *context;
   std::string &whyNot;
-  PointwiseProgram program;
+  KernelProgram program;
+  /// Nests of the reductions that are read at the moment.
+  SmallVector<unsigned> activeNests;
   /// The box of the points at which elements are read at the moment.
   std::optional<unsigned> box;
   // Keyed by the box, the operation and the point, as a map from the iteration space to the loops.
   std::map<std::optional<unsigned>, DenseMap<std::pair<Operation *, AffineMap>, std::unique_ptr<BodyAtPoint>>> bodies;
   std::map<std::optional<unsigned>, DenseMap<std::pair<unsigned, AffineExpr>, unsigned>> loads;
+  // Keyed as bodies are, with the number of the result.
+  std::map<std::optional<unsigned>, DenseMap<std::tuple<Operation *, unsigned, AffineMap>, unsigned>> reductions;
   DenseMap<Attribute, unsigned> constants;
 };
 
 } // namespace
 
-FailureOr<PointwiseProgram> Reader::read() {
+FailureOr<KernelProgram> Reader::read() {
   auto results = function.getBody().front().getTerminator()->getOperands();
   ArrayRef<int64_t> shape = cast<RankedTensorType>(results.front().getType()).getShape();
   program.extents.assign(shape.begin(), shape.end());
+  program.nests.push_back({0, static_cast<unsigned>(shape.size())});
   Indices point;
   for (unsigned dim = 0; dim < shape.size(); ++dim)
     point.push_back(getAffineDimExpr(dim, context));
@@ -165,10 +221,12 @@ FailureOr<unsigned> Reader::readElement(Value tensor, Indices at) {
   return llvm::TypeSwitch<Operation *, FailureOr<unsigned>>(tensor.getDefiningOp())
       .Case([&](linalg::GenericOp op) { return readGeneric(op, cast<OpResult>(tensor).getResultNumber(), at); })
       .Case([&](arith::ConstantOp op) -> FailureOr<unsigned> {
-        auto value = dyn_cast<SplatElementsAttr>(op.getValue());
-        if (!value)
-          return refuse("reads a constant table");
-        return getConstant(cast<TypedAttr>(value.getSplatValue<Attribute>()));
+        if (auto value = dyn_cast<SplatElementsAttr>(op.getValue()))
+          return getConstant(cast<TypedAttr>(value.getSplatValue<Attribute>()));
+        auto table = dyn_cast<DenseElementsAttr>(op.getValue());
+        if (!table || table.getNumElements() > maxTableElements)
+          return refuse("reads a table of more than " + Twine(maxTableElements) + " constants");
+        return readTable(table, at);
       })
       .Case([&](tensor::CollapseShapeOp op) {
         Indices source;
@@ -242,7 +300,7 @@ bool Reader::isUndefined(Value tensor) {
 
 FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned result, const Indices &at) {
   if (generic.getNumReductionLoops() != 0)
-    return refuse("reduces over an axis");
+    return readReduction(generic, result, at);
   AffineMap outputMap = generic.getIndexingMapMatchingResult(generic->getResult(result));
   SmallVector<int64_t> extents = generic.getStaticLoopRanges();
   ArrayRef<int64_t> shape = cast<RankedTensorType>(generic->getResult(result).getType()).getShape();
@@ -279,8 +337,85 @@ FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned resu
                  .box = narrowed});
 }
 
+std::optional<unsigned> Reader::findNest(ArrayRef<int64_t> extents) {
+  for (unsigned nest = 1; nest < program.nests.size(); ++nest)
+    if (program.getExtents(program.nests[nest]) == extents && !llvm::is_contained(activeNests, nest))
+      return nest;
+  unsigned begin = program.extents.size();
+  if (begin + extents.size() > maxDims)
+    return std::nullopt;
+  llvm::append_range(program.extents, extents);
+  program.nests.push_back({begin, static_cast<unsigned>(program.extents.size())});
+  return program.nests.size() - 1;
+}
+
+FailureOr<unsigned> Reader::readReduction(linalg::GenericOp generic, unsigned result, const Indices &at) {
+  std::tuple<Operation *, unsigned, AffineMap> key(generic, result, AffineMap::get(maxDims, 0, at, context));
+  if (auto known = reductions[box].find(key); known != reductions[box].end())
+    return known->second;
+
+  Value yielded = generic.getBody()->getTerminator()->getOperand(result);
+  BlockArgument accumulator = generic.getRegionOutputArgs()[result];
+  Operation *combiner = yielded.getDefiningOp();
+  bool combines = combiner && combiner->getNumOperands() == 2 && combiner->getBlock() == generic.getBody() &&
+                  llvm::count(combiner->getOperands(), accumulator) == 1 && accumulator.hasOneUse() &&
+                  arith::getNeutralElement(combiner);
+  if (!combines || !ExpressionPrinter::whyUnknown(combiner).empty())
+    return refuse("reduces in a way that only one order of the elements allows");
+
+  SmallVector<int64_t> extents = generic.getStaticLoopRanges(), reduced;
+  SmallVector<unsigned> reducedLoops;
+  generic.getReductionDims(reducedLoops);
+  for (unsigned loop : reducedLoops)
+    reduced.push_back(extents[loop]);
+  std::optional<unsigned> nest = findNest(reduced);
+  if (!nest)
+    return refuse("has more loops than the schedules handle");
+
+  Indices loops(extents.size());
+  for (auto [loop, dim] :
+       llvm::zip_equal(reducedLoops, llvm::seq(program.nests[*nest].begin, program.nests[*nest].end)))
+    loops[loop] = getAffineDimExpr(dim, context);
+  AffineMap outputMap = generic.getIndexingMapMatchingResult(generic->getResult(result));
+  for (auto [index, element] : llvm::zip_equal(outputMap.getResults(), at)) {
+    auto loop = dyn_cast<AffineDimExpr>(index);
+    if (!loop)
+      return refuse("writes what it reduces through a map that does more than choose loops");
+    loops[loop.getPosition()] = element;
+  }
+  if (llvm::is_contained(loops, AffineExpr()))
+    return refuse("has loops that do not move in its result");
+
+  activeNests.push_back(*nest);
+  BodyAtPoint body(loops);
+  Value combined = combiner->getOperand(combiner->getOperand(0) == accumulator ? 1 : 0);
+  FailureOr<unsigned> value = readBodyValue(generic, body, combined);
+  activeNests.pop_back();
+  if (failed(value))
+    return failure();
+  FailureOr<unsigned> initial = readElement(generic.getDpsInits()[result], at);
+  if (failed(initial))
+    return failure();
+  return reductions[box][key] = append({.kind = Scalar::Kind::Reduced,
+                                        .type = yielded.getType(),
+                                        .op = combiner,
+                                        .operands = {*value, *initial},
+                                        .nest = *nest});
+}
+
+FailureOr<unsigned> Reader::readTable(DenseElementsAttr table, const Indices &at) {
+  AffineExpr position = constant(0);
+  for (auto [index, size] : llvm::zip_equal(at, table.getType().getShape()))
+    position = position * size + index;
+  return append({.kind = Scalar::Kind::Table,
+                 .type = table.getElementType(),
+                 .index = simplify(position),
+                 .box = box,
+                 .table = table});
+}
+
 FailureOr<unsigned> Reader::readBody(linalg::GenericOp generic, unsigned result, const Indices &loops) {
-  AffineMap point = AffineMap::get(program.extents.size(), 0, loops, context);
+  AffineMap point = AffineMap::get(maxDims, 0, loops, context);
   std::unique_ptr<BodyAtPoint> &body = bodies[box][{generic, point}];
   if (!body)
     body = std::make_unique<BodyAtPoint>(loops);
@@ -296,6 +431,8 @@ FailureOr<unsigned> Reader::readBodyValue(linalg::GenericOp generic, BodyAtPoint
     if (argument.getOwner() != generic.getBody())
       return refuse("uses a scalar from outside its loops");
     OpOperand *operand = generic.getMatchingOpOperand(argument);
+    if (generic.isDpsInit(operand) && generic.getNumReductionLoops() != 0)
+      return refuse("reduces in a way that only one order of the elements allows");
     AffineMap map = generic.getMatchingIndexingMap(operand);
     Indices at;
     for (AffineExpr index : map.getResults())
@@ -316,7 +453,10 @@ FailureOr<unsigned> Reader::readBodyValue(linalg::GenericOp generic, BodyAtPoint
       auto operands = readBodyValues(generic, body, op->getOperands());
       if (failed(operands))
         return failure();
-      scalar = append({.kind = Scalar::Kind::Operation, .type = value.getType(), .op = op, .operands = *operands});
+      if (AffineExpr index = getIndexArithmetic(op, *operands))
+        scalar = append({.kind = Scalar::Kind::Index, .type = value.getType(), .index = index});
+      else
+        scalar = append({.kind = Scalar::Kind::Operation, .type = value.getType(), .op = op, .operands = *operands});
     }
   }
   if (succeeded(scalar))
@@ -336,20 +476,54 @@ FailureOr<SmallVector<unsigned, 3>> Reader::readBodyValues(linalg::GenericOp gen
   return scalars;
 }
 
+AffineExpr Reader::getIndexArithmetic(Operation *op, ArrayRef<unsigned> operands) {
+  if (operands.size() != 2 || !op->getResult(0).getType().isIndex())
+    return {};
+  auto getIndex = [&](unsigned id) -> AffineExpr {
+    const Scalar &scalar = program.scalars[id];
+    if (auto number = dyn_cast_if_present<IntegerAttr>(scalar.constant))
+      return constant(number.getInt());
+    return scalar.kind == Scalar::Kind::Index ? scalar.index : AffineExpr();
+  };
+  AffineExpr lhs = getIndex(operands[0]), rhs = getIndex(operands[1]);
+  if (!lhs || !rhs)
+    return {};
+  // Indices are not negative, so that unsigned division is that of affine expressions.
+  bool byConstant = rhs.isSymbolicOrConstant() && cast<AffineConstantExpr>(rhs).getValue() > 0;
+  return llvm::TypeSwitch<Operation *, AffineExpr>(op)
+      .Case([&](arith::AddIOp) { return simplify(lhs + rhs); })
+      .Case([&](arith::MulIOp) {
+        return lhs.isSymbolicOrConstant() || rhs.isSymbolicOrConstant() ? simplify(lhs * rhs) : AffineExpr();
+      })
+      .Case([&](arith::DivUIOp) { return byConstant ? simplify(lhs.floorDiv(rhs)) : AffineExpr(); })
+      .Case([&](arith::RemUIOp) { return byConstant ? simplify(lhs % rhs) : AffineExpr(); })
+      .Default(AffineExpr());
+}
+
 FailureOr<unsigned> Reader::readGather(linalg::GenericOp generic, BodyAtPoint &body, tensor::ExtractOp extract) {
+  auto indices = readBodyValues(generic, body, extract.getIndices());
+  if (failed(indices))
+    return failure();
+  Indices at;
+  for (unsigned index : *indices)
+    if (program.scalars[index].kind == Scalar::Kind::Index)
+      at.push_back(program.scalars[index].index);
+  if (at.size() == indices->size())
+    return readElement(extract.getTensor(), at);
+
   auto table = dyn_cast<BlockArgument>(extract.getTensor());
   if (!table)
     return refuse("reads at computed indices from a tensor that it computes");
-  if (box)
-    return refuse("reads at computed indices for a part of its result");
-  auto indices = readBodyValues(generic, body, extract.getIndices());
   // The strides are known if any address is.
-  if (failed(indices) || failed(getAddress(table.getArgNumber(), Indices(indices->size(), constant(0)))))
+  if (failed(getAddress(table.getArgNumber(), Indices(indices->size(), constant(0)))))
     return failure();
-  return append(
-      {.kind = Scalar::Kind::Gather, .type = extract.getType(), .operand = table.getArgNumber(), .operands = *indices});
+  return append({.kind = Scalar::Kind::Gather,
+                 .type = extract.getType(),
+                 .operand = table.getArgNumber(),
+                 .operands = *indices,
+                 .box = box});
 }
 
-FailureOr<PointwiseProgram> PointwiseProgram::read(const DeviceKernel &kernel, std::string &whyNot) {
+FailureOr<KernelProgram> KernelProgram::read(const DeviceKernel &kernel, std::string &whyNot) {
   return Reader(kernel, whyNot).read();
 }

@@ -1,0 +1,318 @@
+//===- ScalarEmitter.cpp - The scalars of a program as C++ -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarEmitter.h"
+#include "ExpressionPrinter.h"
+#include "IterationSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+//===----------------------------------------------------------------------===//
+// Around the statements
+//===----------------------------------------------------------------------===//
+
+void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, StringRef symbol, int64_t threads,
+                                bool hasWorkspace) {
+  SmallVector<std::string> parameters;
+  for (auto [i, type] : llvm::enumerate(kernel.operands))
+    parameters.push_back((i < kernel.numInputs ? "const " : "") +
+                         ExpressionPrinter::getStorageType(type.getElementType()).str() + " *" +
+                         kernel.getOperandName(i));
+  if (hasWorkspace)
+    parameters.push_back("unsigned char *workspace");
+
+  constexpr size_t lineWidth = 120;
+  std::string line = (symbol + "(").str();
+  const std::string indent(line.size(), ' ');
+  os << "extern \"C\" __global__ void __launch_bounds__(" << threads << ")\n";
+  for (auto [i, parameter] : llvm::enumerate(parameters)) {
+    std::string text = parameter + (i + 1 < parameters.size() ? "," : ") {");
+    if (line.size() + text.size() >= lineWidth) {
+      os << line << "\n";
+      line = indent;
+    } else if (i != 0) {
+      line += " ";
+    }
+    line += text;
+  }
+  os << line << "\n";
+}
+
+/// Scalars of one table share its array, named for the first of them.
+static std::string getTableName(const DeviceKernel &kernel, const KernelProgram &program, DenseElementsAttr table) {
+  unsigned number = 0;
+  while (program.scalars[number].table != table)
+    ++number;
+  return kernel.name + "_table" + std::to_string(number);
+}
+
+void cs336::cuda::emitTables(raw_ostream &os, const DeviceKernel &kernel, const KernelProgram &program) {
+  llvm::SmallSetVector<Attribute, 2> tables;
+  for (const Scalar &scalar : program.scalars)
+    if (scalar.table)
+      tables.insert(scalar.table);
+  for (Attribute attribute : tables) {
+    auto table = cast<DenseElementsAttr>(attribute);
+    os << "static __device__ const " << ExpressionPrinter::getComputeType(table.getElementType()) << " "
+       << getTableName(kernel, program, table) << "[" << table.getNumElements() << "] = {";
+    llvm::interleave(
+        table.getValues<TypedAttr>(), os, [&](TypedAttr value) { os << ExpressionPrinter::print(value).text; }, ", ");
+    os << "};\n\n";
+  }
+}
+
+static std::string getBoxVariable(unsigned box) { return "inside" + std::to_string(box); }
+
+/// A word for a variable that holds the scalar.
+static StringRef getNoun(const Scalar &scalar) {
+  switch (scalar.kind) {
+  case Scalar::Kind::Operation:
+    return ExpressionPrinter::getNoun(scalar.op);
+  case Scalar::Kind::Index:
+    return "index";
+  case Scalar::Kind::Gather:
+    return "gathered";
+  case Scalar::Kind::Choice:
+    return "chosen";
+  case Scalar::Kind::Reduced:
+    return "reduced";
+  case Scalar::Kind::Load:
+  case Scalar::Kind::Table:
+  case Scalar::Kind::Constant:
+    return "value";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+ScalarEmitter::ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
+                             VectorAxis vectors, raw_ostream &os)
+    : kernel(kernel), program(program), indices(indices), vectors(vectors), os(os), expressions(program.scalars.size()),
+      uses(program.scalars.size(), 0), timesLoaded(kernel.operands.size(), 0), knownBoxes(program.boxes.size(), false) {
+  for (const Scalar &scalar : program.scalars)
+    for (unsigned operand : scalar.operands)
+      ++uses[operand];
+  for (const Store &store : program.stores)
+    ++uses[store.value];
+}
+
+std::string ScalarEmitter::openLanes(StringRef indent) {
+  if (vectors.width == 1)
+    return indent.str();
+  os << "#pragma unroll\n" << indent << "for (int lane = 0; lane < " << vectors.width << "; ++lane) {\n";
+  return (indent + "  ").str();
+}
+
+void ScalarEmitter::closeLanes(StringRef indent) {
+  if (vectors.width > 1)
+    os << indent << "}\n";
+}
+
+std::string ScalarEmitter::element(unsigned operand, AffineExpr index) const {
+  return kernel.getOperandName(operand) + "[" + indices.print(index).text + "]";
+}
+
+std::string ScalarEmitter::address(unsigned operand, AffineExpr index) const {
+  return kernel.getOperandName(operand) + " + " + indices.print(index).in(Precedence::Additive);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+void ScalarEmitter::emitBoxes(ArrayRef<unsigned> scalars, StringRef indent) {
+  SmallVector<bool> needed(program.boxes.size(), false);
+  for (unsigned id : scalars)
+    if (std::optional<unsigned> box = program.scalars[id].box)
+      needed[*box] = !knownBoxes[*box];
+  for (auto [number, box] : llvm::enumerate(program.boxes)) {
+    if (!needed[number])
+      continue;
+    knownBoxes[number] = true;
+    std::string conditions;
+    auto require = [&](AffineExpr index, StringRef op, int64_t bound) {
+      conditions += (conditions.empty() ? "" : " && ") + indices.print(index).in(Precedence::Additive) + " " +
+                    op.str() + " " + std::to_string(bound);
+    };
+    for (const Box::Range &range : box.ranges) {
+      if (range.begin > 0)
+        require(range.index, ">=", range.begin);
+      if (getLargestValue(range.index, program.extents) >= range.end)
+        require(range.index, "<", range.end);
+    }
+    os << indent << "const bool " << getBoxVariable(number) << " = " << (conditions.empty() ? "true" : conditions)
+       << ";\n";
+  }
+}
+
+void ScalarEmitter::emitLoads(ArrayRef<unsigned> scalars, StringRef indent) {
+  emitBoxes(scalars, indent);
+  SmallVector<unsigned> loads;
+  llvm::copy_if(scalars, std::back_inserter(loads),
+                [&](unsigned id) { return program.scalars[id].kind == Scalar::Kind::Load; });
+  llvm::stable_sort(
+      loads, [&](unsigned lhs, unsigned rhs) { return program.scalars[lhs].operand < program.scalars[rhs].operand; });
+
+  for (unsigned id : loads) {
+    const Scalar &scalar = program.scalars[id];
+    // x3 is in3's element, x3_1 another element of it.
+    std::string variable = scalar.operand < kernel.numInputs
+                               ? "x" + std::to_string(scalar.operand)
+                               : "old" + std::to_string(scalar.operand - kernel.numInputs);
+    if (unsigned times = timesLoaded[scalar.operand]++)
+      variable += "_" + std::to_string(times);
+    std::string type = ExpressionPrinter::getStorageType(scalar.type).str(),
+                zero = ExpressionPrinter::printZero(scalar.type).text;
+    std::string value = element(scalar.operand, scalar.index);
+    loaded[id] = variable;
+    if (isVector(scalar.index)) {
+      type = "Vector<" + type + ", " + std::to_string(vectors.width) + ">";
+      zero = type + "{}";
+      value = "loadVector<" + std::to_string(vectors.width) + ">(" + address(scalar.operand, scalar.index) + ")";
+      loaded[id] += "[lane]";
+    }
+    os << indent << "const " << type << " " << variable << " = ";
+    if (scalar.box)
+      os << getBoxVariable(*scalar.box) << " ? " << value << " : " << zero << ";\n";
+    else
+      os << value << ";\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
+  switch (scalar.kind) {
+  case Scalar::Kind::Load:
+    return ExpressionPrinter::printLoaded(scalar.type, {loaded[id]});
+  case Scalar::Kind::Gather:
+    return ExpressionPrinter::printLoaded(scalar.type, printGather(scalar));
+  case Scalar::Kind::Table: {
+    Expression value{getTableName(kernel, program, scalar.table) + "[" + printIndex(scalar.index).text + "]"};
+    if (!scalar.box)
+      return value;
+    Expression zero = ExpressionPrinter::print(Builder(scalar.type.getContext()).getZeroAttr(scalar.type));
+    return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, value, zero);
+  }
+  case Scalar::Kind::Constant:
+    return ExpressionPrinter::print(scalar.constant);
+  case Scalar::Kind::Choice:
+    return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, expressions[scalar.operands[0]],
+                                          expressions[scalar.operands[1]]);
+  case Scalar::Kind::Reduced:
+    llvm_unreachable("what reduces is written by whoever knows how the loops are shared");
+  case Scalar::Kind::Index:
+  case Scalar::Kind::Operation:
+    if (AffineExpr index = getConvertedIndex(scalar))
+      return Expression::staticCast(ExpressionPrinter::getComputeType(scalar.type), printIndex(index));
+    SmallVector<Expression, 3> operands;
+    for (unsigned operand : scalar.operands)
+      operands.push_back(expressions[operand]);
+    return ExpressionPrinter::print(scalar.op, operands);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+AffineExpr ScalarEmitter::getConvertedIndex(const Scalar &scalar) const {
+  if (scalar.kind == Scalar::Kind::Index)
+    return scalar.index;
+  if (!isa_and_present<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp>(scalar.op) ||
+      scalar.type.isInteger(1))
+    return {};
+  return getConvertedIndex(program.scalars[scalar.operands.front()]);
+}
+
+Expression ScalarEmitter::printIndex(AffineExpr index) {
+  Expression first = indices.print(index);
+  if (!isVector(index))
+    return first;
+  int64_t step = getLinearForm(index, program.extents.size())->coefficients[vectors.dim];
+  Expression lane{"lane"};
+  if (step != 1)
+    lane = Expression::infix(lane, "*", {std::to_string(step)}, Precedence::Multiplicative);
+  return Expression::infix(first, "+", lane, Precedence::Additive);
+}
+
+Expression ScalarEmitter::printGather(const Scalar &scalar) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  [[maybe_unused]] LogicalResult known = kernel.operands[scalar.operand].getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && "the reader refuses unknown strides");
+  Expression index{std::to_string(offset)};
+  bool isFirst = offset == 0;
+  for (auto [operand, stride] : llvm::zip_equal(scalar.operands, strides)) {
+    Expression term = expressions[operand];
+    if (stride != 1)
+      term = Expression::infix(term, "*", {std::to_string(stride)}, Precedence::Multiplicative);
+    index = isFirst ? term : Expression::infix(index, "+", term, Precedence::Additive);
+    isFirst = false;
+  }
+  Expression element{kernel.getOperandName(scalar.operand) + "[" + index.text + "]"};
+  if (!scalar.box)
+    return element;
+  return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, element,
+                                        ExpressionPrinter::printZero(scalar.type));
+}
+
+bool ScalarEmitter::isRoundedByStore(unsigned id) const {
+  auto rounding = dyn_cast_if_present<arith::TruncFOp>(program.scalars[id].op);
+  return rounding && rounding.getIn().getType().isF32() && uses[id] == 1 &&
+         llvm::any_of(program.stores, [&](const Store &store) { return store.value == id; });
+}
+
+Expression ScalarEmitter::printStored(const Store &store) {
+  const Scalar &scalar = program.scalars[store.value];
+  const Expression &value = expressions[isRoundedByStore(store.value) ? scalar.operands.front() : store.value];
+  return ExpressionPrinter::printStored(scalar.type, value);
+}
+
+void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent, ReducedEmitter emitReduced) {
+  // An expression of one use stands where it is used, unless it makes that line hard to read.
+  constexpr size_t longestOperand = 72, longestStored = 104;
+  for (unsigned id : scalars) {
+    const Scalar &scalar = program.scalars[id];
+    if (isRoundedByStore(id))
+      continue;
+    expressions[id] = scalar.kind == Scalar::Kind::Reduced ? emitReduced(id, indent) : printScalar(scalar, id);
+    Expression &expression = expressions[id];
+    bool isWord =
+        expression.precedence == Precedence::Primary && StringRef(expression.text).find('(') == StringRef::npos;
+    bool atOnce = scalar.kind == Scalar::Kind::Constant || isWord || uses[id] <= 1;
+    bool isStored = llvm::any_of(program.stores, [&](const Store &store) { return store.value == id; });
+    bool isShort = expression.text.size() <= (isStored ? longestStored : longestOperand);
+    // A gather is a load, and loads come before stores.
+    if (scalar.kind != Scalar::Kind::Gather && atOnce && isShort)
+      continue;
+    std::string variable = getNoun(scalar).str() + std::to_string(takeNumber());
+    os << indent << "const " << ExpressionPrinter::getComputeType(scalar.type) << " " << variable << " = "
+       << expression.text << ";\n";
+    expression = {variable};
+  }
+}
+
+void ScalarEmitter::emitToStores(ArrayRef<unsigned> scalars, ReducedEmitter emitReduced) {
+  emitLoads(scalars, "  ");
+  if (vectors.width > 1)
+    for (auto [i, store] : llvm::enumerate(program.stores))
+      os << "  Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType()) << ", "
+         << vectors.width << "> y" << i << ";\n";
+  std::string indent = openLanes("  ");
+  emitOperations(scalars, indent, emitReduced);
+  if (vectors.width > 1)
+    for (auto [i, store] : llvm::enumerate(program.stores))
+      os << indent << "y" << i << "[lane] = " << printStored(store).text << ";\n";
+  closeLanes("  ");
+  for (auto [i, store] : llvm::enumerate(program.stores)) {
+    if (vectors.width > 1)
+      os << "  storeVector(" << address(store.operand, store.index) << ", y" << i << ");\n";
+    else
+      os << "  " << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
+  }
+}

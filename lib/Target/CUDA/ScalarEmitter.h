@@ -1,0 +1,88 @@
+//===- ScalarEmitter.h - The scalars of a program as C++ --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_SCALAREMITTER_H
+#define CS336_LIB_TARGET_CUDA_SCALAREMITTER_H
+
+#include "IndexPrinter.h"
+#include "KernelProgram.h"
+
+namespace cs336::cuda {
+
+/// The neighbouring elements along a dimension that a thread takes at once. With a width of one there are no vectors.
+struct VectorAxis {
+  unsigned dim = 0;
+  int64_t width = 1;
+};
+
+/// Writes the `extern "C" __global__` line and the parameters, up to the opening brace: a pointer an operand, then the
+/// workspace, as bytes, where there is one.
+void emitSignature(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef symbol, int64_t threads,
+                   bool hasWorkspace = false);
+
+/// Writes the tables of constants that the program reads, in front of the functions.
+void emitTables(llvm::raw_ostream &os, const DeviceKernel &kernel, const KernelProgram &program);
+
+/// Writes statements that compute scalars of a program, in the scope of the variables of the dimensions. Loads come
+/// before everything else, so that many are under way at once; then follow the operations, for each element of a vector
+/// in the scope of the variable `lane`. A copy continues in an inner scope.
+class ScalarEmitter {
+public:
+  /// Writes what a reduction takes and returns its result.
+  using ReducedEmitter = llvm::function_ref<Expression(unsigned id, llvm::StringRef indent)>;
+
+  ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
+                VectorAxis vectors, llvm::raw_ostream &os);
+
+  void emitLoads(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
+  void emitOperations(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent, ReducedEmitter emitReduced = {});
+  /// Of a scalar whose operation has been written.
+  const Expression &getExpression(unsigned id) const { return expressions[id]; }
+
+  /// `for (int lane = 0; …) {` and its end, where there are vectors; returns the indentation inside.
+  std::string openLanes(llvm::StringRef indent);
+  void closeLanes(llvm::StringRef indent);
+
+  /// Loads and computes `scalars`, which include what is stored, and writes the outputs.
+  void emitToStores(llvm::ArrayRef<unsigned> scalars, ReducedEmitter emitReduced = {});
+
+  /// A number that no variable's name has had.
+  unsigned takeNumber() { return numVariables++; }
+
+private:
+  bool isVector(mlir::AffineExpr index) const { return vectors.width > 1 && index.isFunctionOfDim(vectors.dim); }
+  void emitBoxes(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
+  Expression printScalar(const Scalar &scalar, unsigned id);
+  Expression printGather(const Scalar &scalar);
+  /// The place's number in its buffer at a lane.
+  Expression printIndex(mlir::AffineExpr index);
+  /// The index that the scalar is, if it is nothing but one, maybe in another integer type.
+  mlir::AffineExpr getConvertedIndex(const Scalar &scalar) const;
+  /// Whether a store rounds what the scalar rounds.
+  bool isRoundedByStore(unsigned id) const;
+  Expression printStored(const Store &store);
+  std::string element(unsigned operand, mlir::AffineExpr index) const;
+  std::string address(unsigned operand, mlir::AffineExpr index) const;
+
+  const DeviceKernel &kernel;
+  const KernelProgram &program;
+  const IndexPrinter &indices;
+  const VectorAxis vectors;
+  llvm::raw_ostream &os;
+  /// How to write the scalars that have been computed.
+  std::vector<Expression> expressions;
+  llvm::SmallVector<unsigned> uses;
+  /// What a load fills, by scalar.
+  llvm::DenseMap<unsigned, std::string> loaded;
+  llvm::SmallVector<unsigned> timesLoaded;
+  llvm::SmallVector<bool> knownBoxes;
+  unsigned numVariables = 0;
+};
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_SCALAREMITTER_H

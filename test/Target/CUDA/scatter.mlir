@@ -1,0 +1,32 @@
+// The text of scatters: a fill, then sums without atomic additions.
+// RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
+
+// CHECK: // Schedule scatter: a warp for 128 columns at each of 10 positions, of which the first of a row adds up all.
+// CHECK-NEXT: // Grid of 1 block of 256 threads, then 5 blocks of 256 threads.
+// CHECK: embedding_grad_fill(const long long *in0, const float *in1, float *out0) {
+// CHECK: storeVector(out0 + i0, y0);
+// CHECK: embedding_grad(const long long *in0, const float *in1, float *out0) {
+// CHECK-NEXT: const unsigned warp = blockIdx.x * 8 + threadIdx.x / 32;
+// CHECK-NEXT: if (warp >= 40)
+// CHECK: row = in0[i0];
+// CHECK: unsigned same = __ballot_sync(0xffffffffu, isSame);
+// CHECK-NEXT: if (same != 0 && begin + __ffs(same) - 1 < position)
+// CHECK-NEXT: return;
+// CHECK: x[load] = loadVector<4>(in1 + i0 * 500 + i1);
+// CHECK: sum[lane] = sum[lane] + x[load][lane];
+// CHECK: if (!inside)
+// CHECK-NEXT: return;
+// CHECK: storeVector(out0 + row * 500 + column, y0);
+exec.kernel @embedding_grad(%ids: tensor<2x5xi64>, %dx: tensor<2x5x500xf32>)
+    : (memref<2x5xi64>, memref<2x5x500xf32>) -> memref<2x500xf32> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<2x5xi64>, tensor<2x5x500xf32> -> tensor<2x500xf32>
+  exec.yield %y : tensor<2x500xf32>
+}
+
+// A narrow table is rounded at every addition, as the operation says.
+// CHECK: narrow(const int *in0, const __nv_bfloat16 *in1, __nv_bfloat16 *out0) {
+// CHECK: sum = roundToBF16(sum + __bfloat162float(x[load]));
+exec.kernel @narrow(%ids: tensor<7xi32>, %dx: tensor<7x3xbf16>) : (memref<7xi32>, memref<7x3xbf16>) -> memref<4x3xbf16> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<7xi32>, tensor<7x3xbf16> -> tensor<4x3xbf16>
+  exec.yield %y : tensor<4x3xbf16>
+}
