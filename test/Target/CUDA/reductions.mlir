@@ -79,7 +79,7 @@ exec.kernel @norm(%x: tensor<10000x768xf32>) : (memref<10000x768xf32>) -> memref
 // CHECK-NEXT: const unsigned i0 = (place % 6 * 32 + threadIdx.x % 32) * 4;
 // CHECK: if (i0 < 768) {
 // CHECK: for (unsigned i1 = part * 8 + threadIdx.x / 32; i1 < 1024; i1 += 256) {
-// CHECK-NEXT: const Vector<float, 4> x0 = loadVector<4>(in0 + i1 * 768 + i0);
+// CHECK-NEXT: const Vector<float, 4> x0 = loadVector<4>(in0 + i0 + i1 * 768);
 // CHECK: const auto result0 = reduceColumns<32, 8>(partial0, combine0);
 // CHECK-NEXT: if (threadIdx.x >= 32 || i0 >= 768)
 // CHECK-NEXT: return;
