@@ -21,7 +21,7 @@ if(CS336_SANITIZE)
 endif()
 
 # cs336_library(NAME SOURCES a.cpp ... DEPENDS tablegen-target ... LINK lib ...)
-# A static library of the compiler. MLIR itself is linked once, as a shared library, through cs336_mlir.
+# A static library of the compiler. Programs link MLIR itself once, as cs336_use_compiler says.
 function(cs336_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -29,4 +29,19 @@ function(cs336_library name)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK} cs336_mlir)
+  set_property(GLOBAL APPEND PROPERTY CS336_COMPILER_LIBRARIES ${name})
+endfunction()
+
+# cs336_use_compiler(TARGET lib ...)
+# Links libraries of the compiler into a tool or an extension module: the archives and shared MLIR, or, with
+# CS336_STATIC_LLVM, the one library that Package.cmake makes of all of them.
+function(cs336_use_compiler target)
+  if(NOT CS336_STATIC_LLVM)
+    target_link_libraries(${target} PRIVATE ${ARGN})
+    return()
+  endif()
+  # By its path, and not as a target: what it exports depends on the objects of the very targets that link it.
+  target_link_libraries(${target} PRIVATE cs336_mlir cs336_runtime ${CS336_COMPILER_FILE})
+  add_dependencies(${target} ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY CS336_COMPILER_USERS ${target})
 endfunction()

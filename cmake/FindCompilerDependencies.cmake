@@ -1,4 +1,5 @@
-# MLIR 22 as shared libraries, from Debian's llvm-22 packages unless MLIR_DIR says otherwise.
+# MLIR 22, from Debian's llvm-22 packages unless MLIR_DIR says otherwise: its shared libraries, or for a package its
+# archives, which Package.cmake links.
 
 set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "Folder of MLIRConfig.cmake")
 find_package(MLIR 22.1 REQUIRED CONFIG)
@@ -18,7 +19,9 @@ if(NOT LLVM_ENABLE_ASSERTIONS)
   target_compile_definitions(cs336_mlir INTERFACE NDEBUG)
 endif()
 target_compile_options(cs336_mlir INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
-target_link_libraries(cs336_mlir INTERFACE MLIR LLVM)
+if(NOT CS336_STATIC_LLVM)
+  target_link_libraries(cs336_mlir INTERFACE MLIR LLVM)
+endif()
 
 # TableGen looks for its includes in the folder's include directories.
 include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
