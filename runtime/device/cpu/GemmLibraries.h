@@ -9,7 +9,7 @@
 #define CS336_RUNTIME_DEVICE_CPU_GEMMLIBRARIES_H
 
 #include "cs336/runtime/Device.h"
-#include "device/cpu/GemmProblem.h"
+#include "device/GemmProblem.h"
 
 #include "absl/status/statusor.h"
 

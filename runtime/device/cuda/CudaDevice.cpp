@@ -121,7 +121,16 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareLaunch(const
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareGemm(const CommandContext &context,
                                                                          const format::GemmT &gemm) {
-  return absl::UnimplementedError("products on a GPU");
+  if (!cublaslt_) {
+    CS336_ASSIGN_OR_RETURN(cublaslt_, CublasLt::Create(*context_));
+  }
+  void *workspace = nullptr;
+  int64_t workspace_bytes = 0;
+  if (gemm.workspace) {
+    workspace = context.buffers[*gemm.workspace].mutable_data();
+    workspace_bytes = context.buffers[*gemm.workspace].num_bytes();
+  }
+  return PrepareCublasLtGemm(*cublaslt_, BindGemm(context, gemm), workspace, workspace_bytes);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const CommandContext &context,

@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
+#include "device/cuda/CublasLtGemm.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/CudaKernels.h"
 #include "device/cuda/CudaMemory.h"
@@ -68,6 +69,7 @@ private:
   std::unique_ptr<CudaMemory> memory_;
   std::unique_ptr<Communicator> communicator_;
   CudaKernels kernels_;
+  std::unique_ptr<CublasLt> cublaslt_; // From the first product on.
   absl::optional<CurrentContext> run_;
 };
 

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "device/cpu/GemmProblem.h"
+#include "device/GemmProblem.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <utility>
 
@@ -54,6 +56,14 @@ char *GemmProblem::BatchData(const GemmMatrix &matrix, int64_t index) const {
   return matrix.data + offset * ByteSize(matrix.dtype);
 }
 
+std::string ToString(const GemmProblem &problem) {
+  std::string batch;
+  for (int64_t dim : problem.batch)
+    absl::StrAppend(&batch, dim, " x ");
+  return absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype), ", ", batch,
+                      problem.c.rows, " x ", problem.c.columns, " x ", problem.a.columns);
+}
+
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   GemmProblem problem;
   const Dims &shape = context.buffers[gemm.c].shape();
@@ -68,6 +78,7 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.c = BindMatrix(context.buffers[gemm.c], batch_dims);
   problem.alpha = gemm.alpha;
   problem.accumulate = gemm.beta != 0;
+  problem.precision = gemm.precision;
   if (problem.c.column_stride != 1) {
     Transpose(problem.a);
     Transpose(problem.b);

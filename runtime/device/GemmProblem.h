@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H
-#define CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H
+#ifndef CS336_RUNTIME_DEVICE_GEMMPROBLEM_H
+#define CS336_RUNTIME_DEVICE_GEMMPROBLEM_H
 
 #include "cs336/runtime/Device.h"
 
 #include <cstdint>
+#include <string>
 
 namespace cs336::runtime {
 
@@ -31,14 +32,19 @@ struct GemmProblem {
   GemmMatrix a, b, c;
   double alpha;
   bool accumulate; // beta is 1.
+  format::Precision precision = format::Precision::ieee;
 
   int64_t batch_size() const;
   /// The operand's address for element `index` of the batch.
   char *BatchData(const GemmMatrix &matrix, int64_t index) const;
 };
 
+/// "bf16 x bf16 -> f32, 12 x 64 x 128 x 32": element types, then the batch,
+/// rows and columns of C, and columns of A.
+std::string ToString(const GemmProblem &problem);
+
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm);
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_DEVICE_CPU_GEMMPROBLEM_H
+#endif // CS336_RUNTIME_DEVICE_GEMMPROBLEM_H

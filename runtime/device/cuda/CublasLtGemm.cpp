@@ -1,0 +1,343 @@
+//===- CublasLtGemm.cpp - GEMMs by cuBLASLt -------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/CublasLtGemm.h"
+
+#include "device/cuda/MatmulLayouts.h"
+#include "status/StatusMacros.h"
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// The number of the library's proposals, the likeliest first, that are timed.
+constexpr int kCandidates = 12;
+
+/// What the library makes of element types and the precision asked for.
+struct Arithmetic {
+  cublaslt::ComputeType compute;
+  cublaslt::DataType scale; // Of alpha and beta.
+};
+
+absl::StatusOr<cublaslt::DataType> ToCublasLt(DType dtype) {
+  switch (dtype) {
+  case DType::kF64:
+    return cublaslt::kR64F;
+  case DType::kF32:
+    return cublaslt::kR32F;
+  case DType::kBF16:
+    return cublaslt::kR16BF;
+  case DType::kF16:
+    return cublaslt::kR16F;
+  default:
+    return absl::UnimplementedError(absl::StrCat("cuBLASLt has no GEMM of ", Name(dtype)));
+  }
+}
+
+absl::StatusOr<Arithmetic> ChooseArithmetic(const GemmProblem &problem) {
+  if (problem.a.dtype == DType::kF64)
+    return Arithmetic{cublaslt::kCompute64F, cublaslt::kR64F};
+  if (problem.a.dtype != DType::kF32)
+    return Arithmetic{cublaslt::kCompute32F, cublaslt::kR32F};
+  switch (problem.precision) {
+  case format::Precision::ieee:
+    return Arithmetic{cublaslt::kCompute32F, cublaslt::kR32F};
+  case format::Precision::tf32:
+    return Arithmetic{cublaslt::kCompute32FFastTF32, cublaslt::kR32F};
+  case format::Precision::tf32x3:
+    break;
+  }
+  return absl::UnimplementedError("cuBLASLt has no GEMM of precision tf32x3: compile with ieee or tf32");
+}
+
+/// One of the library's objects.
+template <typename Object>
+class Owned {
+public:
+  Owned() = default;
+  Owned(Object object, int (*destroy)(Object)) : object_(object), destroy_(destroy) {}
+  Owned(Owned &&other) : object_(std::exchange(other.object_, nullptr)), destroy_(other.destroy_) {}
+  Owned &operator=(Owned &&other) {
+    std::swap(object_, other.object_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  ~Owned() {
+    if (object_)
+      destroy_(object_);
+  }
+  Object get() const { return object_; }
+
+private:
+  Object object_ = nullptr;
+  int (*destroy_)(Object) = nullptr;
+};
+
+using Layout = Owned<cublaslt::MatrixLayout>;
+
+absl::StatusOr<Layout> MakeLayout(const CublasLtApi &api, const MatmulOperand &operand, int64_t batch) {
+  CS336_ASSIGN_OR_RETURN(cublaslt::DataType type, ToCublasLt(operand.dtype));
+  if (batch > std::numeric_limits<int32_t>::max())
+    return absl::UnimplementedError(absl::StrCat("cuBLASLt has no batches of ", batch));
+  cublaslt::MatrixLayout raw;
+  CS336_RETURN_IF_ERROR(
+      api.ToStatus(api.MatrixLayoutCreate(&raw, type, operand.rows, operand.columns, operand.leading_dimension),
+                   "MatrixLayoutCreate"));
+  Layout layout(raw, api.MatrixLayoutDestroy);
+  auto count = static_cast<int32_t>(batch);
+  CS336_RETURN_IF_ERROR(api.ToStatus(api.MatrixLayoutSetAttribute(raw, cublaslt::kBatchCount, &count, sizeof count),
+                                     "MatrixLayoutSetAttribute"));
+  CS336_RETURN_IF_ERROR(api.ToStatus(api.MatrixLayoutSetAttribute(raw, cublaslt::kStridedBatchOffset,
+                                                                  &operand.batch_stride, sizeof operand.batch_stride),
+                                     "MatrixLayoutSetAttribute"));
+  return layout;
+}
+
+/// What a timing is good for: everything that candidates depend on.
+std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts, const int64_t (&alignments)[3],
+                              int64_t workspace_bytes) {
+  auto describe = [](const MatmulOperand &operand) {
+    return absl::StrCat(operand.transposed ? "T" : "N", " ld ", operand.leading_dimension, " step ",
+                        operand.batch_stride);
+  };
+  return absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype), " ",
+                      format::EnumNamePrecision(problem.precision), ", ", layouts.batch, " of ", problem.c.columns,
+                      " x ", problem.c.rows, " x ", problem.a.columns, ", left ", describe(layouts.left), ", right ",
+                      describe(layouts.right), ", result ", describe(layouts.result), ", beta ",
+                      problem.accumulate ? 1 : 0, ", aligned ", alignments[0], " ", alignments[1], " ", alignments[2],
+                      ", workspace ", workspace_bytes);
+}
+
+class CublasLtGemm : public PreparedCommand {
+public:
+  CublasLtGemm(CublasLt &library, const GemmProblem &problem, void *workspace, int64_t workspace_bytes)
+      : library_(library), problem_(problem), layouts_(DescribeMatmul(problem)), workspace_(workspace),
+        workspace_bytes_(workspace_bytes) {}
+
+  absl::Status Prepare() {
+    if (problem_.a.dtype != problem_.b.dtype)
+      return absl::UnimplementedError("cuBLASLt has no GEMM of factors of two types");
+    CS336_ASSIGN_OR_RETURN(Arithmetic arithmetic, ChooseArithmetic(problem_));
+    CurrentContext current(library_.context());
+    CS336_RETURN_IF_ERROR(current.status());
+    CS336_RETURN_IF_ERROR(Describe(arithmetic));
+
+    const int64_t alignments[3] = {AlignmentOf(&MatmulCall::left), AlignmentOf(&MatmulCall::right),
+                                   AlignmentOf(&MatmulCall::result)};
+    std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
+    if (absl::optional<GemmChoice> known = library_.tuning().Find(key); known && Take(*known))
+      return absl::OkStatus();
+    CS336_ASSIGN_OR_RETURN(std::vector<cublaslt::MatmulAlgo> candidates, Propose(alignments));
+    CS336_ASSIGN_OR_RETURN(GemmChoice choice, ChooseFastest(candidates));
+    library_.tuning().Add(key, choice);
+    return absl::OkStatus();
+  }
+
+  absl::Status Execute() override {
+    CurrentContext current(library_.context());
+    CS336_RETURN_IF_ERROR(current.status());
+    return Enqueue(algorithm_);
+  }
+
+private:
+  /// Makes the library's descriptions of the problem.
+  absl::Status Describe(const Arithmetic &arithmetic) {
+    const CublasLtApi &api = library_.api();
+    if (arithmetic.scale == cublaslt::kR64F) {
+      double values[2] = {problem_.alpha, problem_.accumulate ? 1.0 : 0.0};
+      std::memcpy(alpha_, &values[0], sizeof(double));
+      std::memcpy(beta_, &values[1], sizeof(double));
+    } else {
+      float values[2] = {static_cast<float>(problem_.alpha), problem_.accumulate ? 1.0f : 0.0f};
+      std::memcpy(alpha_, &values[0], sizeof(float));
+      std::memcpy(beta_, &values[1], sizeof(float));
+    }
+    cublaslt::MatmulDesc raw;
+    CS336_RETURN_IF_ERROR(
+        api.ToStatus(api.MatmulDescCreate(&raw, arithmetic.compute, arithmetic.scale), "MatmulDescCreate"));
+    operation_ = {raw, api.MatmulDescDestroy};
+    for (auto [attribute, transposed] : {std::pair(cublaslt::kTransA, layouts_.left.transposed),
+                                         std::pair(cublaslt::kTransB, layouts_.right.transposed)}) {
+      int32_t value = transposed ? cublaslt::kOpT : cublaslt::kOpN;
+      CS336_RETURN_IF_ERROR(
+          api.ToStatus(api.MatmulDescSetAttribute(raw, attribute, &value, sizeof value), "MatmulDescSetAttribute"));
+    }
+    CS336_ASSIGN_OR_RETURN(left_, MakeLayout(api, layouts_.left, layouts_.batch));
+    CS336_ASSIGN_OR_RETURN(right_, MakeLayout(api, layouts_.right, layouts_.batch));
+    CS336_ASSIGN_OR_RETURN(result_, MakeLayout(api, layouts_.result, layouts_.batch));
+    return absl::OkStatus();
+  }
+
+  int64_t AlignmentOf(char *MatmulCall::*operand) const {
+    std::vector<const void *> addresses;
+    for (const MatmulCall &call : layouts_.calls)
+      addresses.push_back(call.*operand);
+    return CommonAlignment(addresses);
+  }
+
+  /// Takes an algorithm that was remembered, if the library still has it.
+  bool Take(const GemmChoice &choice) {
+    cublaslt::MatmulAlgo algorithm;
+    std::copy(choice.algorithm.begin(), choice.algorithm.end(), algorithm.data);
+    cublaslt::MatmulHeuristicResult result = {};
+    int status = library_.api().MatmulAlgoCheck(library_.handle(), operation_.get(), left_.get(), right_.get(),
+                                                result_.get(), result_.get(), &algorithm, &result);
+    if (status != cublaslt::kSuccess || result.workspace_bytes > static_cast<size_t>(workspace_bytes_))
+      return false;
+    algorithm_ = algorithm;
+    return true;
+  }
+
+  absl::StatusOr<std::vector<cublaslt::MatmulAlgo>> Propose(const int64_t (&alignments)[3]) const {
+    const CublasLtApi &api = library_.api();
+    cublaslt::MatmulPreference preference;
+    CS336_RETURN_IF_ERROR(api.ToStatus(api.MatmulPreferenceCreate(&preference), "MatmulPreferenceCreate"));
+    absl::Cleanup destroy = [&] { api.MatmulPreferenceDestroy(preference); };
+    auto set = [&](cublaslt::MatmulPreferenceAttribute attribute, auto value) {
+      return api.ToStatus(api.MatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+                          "MatmulPreferenceSetAttribute");
+    };
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMaxWorkspaceBytes, static_cast<uint64_t>(workspace_bytes_)));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kReductionSchemeMask, uint32_t{cublaslt::kReductionComputeType}));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentABytes, static_cast<uint32_t>(alignments[0])));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentBBytes, static_cast<uint32_t>(alignments[1])));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentCBytes, static_cast<uint32_t>(alignments[2])));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentDBytes, static_cast<uint32_t>(alignments[2])));
+
+    cublaslt::MatmulHeuristicResult results[kCandidates] = {};
+    int found = 0;
+    CS336_RETURN_IF_ERROR(
+        api.ToStatus(api.MatmulAlgoGetHeuristic(library_.handle(), operation_.get(), left_.get(), right_.get(),
+                                                result_.get(), result_.get(), preference, kCandidates, results, &found),
+                     "MatmulAlgoGetHeuristic"));
+    std::vector<cublaslt::MatmulAlgo> candidates;
+    for (int i = 0; i != found; ++i)
+      if (results[i].status == cublaslt::kSuccess)
+        candidates.push_back(results[i].algo);
+    if (candidates.empty())
+      return absl::UnimplementedError("cuBLASLt proposes no algorithm");
+    return candidates;
+  }
+
+  /// Times the candidates; one that the library refuses to run is passed over.
+  absl::StatusOr<GemmChoice> ChooseFastest(const std::vector<cublaslt::MatmulAlgo> &candidates) {
+    // A later proposal has to be clearly faster: timings of equals differ.
+    constexpr float kClearly = 0.98f;
+    float best = std::numeric_limits<float>::infinity();
+    absl::Status refused;
+    for (const cublaslt::MatmulAlgo &candidate : candidates) {
+      absl::StatusOr<float> microseconds = Time(candidate);
+      if (absl::IsInternal(microseconds.status()))
+        return microseconds.status();
+      if (!microseconds.ok()) {
+        refused.Update(microseconds.status());
+      } else if (*microseconds < best * kClearly) {
+        best = *microseconds;
+        algorithm_ = candidate;
+      }
+    }
+    if (best == std::numeric_limits<float>::infinity())
+      return refused;
+    GemmChoice choice;
+    std::copy(std::begin(algorithm_.data), std::end(algorithm_.data), choice.algorithm.begin());
+    choice.microseconds = best;
+    return choice;
+  }
+
+  absl::StatusOr<float> Time(const cublaslt::MatmulAlgo &candidate) const {
+    // The first run loads code. Short ones are repeated past an event's
+    // resolution of half a microsecond, up to about a millisecond in all.
+    constexpr float kEnoughMicroseconds = 300;
+    CS336_RETURN_IF_ERROR(Enqueue(candidate));
+    CS336_ASSIGN_OR_RETURN(float once, TimeRuns(candidate, 1));
+    int runs = std::clamp(static_cast<int>(kEnoughMicroseconds / std::max(once, 1.0f)), 1, 20);
+    float best = once;
+    for (int round = 0; round != 2; ++round) {
+      CS336_ASSIGN_OR_RETURN(float total, TimeRuns(candidate, runs));
+      best = std::min(best, total / static_cast<float>(runs));
+    }
+    return best;
+  }
+
+  absl::StatusOr<float> TimeRuns(const cublaslt::MatmulAlgo &candidate, int runs) const {
+    const DriverApi &driver = library_.context().driver();
+    CUstream stream = library_.context().stream();
+    CUevent events[2] = {};
+    absl::Cleanup destroy = [&] {
+      for (CUevent event : events)
+        if (event)
+          driver.EventDestroy(event).IgnoreError();
+    };
+    for (CUevent &event : events)
+      CS336_RETURN_IF_ERROR(driver.EventCreate(&event, CU_EVENT_DEFAULT));
+    CS336_RETURN_IF_ERROR(driver.EventRecord(events[0], stream));
+    for (int i = 0; i != runs; ++i)
+      CS336_RETURN_IF_ERROR(Enqueue(candidate));
+    CS336_RETURN_IF_ERROR(driver.EventRecord(events[1], stream));
+    CS336_RETURN_IF_ERROR(driver.EventSynchronize(events[1]));
+    float milliseconds = 0;
+    CS336_RETURN_IF_ERROR(driver.EventElapsedTime(&milliseconds, events[0], events[1]));
+    return milliseconds * 1000;
+  }
+
+  absl::Status Enqueue(const cublaslt::MatmulAlgo &algorithm) const {
+    const CublasLtApi &api = library_.api();
+    for (const MatmulCall &call : layouts_.calls) {
+      int status = api.Matmul(library_.handle(), operation_.get(), alpha_, call.left, left_.get(), call.right,
+                              right_.get(), beta_, call.result, result_.get(), call.result, result_.get(), &algorithm,
+                              workspace_, workspace_bytes_, library_.context().stream());
+      if (status != cublaslt::kSuccess)
+        return api.ToStatus(status, "Matmul");
+    }
+    return absl::OkStatus();
+  }
+
+  CublasLt &library_;
+  GemmProblem problem_;
+  MatmulLayouts layouts_;
+  void *workspace_;
+  int64_t workspace_bytes_;
+  alignas(double) char alpha_[sizeof(double)] = {}, beta_[sizeof(double)] = {}; // f64 or f32.
+  Owned<cublaslt::MatmulDesc> operation_;
+  Layout left_, right_, result_;
+  cublaslt::MatmulAlgo algorithm_ = {};
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context,
+                                                           const std::string &tuning_folder) {
+  CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CublasLtApi> api, CublasLtApi::Load());
+  CurrentContext current(context);
+  CS336_RETURN_IF_ERROR(current.status());
+  cublaslt::Handle handle;
+  CS336_RETURN_IF_ERROR(api->ToStatus(api->Create(&handle), "Create"));
+  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, tuning_folder));
+}
+
+CublasLt::~CublasLt() {
+  CurrentContext current(context_);
+  api_->Destroy(handle_);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCublasLtGemm(CublasLt &library, const GemmProblem &problem,
+                                                                     void *workspace, int64_t workspace_bytes) {
+  auto command = std::make_unique<CublasLtGemm>(library, problem, workspace, workspace_bytes);
+  CS336_RETURN_IF_ERROR(Annotate(command->Prepare(), ToString(problem)));
+  return command;
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,63 @@
+//===- GemmTuning.h - Which algorithm was the fastest -----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_GEMMTUNING_H
+#define CS336_RUNTIME_DEVICE_CUDA_GEMMTUNING_H
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/optional.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace cs336::runtime {
+
+/// A cuBLASLt algorithm as it is stored, which its library understands.
+struct GemmChoice {
+  std::array<uint64_t, 8> algorithm = {};
+  double microseconds = 0; // As it was timed, for readers of the file.
+
+  friend bool operator==(const GemmChoice &, const GemmChoice &) = default;
+};
+
+/// Choices by a text that describes the problem, kept in a file of one device
+/// and library version. A file that cannot be read or written is as good as
+/// none: every problem is timed again then.
+///
+/// Processes may share the file: each change is merged into what is there and
+/// takes its place in one step.
+class GemmTuning {
+public:
+  /// `device` and `library_version` are part of the file's name and of its
+  /// contents: what was stored for others is not used. An empty `folder` keeps
+  /// nothing on disk.
+  GemmTuning(const std::string &folder, std::string device, int64_t library_version);
+
+  absl::optional<GemmChoice> Find(const std::string &problem) const;
+  void Add(const std::string &problem, const GemmChoice &choice);
+
+  const std::string &path() const { return path_; } // Empty: memory alone.
+
+  /// $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else
+  /// ~/.cache/cs336-opt; empty if there is no home either.
+  static std::string DefaultFolder();
+
+private:
+  using Choices = absl::flat_hash_map<std::string, GemmChoice>;
+  Choices Read() const;
+  void Write(const Choices &choices) const;
+
+  std::string device_;
+  int64_t library_version_;
+  std::string path_;
+  Choices choices_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_GEMMTUNING_H

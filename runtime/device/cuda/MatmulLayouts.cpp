@@ -1,0 +1,78 @@
+//===- MatmulLayouts.cpp - GEMMs for a column-major library ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/MatmulLayouts.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// A row-major matrix is the transpose of what a column-major reader sees, and
+/// that transpose is what the product of transposes wants.
+MatmulOperand Describe(const GemmMatrix &matrix) {
+  MatmulOperand operand;
+  operand.dtype = matrix.dtype;
+  operand.transposed = matrix.column_stride != 1;
+  operand.rows = operand.transposed ? matrix.rows : matrix.columns;
+  operand.columns = operand.transposed ? matrix.columns : matrix.rows;
+  operand.leading_dimension = operand.transposed ? matrix.column_stride : matrix.row_stride;
+  operand.batch_stride = 0;
+  return operand;
+}
+
+bool Continues(const GemmMatrix &matrix, size_t outer, int64_t inner_size) {
+  return matrix.batch_strides[outer] == matrix.batch_strides[outer + 1] * inner_size;
+}
+
+/// Joins each batch dimension with the one inside of it where all operands
+/// allow that.
+GemmProblem JoinBatch(GemmProblem problem) {
+  for (size_t i = problem.batch.size(); i-- > 1;) {
+    int64_t size = problem.batch[i];
+    size_t outer = i - 1;
+    if (!Continues(problem.a, outer, size) || !Continues(problem.b, outer, size) || !Continues(problem.c, outer, size))
+      continue;
+    problem.batch[outer] *= size;
+    problem.batch.erase(problem.batch.begin() + i);
+    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c})
+      matrix->batch_strides.erase(matrix->batch_strides.begin() + outer);
+  }
+  return problem;
+}
+
+} // namespace
+
+MatmulLayouts DescribeMatmul(const GemmProblem &given) {
+  GemmProblem problem = JoinBatch(given);
+  MatmulLayouts layouts{Describe(problem.b), Describe(problem.a), Describe(problem.c), 1, {}};
+  if (!problem.batch.empty()) {
+    size_t longest = std::max_element(problem.batch.begin(), problem.batch.end()) - problem.batch.begin();
+    layouts.batch = problem.batch[longest];
+    layouts.left.batch_stride = problem.b.batch_strides[longest];
+    layouts.right.batch_stride = problem.a.batch_strides[longest];
+    layouts.result.batch_stride = problem.c.batch_strides[longest];
+    problem.batch.erase(problem.batch.begin() + longest);
+    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c})
+      matrix->batch_strides.erase(matrix->batch_strides.begin() + longest);
+  }
+  for (int64_t i = 0, calls = problem.batch_size(); i != calls; ++i)
+    layouts.calls.push_back(
+        {problem.BatchData(problem.b, i), problem.BatchData(problem.a, i), problem.BatchData(problem.c, i)});
+  return layouts;
+}
+
+int64_t CommonAlignment(const std::vector<const void *> &addresses) {
+  uintptr_t bits = 256;
+  for (const void *address : addresses)
+    bits |= reinterpret_cast<uintptr_t>(address);
+  return static_cast<int64_t>(bits & -bits);
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,52 @@
+//===- MatmulLayouts.h - GEMMs for a column-major library --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_MATMULLAYOUTS_H
+#define CS336_RUNTIME_DEVICE_CUDA_MATMULLAYOUTS_H
+
+#include "device/GemmProblem.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// A matrix as it lies in memory: column-major rows x columns, which a product
+/// may want transposed.
+struct MatmulOperand {
+  DType dtype;
+  bool transposed;
+  int64_t rows, columns;
+  int64_t leading_dimension; // Elements from a column to the next.
+  int64_t batch_stride;      // Elements from a matrix to the next; 0 repeats one.
+};
+
+/// The addresses of one call.
+struct MatmulCall {
+  char *left, *right, *result;
+};
+
+/// C = A * B on rows is C^T = B^T * A^T on columns: `left` is B, `right` is A,
+/// and no matrix is ever copied to transpose it.
+struct MatmulLayouts {
+  MatmulOperand left, right, result;
+  int64_t batch; // Products of one call.
+  std::vector<MatmulCall> calls;
+};
+
+/// Batch dimensions that lie behind each other alike in all three operands
+/// become one. Of what is left the longest is the batch of a call; each
+/// element of the others takes a call of its own.
+MatmulLayouts DescribeMatmul(const GemmProblem &problem);
+
+/// The largest power of two, at most 256, that divides all of the addresses.
+int64_t CommonAlignment(const std::vector<const void *> &addresses);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_MATMULLAYOUTS_H

@@ -1,0 +1,51 @@
+//===- SharedLibrary.h - CUDA's libraries, where they are -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_SHAREDLIBRARY_H
+#define CS336_RUNTIME_DEVICE_CUDA_SHAREDLIBRARY_H
+
+#include "absl/status/statusor.h"
+
+#include <string>
+
+namespace cs336::runtime {
+
+/// A library of the CUDA toolkit that is loaded when it is wanted. It stays
+/// loaded: CUDA's libraries keep threads and handlers in the process.
+class SharedLibrary {
+public:
+  /// Opens `name`, such as "libcublasLt.so.13": one that the process already
+  /// has or the loader finds; else in $CUDA_HOME, /usr/local/cuda, or the
+  /// wheels (nvidia/cu13/lib) of $VIRTUAL_ENV, of the environment that this
+  /// package is installed in, or of the system's Python. NOT_FOUND says where
+  /// was looked and names `wheel`, which has it. A `name` with a slash is
+  /// opened as it is.
+  static absl::StatusOr<SharedLibrary> Open(const std::string &name, const std::string &wheel);
+
+  const std::string &name() const { return name_; }
+
+  /// FAILED_PRECONDITION if the library has no such function: it is another
+  /// version.
+  template <typename Function>
+  absl::StatusOr<Function> Find(const char *symbol) const {
+    absl::StatusOr<void *> address = FindAddress(symbol);
+    if (!address.ok())
+      return address.status();
+    return reinterpret_cast<Function>(*address);
+  }
+
+private:
+  SharedLibrary(std::string name, void *handle) : name_(std::move(name)), handle_(handle) {}
+  absl::StatusOr<void *> FindAddress(const char *symbol) const;
+
+  std::string name_;
+  void *handle_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_SHAREDLIBRARY_H
