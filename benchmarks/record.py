@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
 from datetime import date
 from pathlib import Path
 
 
 def machine() -> str:
-    """The processor and how many hardware threads there are."""
+    """The processor, how many hardware threads there are, and the GPUs with their driver."""
     info = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
-    return f"{models[0] if models else 'unknown processor'}, {len(models)} threads"
+    return ", ".join([models[0] if models else "unknown processor", f"{len(models)} threads", *gpus()])
+
+
+def gpus() -> list[str]:
+    """Name and driver of every NVIDIA GPU."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    if not shutil.which(query[0]):
+        return []
+    lines = subprocess.run(query, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return [line.replace(", ", " with driver ") for line in lines]
 
 
 def commit() -> str:
-    """Of the source tree that this file is in; `+` marks changes that are not committed."""
+    """Of the source tree that this file is in; `+` marks changes that are not committed.
+
+    A copy of the tree without its history says its commit in the environment variable CS336_COMMIT.
+    """
+    if named := os.environ.get("CS336_COMMIT"):
+        return named
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 

@@ -1,20 +1,37 @@
 #!/usr/bin/env python3
-"""The Transformer of this project in eager PyTorch, timed on given weights and tokens.
+"""The Transformer of this project in PyTorch, timed on given weights and tokens: the other side of a comparison.
 
-Reads the parameters (safetensors, under the state_dict names) and one batch (npz with `tokens` and `targets`) that the
-other side used, so that loss and gradient norm can be compared before any time is. Prints one JSON object.
+Reads one job a line from standard input, JSON, and answers each with one line of JSON, so that a sweep imports PyTorch
+once. A job names the files that the other side used, so that loss and gradient norm can be compared before any time is:
 
-python3 torch_model.py --config config.json --params params.safetensors --batch batch.npz --mode train --steps 5
+    config   the model's configuration, an object: `d_model`, `num_heads`, …
+    params   a safetensors file with every parameter under its state_dict name
+    batch    an npz file with `tokens` and `targets`: [batch, positions]
+    mode     forward, loss, forward_backward or train (AdamW)
+    dtype    fp32, tf32 (float32 whose products round), bf16 or fp16 (autocast)
+    device   cpu or cuda[:N]
+    variant  eager      naive attention; softmax, silu and cross entropy of the library
+             primitive  as eager, but softmax, silu and cross entropy written in primitive operations
+             sdpa       as eager, but attention by scaled_dot_product_attention
+             compile    torch.compile of sdpa
+             graphs     torch.compile of sdpa in mode reduce-overhead, which replays CUDA graphs
+    warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
+
+The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU, `device_mib`: the
+device's own count of memory in use after the steps. Where memory does not suffice it is {"error": "out of memory"}.
+
+echo '{"config": …}' | python3 torch_model.py
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import gc
 import json
 import math
-import statistics
+import sys
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -22,115 +39,192 @@ from safetensors.torch import load_file
 from torch.nn import functional
 
 Parameters = dict[str, torch.Tensor]
+Job = dict[str, object]
+
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """w · x · rsqrt(mean(x²) + 1e-5) over the last axis."""
-    return weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5))
+    """w · x · rsqrt(mean(x²) + 1e-5) over the last axis, in float32."""
+    wide = x.float()
+    return (weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5))).to(x.dtype)
 
 
 def rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """Rotates the interleaved pairs of the last axis of x: [batch, heads, positions, head_dim]."""
     even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).to(x.dtype)
+
+
+def primitive_softmax(x: torch.Tensor) -> torch.Tensor:
+    """exp(x − max) / Σ over the last axis."""
+    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
+def primitive_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Mean over rows of log Σ exp(logits) − logits[target]."""
+    z = logits - logits.amax(-1, keepdim=True)
+    return (torch.log(torch.exp(z).sum(-1)) - z.gather(-1, targets[:, None])[:, 0]).mean()
 
 
 class Transformer:
-    """A function of named parameters, as eager PyTorch code writes it: naive attention, library softmax and silu.
+    """A function of named parameters, as PyTorch code writes it.
 
     Parameters
     ----------
     config
         The keys of a model configuration: `d_model`, `num_heads`, `num_layers`, `context_length`, `rope_theta`, …
+    variant
+        Of attention, softmax, silu and cross entropy; see the module's documentation.
+    device
+        Where the tables for RoPE and the mask are.
     """
 
-    def __init__(self, config: dict) -> None:
+    def __init__(self, config: dict, variant: str, device: torch.device) -> None:
         self.config = config
+        self.is_primitive = variant == "primitive"
+        self.uses_sdpa = variant in ("sdpa", "compile", "graphs")
         head_dim = config["d_model"] // config["num_heads"]
         frequency = config.get("rope_theta", 10000.0) ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
         angle = torch.outer(torch.arange(config["context_length"], dtype=torch.float64), frequency)
-        self.cos, self.sin = angle.cos().float(), angle.sin().float()
-        self.mask = torch.ones(config["context_length"], config["context_length"], dtype=torch.bool).tril()
+        self.cos, self.sin = angle.cos().float().to(device), angle.sin().float().to(device)
+        self.mask = torch.ones(
+            config["context_length"], config["context_length"], dtype=torch.bool, device=device
+        ).tril()
 
     def logits(self, p: Parameters, tokens: torch.Tensor) -> torch.Tensor:
         """tokens: [batch, positions] → logits: [batch, positions, vocab_size]."""
-        x = p["token_embeddings.weight"][tokens]
+        x = functional.embedding(tokens, p["token_embeddings.weight"])
         for i in range(self.config["num_layers"]):
             x = x + self.attention(p, f"layers.{i}.attn", rms_norm(x, p[f"layers.{i}.ln1.weight"]))
             h = rms_norm(x, p[f"layers.{i}.ln2.weight"])
             w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}.weight"] for n in (1, 2, 3))
-            x = x + (functional.silu(h @ w1.T) * (h @ w3.T)) @ w2.T
-        return rms_norm(x, p["ln_final.weight"]) @ p["lm_head.weight"].T
+            gate = functional.linear(h, w1)
+            gate = gate * torch.sigmoid(gate) if self.is_primitive else functional.silu(gate)
+            x = x + functional.linear(gate * functional.linear(h, w3), w2)
+        return functional.linear(rms_norm(x, p["ln_final.weight"]), p["lm_head.weight"])
 
     def attention(self, p: Parameters, name: str, x: torch.Tensor) -> torch.Tensor:
+        """Causal self-attention of x: [batch, positions, d_model]."""
         batch, positions, d_model = x.shape
         heads = self.config["num_heads"]
         q, k, v = (
-            (x @ p[f"{name}.{n}_proj.weight"].T).view(batch, positions, heads, -1).transpose(1, 2) for n in "qkv"
+            functional.linear(x, p[f"{name}.{n}_proj.weight"]).view(batch, positions, heads, -1).transpose(1, 2)
+            for n in "qkv"
         )
         q, k = rope(q, self.cos, self.sin), rope(k, self.cos, self.sin)
-        scores = (q @ k.transpose(-1, -2)) / math.sqrt(d_model // heads)
-        weights = torch.softmax(torch.where(self.mask, scores, float("-inf")), dim=-1)
-        return (weights @ v).transpose(1, 2).reshape(batch, positions, d_model) @ p[f"{name}.output_proj.weight"].T
+        if self.uses_sdpa:
+            mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            scores = (q @ k.transpose(-1, -2)) / math.sqrt(d_model // heads)
+            softmax = primitive_softmax if self.is_primitive else lambda s: torch.softmax(s, dim=-1)
+            mixed = softmax(torch.where(self.mask, scores, float("-inf"))).to(v.dtype) @ v
+        return functional.linear(
+            mixed.transpose(1, 2).reshape(batch, positions, d_model), p[f"{name}.output_proj.weight"]
+        )
 
     def loss(self, p: Parameters, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(self.logits(p, tokens).flatten(0, 1), targets.flatten())
+        """Mean cross entropy, in float32."""
+        logits = self.logits(p, tokens).flatten(0, 1).float()
+        cross_entropy = primitive_cross_entropy if self.is_primitive else functional.cross_entropy
+        return cross_entropy(logits, targets.flatten())
+
+
+def compiled(function: Callable, variant: str) -> Callable:
+    """The function under torch.compile, if the variant says so."""
+    if variant == "graphs":
+        return torch.compile(function, mode="reduce-overhead")
+    return torch.compile(function) if variant == "compile" else function
+
+
+def gradient_norm(parameters: Parameters) -> float:
+    """Of all gradients together, summed in float64."""
+    return math.sqrt(sum(p.grad.double().pow(2).sum().item() for p in parameters.values()))
+
+
+def measure(job: Job) -> dict[str, object]:
+    """Values first, then times."""
+    device = torch.device(job["device"])
+    variant, mode = job["variant"], job["mode"]
+    if job["threads"]:
+        torch.set_num_threads(job["threads"])
+    torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
+
+    model = Transformer(job["config"], variant, device)
+    parameters = {name: value.requires_grad_() for name, value in load_file(job["params"], device=str(device)).items()}
+    batch = np.load(job["batch"])
+    tokens, targets = (torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
+    optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=device.type == "cuda")
+
+    def autocast() -> contextlib.AbstractContextManager:
+        low = AUTOCAST.get(job["dtype"])
+        return torch.autocast(device.type, dtype=low) if low else contextlib.nullcontext()
+
+    def compute_logits(tokens: torch.Tensor) -> torch.Tensor:
+        with autocast():
+            return model.logits(parameters, tokens)
+
+    def compute_loss(tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        with autocast():
+            return model.loss(parameters, tokens, targets)
+
+    logits, loss = compiled(compute_logits, variant), compiled(compute_loss, variant)
+
+    def synchronize() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    def step() -> torch.Tensor:
+        if mode == "forward":
+            with torch.no_grad():
+                return logits(tokens)
+        if mode == "loss":
+            with torch.no_grad():
+                return loss(tokens, targets)
+        optimizer.zero_grad(set_to_none=True)
+        value = loss(tokens, targets)
+        value.backward()
+        if mode == "train":
+            optimizer.step()
+        return value
+
+    start = time.perf_counter()
+    first = step()
+    synchronize()
+    answer: dict[str, object] = {"torch": torch.__version__, "first_call_s": time.perf_counter() - start}
+    if mode == "forward":
+        answer["loss"] = functional.cross_entropy(first.float().flatten(0, 1), targets.flatten()).item()
+        answer["grad_norm"] = None
+    else:
+        answer["loss"], answer["grad_norm"] = first.item(), None if mode == "loss" else gradient_norm(parameters)
+    del first
+    for _ in range(job["warmup"]):
+        step()
+    synchronize()
+    times = []
+    for _ in range(job["steps"]):
+        start = time.perf_counter()
+        step()
+        synchronize()
+        times.append(1e3 * (time.perf_counter() - start))
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        answer["device_mib"] = (total - free) / 2**20
+    return answer | {"step_ms": times, "threads": torch.get_num_threads()}
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--config", type=Path, required=True, help="model configuration, JSON")
-    arguments.add_argument("--params", type=Path, required=True, help="safetensors with every parameter")
-    arguments.add_argument("--batch", type=Path, required=True, help="npz with tokens and targets")
-    arguments.add_argument("--mode", choices=["forward", "forward_backward", "train"], default="train")
-    arguments.add_argument("--warmup", type=int, default=2)
-    arguments.add_argument("--steps", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=0, help="0: PyTorch's own choice")
-    args = arguments.parse_args()
-    if args.threads:
-        torch.set_num_threads(args.threads)
-
-    model = Transformer(json.loads(args.config.read_text()))
-    parameters = {name: value.requires_grad_() for name, value in load_file(args.params).items()}
-    batch = np.load(args.batch)
-    tokens, targets = (torch.from_numpy(batch[name]).long() for name in ("tokens", "targets"))
-    optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3)
-
-    loss = model.loss(parameters, tokens, targets)
-    loss.backward()
-    grad_norm = math.sqrt(sum(p.grad.double().pow(2).sum().item() for p in parameters.values()))
-
-    def step() -> None:
-        if args.mode == "forward":
-            with torch.no_grad():
-                model.logits(parameters, tokens)
-            return
-        optimizer.zero_grad()
-        model.loss(parameters, tokens, targets).backward()
-        if args.mode == "train":
-            optimizer.step()
-
-    times = []
-    for i in range(args.warmup + args.steps):
-        start = time.perf_counter()
-        step()
-        if i >= args.warmup:
-            times.append(1e3 * (time.perf_counter() - start))
-    print(
-        json.dumps(
-            {
-                "peer": f"torch {torch.__version__} eager, float32, CPU",
-                "threads": torch.get_num_threads(),
-                "mode": args.mode,
-                "loss": loss.item(),
-                "grad_norm": grad_norm,
-                "mean_ms": statistics.fmean(times),
-                "std_ms": statistics.pstdev(times),
-                "median_ms": statistics.median(times),
-                "min_ms": min(times),
-            }
-        )
-    )
+    for line in sys.stdin:
+        try:
+            answer = measure(json.loads(line))
+        except torch.OutOfMemoryError:
+            answer = {"error": "out of memory"}
+        print(json.dumps(answer), flush=True)
+        torch.compiler.reset()
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

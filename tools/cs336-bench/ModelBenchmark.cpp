@@ -46,9 +46,9 @@ static absl::StatusOr<std::shared_ptr<const runtime::Executable>> compile(const 
 }
 
 /// Runs one session's warm-ups and steps into `measurement`.
-static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &inputs,
-                             llvm::StringRef entry, const MeasureOptions &options, Measurement &measurement,
-                             llvm::function_ref<void(llvm::StringRef, double)> report) {
+static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
+                             const ModelDescription &description, const MeasureOptions &options,
+                             Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
   runtime::SessionOptions sessionOptions;
   sessionOptions.num_threads = options.numThreads;
   sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
@@ -61,18 +61,45 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
     return status;
 
-  std::vector<runtime::NamedTensor> arguments = asArguments(inputs);
+  if (options.peer) {
+    report("values", 0);
+    if (absl::Status status = options.peer->give(**session, batch); !status.ok())
+      return status;
+    absl::StatusOr<StepValues> values = runStep(**session, description, batch);
+    if (!values.ok())
+      return values.status();
+    measurement.values = *values;
+  }
+
+  std::string entry = stringifyMode(description.mode).str();
+  std::vector<runtime::NamedTensor> arguments;
+  for (const auto &input : (*session)->executable().FindEntry(entry)->inputs)
+    arguments.push_back({input->name, batch.at(input->name)});
   double total = static_cast<double>(measurement.warmup + options.steps);
   for (int64_t step = 0; step < measurement.warmup + options.steps; ++step) {
     bool isWarmup = step < measurement.warmup;
     report(isWarmup ? "warming up" : "timing", static_cast<double>(step) / total);
     Clock::time_point start = Clock::now();
-    if (absl::Status status = (*session)->Run(entry.str(), arguments); !status.ok())
+    if (absl::Status status = (*session)->Run(entry, arguments); !status.ok())
       return status;
     if (!isWarmup)
       measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);
   }
   return absl::OkStatus();
+}
+
+/// Random tokens and targets; a forward pass takes the tokens alone.
+static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &config, uint64_t seed) {
+  format::EntryT entry;
+  for (const char *name : {"tokens", "targets"}) {
+    auto &port = entry.inputs.emplace_back(std::make_unique<format::InputPortT>());
+    port->name = name;
+    port->bound = config.vocabSize;
+    port->type = std::make_unique<format::TensorTypeT>();
+    port->type->dtype = format::DType::i64;
+    port->type->shape = {config.batchSize, config.contextLength};
+  }
+  return makeRandomInputs(entry, seed);
 }
 
 absl::StatusOr<std::vector<Measurement>>
@@ -84,13 +111,9 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     return executable.status();
   double compileSeconds = getSeconds(start);
 
-  std::string entry = stringifyMode(description.mode).str();
-  const format::EntryT *port = (*executable)->FindEntry(entry);
-  if (!port)
-    return absl::InternalError(absl::StrCat("the compiled model has no entry '", entry, "'"));
-  absl::StatusOr<runtime::TensorMap> inputs = makeRandomInputs(*port, options.seed);
-  if (!inputs.ok())
-    return inputs.status();
+  absl::StatusOr<runtime::TensorMap> batch = makeBatch(description.transformer, options.seed);
+  if (!batch.ok())
+    return batch.status();
 
   std::vector<Measurement> measurements;
   for (auto [index, warmup] : llvm::enumerate(options.warmups)) {
@@ -100,7 +123,17 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     auto reportPart = [&](llvm::StringRef stage, double fraction) {
       report(stage, (static_cast<double>(index) + fraction) / static_cast<double>(options.warmups.size()));
     };
-    measurement.status = runSteps(*executable, *inputs, entry, options, measurement, reportPart);
+    MeasureOptions own = options;
+    if (index != 0)
+      own.peer = nullptr;
+    measurement.status = runSteps(*executable, *batch, description, own, measurement, reportPart);
+    if (!own.peer || !measurement.status.ok())
+      continue;
+    reportPart("PyTorch", 1);
+    absl::StatusOr<std::vector<PeerMeasurement>> peers = own.peer->measure(description, options.computeType);
+    if (!peers.ok())
+      return peers.status();
+    measurement.peers = std::move(*peers);
   }
   return measurements;
 }

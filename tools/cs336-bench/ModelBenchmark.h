@@ -8,6 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_MODELBENCHMARK_H
 #define CS336_TOOLS_BENCH_MODELBENCHMARK_H
 
+#include "TorchPeer.h"
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/Frontend/ModelDescription.h"
 
@@ -28,6 +29,10 @@ struct MeasureOptions {
   uint64_t seed = 0;
   /// 0 takes what the host has.
   int64_t memoryLimitBytes = 0;
+  /// Null for none.
+  TorchPeer *peer = nullptr;
+  /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
+  ComputeType computeType = ComputeType::FP32;
 };
 
 /// One cell of a sweep.
@@ -39,11 +44,16 @@ struct Measurement {
   double compileSeconds = 0;
   /// Parameters, state, inputs, outputs and arena.
   int64_t memoryBytes = 0;
+  /// With a peer, and after the first number of warm-up steps: what the first step computed, and what the peer did with
+  /// the same parameters and tokens.
+  std::optional<StepValues> values;
+  std::vector<PeerMeasurement> peers;
 };
 
 /// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
-/// that are timed one by one, from the copy of the inputs to the end of the last command. `report` hears of the stage
-/// and of how much of the whole is done. A model that cannot be compiled gives one error for all.
+/// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the session
+/// whose steps are timed runs one step first, whose values are kept for the comparison. `report` hears of the stage and
+/// of how much of the whole is done. A model that cannot be compiled gives one error for all.
 absl::StatusOr<std::vector<Measurement>> measureModel(const ModelDescription &description,
                                                       const MeasureOptions &options,
                                                       llvm::function_ref<void(llvm::StringRef, double)> report);

@@ -50,6 +50,12 @@ ModelCommand::ModelCommand()
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("memory-limit", cl::desc("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'"),
                   cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
+      peer("peer",
+           cl::desc("Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants "
+                    "eager (default), primitive, sdpa, compile, graphs"),
+           cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
+      peerPython("peer-python", cl::desc("The Python that has PyTorch, NumPy and safetensors (default python3)"),
+                 cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
       format("format", cl::desc("How to print the results"), cl::init(Format::Table),
              cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
@@ -78,6 +84,30 @@ static std::optional<int64_t> parseBytes(llvm::StringRef text) {
   return static_cast<int64_t>(number * unit);
 }
 
+/// The variants that --peer names; none if it cannot be read.
+static std::vector<std::string> parsePeer(llvm::StringRef text) {
+  static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs"};
+  if (text == "torch")
+    return {"eager"};
+  llvm::SmallVector<llvm::StringRef> names;
+  if (text.consume_front("torch:"))
+    text.split(names, ',');
+  bool isKnown = llvm::all_of(names, [](llvm::StringRef name) { return llvm::is_contained(kVariants, name); });
+  return isKnown ? std::vector<std::string>(names.begin(), names.end()) : std::vector<std::string>();
+}
+
+absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
+  if (peer.empty())
+    return nullptr;
+  PeerOptions peerOptions;
+  peerOptions.variants = parsePeer(peer);
+  peerOptions.python = peerPython;
+  peerOptions.numThreads = numThreads;
+  peerOptions.warmup = options.warmups.front();
+  peerOptions.steps = steps;
+  return TorchPeer::start(peerOptions);
+}
+
 absl::Status ModelCommand::checkFlags() const {
   if (steps < 1)
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
@@ -90,6 +120,10 @@ absl::Status ModelCommand::checkFlags() const {
   if (!memoryLimit.empty() && !parseBytes(memoryLimit))
     return absl::InvalidArgumentError(
         absl::StrCat("--memory-limit is '", memoryLimit.getValue(), "', must be a size such as 40GiB"));
+  if (!peer.empty() && parsePeer(peer).empty())
+    return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
+                                                   "', must be torch or torch: and a list with commas of eager, "
+                                                   "primitive, sdpa, compile and graphs"));
   return absl::OkStatus();
 }
 
@@ -119,6 +153,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   for (const ModelDescription &description : descriptions) {
     for (ComputeType type : types) {
       MeasureOptions own = options;
+      own.computeType = type;
       if (!autocast.empty())
         own.compile.pipeline = llvm::formatv("{0} dtype={1}", options.compile.pipeline, getName(type));
       if (!own.compile.dumpDir.empty() && count > 1)
@@ -158,6 +193,11 @@ absl::Status ModelCommand::run() {
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.empty() ? 0 : *parseBytes(memoryLimit);
+
+  absl::StatusOr<std::unique_ptr<TorchPeer>> torch = startPeer(options);
+  if (!torch.ok())
+    return torch.status();
+  options.peer = torch->get();
 
   std::vector<ModelRow> rows;
   absl::Status status = compile.compile([&](const CompileOptions &compileOptions) {

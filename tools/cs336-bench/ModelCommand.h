@@ -33,6 +33,8 @@ private:
 
   absl::StatusOr<std::vector<ModelDescription>> getDescriptions() const;
   absl::Status checkFlags() const;
+  /// Null without --peer.
+  absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                           std::vector<ModelRow> &rows) const;
 
@@ -51,6 +53,8 @@ private:
   llvm::cl::opt<int> numThreads;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<std::string> memoryLimit;
+  llvm::cl::opt<std::string> peer;
+  llvm::cl::opt<std::string> peerPython;
   llvm::cl::opt<bool> perStep;
   llvm::cl::opt<Format> format;
   CompileFlags compile;

@@ -66,39 +66,80 @@ static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef
   return std::nullopt;
 }
 
-static std::vector<Report::Column> getColumns(bool perStep) {
-  return {{"size", "size"},
-          {"params (M)", "parameters_millions"},
-          {"d_model", "d_model", true},
-          {"d_ff", "d_ff", true},
-          {"num_layers", "num_layers", true},
-          {"num_heads", "num_heads", true},
-          {"vocab_size", "vocab_size", true},
-          {"batch", "batch_size"},
-          {"context", "context_length"},
-          {"dtype", "dtype"},
-          {"autocast", "autocast"},
-          {"mode", "mode"},
-          {"warm-up", "warmup"},
-          {"steps", "steps"},
-          {"mean (ms)", "mean_ms"},
-          {"std (ms)", "std_ms"},
-          {"median (ms)", "median_ms"},
-          {"min (ms)", "min_ms"},
-          {"std/mean", "std_over_mean"},
-          {"backward (ms)", "backward_ms"},
-          {"backward/forward", "backward_over_forward"},
-          {"tokens/s", "tokens_per_second"},
-          {"GFLOP/s", "gflops_per_second"},
-          {"MFU", "mfu"},
-          {"peak (GFLOP/s)", "peak_gflops_per_second", true},
-          {"memory (MiB)", "memory_mib"},
-          {"compile (s)", "compile_seconds"},
-          {"steps (ms)", "step_ms", !perStep},
-          {"status", "status", true}};
+/// The variants of PyTorch that were measured, in order.
+static std::vector<std::string> getVariants(llvm::ArrayRef<ModelRow> rows) {
+  std::vector<std::string> variants;
+  for (const ModelRow &row : rows)
+    for (const PeerMeasurement &peer : row.measurement.peers)
+      if (!llvm::is_contained(variants, peer.variant))
+        variants.push_back(peer.variant);
+  return variants;
 }
 
-static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> variants, bool perStep) {
+  std::vector<Report::Column> columns{{"size", "size"},
+                                      {"params (M)", "parameters_millions"},
+                                      {"d_model", "d_model", true},
+                                      {"d_ff", "d_ff", true},
+                                      {"num_layers", "num_layers", true},
+                                      {"num_heads", "num_heads", true},
+                                      {"vocab_size", "vocab_size", true},
+                                      {"batch", "batch_size"},
+                                      {"context", "context_length"},
+                                      {"dtype", "dtype"},
+                                      {"autocast", "autocast"},
+                                      {"mode", "mode"},
+                                      {"warm-up", "warmup"},
+                                      {"steps", "steps"},
+                                      {"mean (ms)", "mean_ms"},
+                                      {"std (ms)", "std_ms"},
+                                      {"median (ms)", "median_ms"},
+                                      {"min (ms)", "min_ms"},
+                                      {"std/mean", "std_over_mean"},
+                                      {"backward (ms)", "backward_ms"},
+                                      {"backward/forward", "backward_over_forward"},
+                                      {"tokens/s", "tokens_per_second"},
+                                      {"GFLOP/s", "gflops_per_second"},
+                                      {"MFU", "mfu"},
+                                      {"peak (GFLOP/s)", "peak_gflops_per_second", true},
+                                      {"memory (MiB)", "memory_mib"},
+                                      {"compile (s)", "compile_seconds"},
+                                      {"steps (ms)", "step_ms", !perStep}};
+  for (const std::string &variant : variants)
+    llvm::append_values(columns, Report::Column{"torch " + variant + " (ms)", "torch_" + variant + "_median_ms"},
+                        Report::Column{"ratio", "torch_" + variant + "_ratio"},
+                        Report::Column{"values differ by", "torch_" + variant + "_difference"},
+                        Report::Column{"torch first step (s)", "torch_" + variant + "_first_step_seconds", true},
+                        Report::Column{"torch memory (MiB)", "torch_" + variant + "_device_mib", true});
+  columns.push_back({"status", "status", true});
+  return columns;
+}
+
+/// The columns of one variant.
+static void appendPeer(const ModelRow &row, llvm::StringRef variant, std::vector<Cell> &cells) {
+  const Measurement &measurement = row.measurement;
+  auto peer = llvm::find_if(measurement.peers, [&](const PeerMeasurement &peer) { return peer.variant == variant; });
+  if (peer == measurement.peers.end() || !peer->status.ok()) {
+    Cell time = peer == measurement.peers.end() ? Cell::empty() : Cell(getFailureText(peer->status).str(), nullptr);
+    llvm::append_values(cells, time, Cell::empty(), Cell::empty(), Cell::empty(), Cell::empty());
+    return;
+  }
+  Agreement agreement = compare(*measurement.values, peer->values, row.autocast);
+  double median = computeStatistics(peer->stepMilliseconds).median;
+  double ratio = median / computeStatistics(measurement.stepMilliseconds).median;
+  std::string difference = llvm::formatv("loss {0:e1}", agreement.loss);
+  if (agreement.gradNorm)
+    difference += llvm::formatv(", gradient {0:e1}", *agreement.gradNorm);
+  json::Object differences{{"loss", agreement.loss},
+                           {"grad_norm", agreement.gradNorm ? json::Value(*agreement.gradNorm) : nullptr}};
+  llvm::append_values(cells, Cell::number(median, 3),
+                      agreement.isClose ? Cell::number(ratio, 2) : Cell("mismatch", nullptr),
+                      Cell(difference, std::move(differences)), Cell::number(peer->firstStepSeconds, 2),
+                      peer->deviceMiB ? Cell::number(*peer->deviceMiB, 1) : Cell::empty());
+}
+
+static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
+                                 llvm::ArrayRef<std::string> variants) {
   const TransformerConfig &config = row.description.transformer;
   const Measurement &measurement = row.measurement;
   std::vector<Cell> cells{
@@ -123,7 +164,10 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
   if (!measurement.status.ok()) {
     for (int i = 0; i < 11; ++i)
       cells.push_back(i == 0 ? Cell(getFailureText(measurement.status).str(), nullptr) : Cell::empty());
-    llvm::append_values(cells, memory, compile, Cell::empty(), Cell(std::string(measurement.status.message())));
+    llvm::append_values(cells, memory, compile, Cell::empty());
+    for (const std::string &variant : variants)
+      appendPeer(row, variant, cells);
+    cells.push_back(Cell(std::string(measurement.status.message())));
     return cells;
   }
 
@@ -146,13 +190,17 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
                       forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
                       Cell::number(rate / 1e9, 2), row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
                       row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty(), memory, compile,
-                      Cell(times, std::move(timeValues)), Cell("ok"));
+                      Cell(times, std::move(timeValues)));
+  for (const std::string &variant : variants)
+    appendPeer(row, variant, cells);
+  cells.push_back(Cell("ok"));
   return cells;
 }
 
 Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep) {
-  Report report(getColumns(perStep), std::move(context));
+  std::vector<std::string> variants = getVariants(rows);
+  Report report(getColumns(variants, perStep), std::move(context));
   for (const ModelRow &row : rows)
-    report.addRow(makeRow(row, rows));
+    report.addRow(makeRow(row, rows, variants));
   return report;
 }

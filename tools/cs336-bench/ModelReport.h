@@ -33,8 +33,10 @@ llvm::StringRef getName(ComputeType type);
 /// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
 llvm::StringRef getFailureText(const absl::Status &status);
 
-/// A row for every measurement. Where forward and forward with backward were both measured, the latter's row has their
-/// difference and its ratio to forward. `perStep` shows every step's time in tables too.
+/// A row for every measurement. With a peer, each of its variants has three columns: its median, the ratio to ours, and
+/// how far the values are apart; where they disagree the difference stands instead of the ratio. Where forward and
+/// forward with backward were both measured, the latter's row has their difference and its ratio to forward. `perStep`
+/// shows every step's time in tables too.
 Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep);
 
 } // namespace cs336::bench

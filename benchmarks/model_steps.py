@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Records what `cs336-bench model` measures: every number as JSON, and a table of the cells.
+
+All that follows `--` is given to `cs336-bench model`, which PATH must have.
+
+PATH=build/release/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from record import describe, write
+
+Row = dict[str, object]
+
+COLUMNS = {
+    "size": "{}",
+    "context_length": "{}",
+    "autocast": "{}",
+    "mode": "{}",
+    "median_ms": "{:.3f}",
+    "std_ms": "{:.3f}",
+    "tokens_per_second": "{:.0f}",
+    "mfu": "{:.3f}",
+    "memory_mib": "{:.0f}",
+    "compile_seconds": "{:.2f}",
+}
+
+
+def measure(arguments: list[str]) -> Row:
+    """The tool's JSON; its progress goes to the terminal."""
+    command = ["cs336-bench", "model", *arguments, "--format", "json"]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if run.returncode != 0:
+        sys.exit(f"failed: {shlex.join(command)}")
+    return json.loads(run.stdout)
+
+
+def peer_columns(rows: list[Row]) -> list[str]:
+    """The variants of PyTorch that the rows have."""
+    keys = {key for row in rows for key in row if key.startswith("torch_") and key.endswith("_median_ms")}
+    return sorted(key.removeprefix("torch_").removesuffix("_median_ms") for key in keys)
+
+
+def format_cell(value: object, form: str) -> str:
+    """The number as text; nothing for what was not measured."""
+    return "" if value is None else form.format(value)
+
+
+def describe_difference(row: Row, variant: str) -> str:
+    """How far loss and gradient norm are apart."""
+    difference = row.get(f"torch_{variant}_difference")
+    if not isinstance(difference, dict):
+        return ""
+    return ", ".join(f"{value:.0e}" for value in difference.values() if value is not None)
+
+
+def markdown(record: Row) -> str:
+    """The record as a page."""
+    rows = record["results"]
+    variants = peer_columns(rows)
+    titles = list(COLUMNS)
+    for variant in variants:
+        titles += [f"torch {variant} ms", "ratio", "loss, gradient differ by", "torch MiB"]
+    lines = [
+        "# Steps of a Transformer",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
+        "",
+        f"    {record['command']}",
+        "",
+        "| " + " | ".join(titles) + " |",
+        "|---" * len(titles) + "|",
+    ]
+    for row in rows:
+        cells = [format_cell(row.get(key), form) for key, form in COLUMNS.items()]
+        if row["median_ms"] is None:
+            cells[list(COLUMNS).index("median_ms")] = "OOM" if "memory" in str(row["status"]) else "unsupported"
+        for variant in variants:
+            cells += [
+                format_cell(row.get(f"torch_{variant}_median_ms"), "{:.3f}"),
+                format_cell(row.get(f"torch_{variant}_ratio"), "{:.2f}"),
+                describe_difference(row, variant),
+                format_cell(row.get(f"torch_{variant}_device_mib"), "{:.0f}"),
+            ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("arguments", nargs="*", help="after --: arguments of cs336-bench model")
+    args = arguments.parse_args()
+    result = measure(args.arguments)
+    record = describe(sys.argv) | result
+    write(record, markdown(record), args.output)
+
+
+if __name__ == "__main__":
+    main()

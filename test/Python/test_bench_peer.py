@@ -1,0 +1,109 @@
+"""`cs336-bench model --peer torch` against peers that need no PyTorch: an honest one, and ones that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "2", "--num-heads", "2", "--vocab-size", "31"]
+MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "2", "--warmup", "1"]
+
+# Computes the answer with the NumPy model of these tests; `scale` is 1 for an honest peer.
+HONEST = """
+import json, sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import reference
+from safetensors.numpy import load_file
+
+for line in sys.stdin:
+    job = json.loads(line)
+    fields = reference.Config.__dataclass_fields__
+    config = reference.Config(**{{key: value for key, value in job["config"].items() if key in fields}})
+    parameters = {{name: value.astype(np.float64) for name, value in load_file(job["params"]).items()}}
+    batch = np.load(job["batch"])
+    loss, gradients = reference.loss_and_gradients(parameters, batch["tokens"], batch["targets"], config)
+    norm = None if job["mode"] == "forward" else reference.gradient_norm(gradients)
+    times = [1000.0 * (job["warmup"] + 1)] * job["steps"]
+    print(json.dumps({{"loss": loss * {scale}, "grad_norm": norm, "step_ms": times, "first_call_s": 1.5}}), flush=True)
+"""
+
+
+@pytest.fixture
+def peer(tmp_path: Path):
+    """Makes an interpreter that runs the given program whatever it is asked to run."""
+
+    def make(program: str) -> str:
+        path = tmp_path / "peer"
+        path.write_text(f"#!{sys.executable}\n{program}")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    return make
+
+
+def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """cs336-bench beside the build that the tests run in."""
+    command = ["cs336-bench", "model", *MODEL, "--peer-python", peer, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+
+def results(process: subprocess.CompletedProcess[str]) -> list[dict]:
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)["results"]
+
+
+def test_values_agree_with_an_independent_model(peer) -> None:
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    rows = results(
+        run(honest, "--mode", "forward,forward_backward,train", "--peer", "torch:eager,sdpa", "--format", "json")
+    )
+    assert [row["mode"] for row in rows] == ["forward", "forward_backward", "train"]
+    for row in rows:
+        for variant in ("eager", "sdpa"):
+            difference = row[f"torch_{variant}_difference"]
+            assert difference["loss"] < 1e-6
+            assert (difference["grad_norm"] is None) == (row["mode"] == "forward")
+            assert row["mode"] == "forward" or difference["grad_norm"] < 1e-5
+            assert row[f"torch_{variant}_median_ms"] == 2000.0
+            assert row[f"torch_{variant}_ratio"] == pytest.approx(2000.0 / row["median_ms"])
+
+
+def test_a_mismatch_prints_no_ratio(peer) -> None:
+    wrong = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.01))
+    (row,) = results(run(wrong, "--mode", "train", "--peer", "torch", "--format", "json"))
+    assert row["torch_eager_ratio"] is None and row["torch_eager_difference"]["loss"] == pytest.approx(0.0099, rel=0.01)
+    table = run(wrong, "--mode", "train", "--peer", "torch", "--format", "markdown")
+    assert "| mismatch |" in table.stdout and "loss 9.9e-03" in table.stdout
+
+
+def test_lack_of_memory_is_a_cell(peer) -> None:
+    process = run(
+        peer('import sys\nfor line in sys.stdin: print(\'{"error": "out of memory"}\', flush=True)'), "--peer", "torch"
+    )
+    assert process.returncode == 0 and process.stdout.rstrip().endswith(" OOM")
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("import sys; sys.stdin.readline()", "ended without an answer"),
+        ("import sys; sys.stdin.readline(); print('torch is here')", "no JSON object: torch is here"),
+        ("import sys; sys.stdin.readline(); print('{}')", "no step_ms or loss"),
+    ],
+)
+def test_a_broken_peer_is_an_error(peer, program: str, message: str) -> None:
+    process = run(peer(program), "--peer", "torch")
+    assert process.returncode != 0 and message in process.stderr
+
+
+def test_unknown_peers_and_interpreters_are_named(peer) -> None:
+    assert "--peer is 'jax'" in run("python3", "--peer", "jax").stderr
+    assert "--peer is 'torch:fast'" in run("python3", "--peer", "torch:fast").stderr
+    assert "/nowhere/python cannot be started" in run("/nowhere/python", "--peer", "torch").stderr

@@ -1,0 +1,69 @@
+//===- TorchPeer.h - The same model in PyTorch ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_TORCHPEER_H
+#define CS336_TOOLS_BENCH_TORCHPEER_H
+
+#include "PeerProcess.h"
+#include "StepValues.h"
+
+#include "llvm/ADT/SmallString.h"
+
+namespace cs336::bench {
+
+/// Which PyTorch to compare with.
+struct PeerOptions {
+  /// Of benchmarks/peers/torch_model.py: "eager", "primitive", "sdpa", "compile", "graphs". Empty: no peer.
+  std::vector<std::string> variants;
+  /// The interpreter that has PyTorch.
+  std::string python = "python3";
+  /// "cpu", "cuda", "cuda:1"; 0 threads is PyTorch's own choice.
+  std::string device = "cpu";
+  int numThreads = 0;
+  int64_t warmup = 5, steps = 10;
+};
+
+/// What one variant of PyTorch did.
+struct PeerMeasurement {
+  std::string variant;
+  /// RESOURCE_EXHAUSTED if memory does not suffice.
+  absl::Status status;
+  StepValues values{};
+  std::vector<double> stepMilliseconds;
+  /// Of the first step, where torch.compile compiles.
+  double firstStepSeconds = 0;
+  /// The device's own count, on a GPU.
+  std::optional<double> deviceMiB;
+};
+
+/// Runs benchmarks/peers/torch_model.py, which travels inside of this program, as a process that outlives a sweep.
+class TorchPeer {
+public:
+  /// Fails if the interpreter cannot be started or a temporary folder cannot be made.
+  static absl::StatusOr<std::unique_ptr<TorchPeer>> start(const PeerOptions &options);
+  ~TorchPeer();
+
+  /// The peer's files: from now on it has the session's parameters and this batch.
+  absl::Status give(const runtime::Session &session, const runtime::TensorMap &batch) const;
+  /// Values and times of every variant; an error other than a lack of memory ends the sweep.
+  absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
+
+private:
+  TorchPeer(PeerOptions options, std::string folder) : options(std::move(options)), folder(std::move(folder)) {}
+
+  std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
+  absl::StatusOr<PeerMeasurement> measureVariant(llvm::StringRef variant, const ModelDescription &description,
+                                                 ComputeType type);
+
+  PeerOptions options;
+  std::string folder;
+  std::unique_ptr<PeerProcess> process;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_TORCHPEER_H
