@@ -79,17 +79,18 @@ FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel) {
     form.operands.push_back(cast<MemRefType>(type));
   form.alignments.assign(form.operands.size(), storageAlignment);
   for (exec::LaunchOp launch : launches[kernel.getSymName()])
-    for (auto [alignment, buffer] : llvm::zip_equal(form.alignments, launch->getOperands()))
+    for (auto [alignment, buffer] :
+         llvm::zip_equal(form.alignments, llvm::concat<Value>(launch.getInputs(), launch.getOutputs())))
       alignment = std::gcd(alignment, getAlignment(cast<MemRefType>(buffer.getType())));
   return form;
 }
 
-/// The operations of the kernel's body, in order: "cs336.sigmoid, cs336.mul".
+/// The operations of the kernel's body, in order: "Computes cs336.sigmoid, cs336.mul".
 static std::string listOperations(exec::KernelOp kernel) {
   std::string list;
   for (Operation &op : kernel.getBody().front().without_terminator())
-    list += (list.empty() ? "" : ", ") + op.getName().getStringRef().str();
-  return list;
+    list += (list.empty() ? "Computes " : ", ") + op.getName().getStringRef().str();
+  return list.empty() ? "Copies operands" : list;
 }
 
 /// "6 blocks of 256 threads"
@@ -103,7 +104,7 @@ static std::string describeGrid(const KernelFunction &function) {
 
 void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
                                 const ScheduledKernel &scheduled, raw_ostream &os) {
-  os << "\n//===- " << form.name << " -===//\n//\n// Computes " << listOperations(kernel) << ".\n";
+  os << "\n//===- " << form.name << " -===//\n//\n// " << listOperations(kernel) << ".\n";
   SmallVector<exec::LaunchOp> uses = launches.lookup(form.name);
   if (!uses.empty()) {
     auto first = cast<exec::CommandOpInterface>(uses.front().getOperation());

@@ -10,6 +10,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "Replaces copies of strided buffers with launches of kernels";
+  let description = [{
+    For devices that copy bytes in a row but no elements that lie apart. A copy from a buffer that is not dense to one that is becomes
+    the launch of a kernel that yields its operand; copies of equal layouts share the kernel. Other copies stay.
+
+    Contract: any time after `--convert-cs336-to-exec`; memory plans stay valid.
+
+    Before:
+
+    ```mlir
+    exec.copy ins(%a : memref<2x8xf32, strided<[1, 2]>>) outs(%b : memref<2x8xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    exec.kernel @copy_6c1d(%x: tensor<2x8xf32>) : (memref<2x8xf32, strided<[1, 2]>>) -> memref<2x8xf32> {
+      exec.yield %x : tensor<2x8xf32>
+    }
+    exec.launch @copy_6c1d ins(%a : memref<2x8xf32, strided<[1, 2]>>) outs(%b : memref<2x8xf32>)
+    ```
+
+    Counts `num-copies`, copies that became launches, and `num-kernels`, kernels created.
+  }];
+}
+
 def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
   let summary = "Gives every allocation of an entry its place in one arena";
   let description = [{
