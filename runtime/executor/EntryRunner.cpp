@@ -95,8 +95,6 @@ absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::E
 absl::Status EntryRunner::AllocatePorts() {
   PortLayout layout(entry_);
   CS336_ASSIGN_OR_RETURN(ports_, device_.memory().Allocate(layout.bytes, BlockLayout::kAlignment));
-  // NaN in every float type: an element of an output that nothing wrote shows.
-  CS336_RETURN_IF_ERROR(device_.memory().Fill(ports_.data(), 0xFF, ports_.size()));
   input_offsets_ = std::move(layout.inputs);
   output_offsets_ = std::move(layout.outputs);
   for (const auto &input : entry_.inputs) {
@@ -156,6 +154,8 @@ absl::Status EntryRunner::PrepareCommands() {
 }
 
 absl::Status EntryRunner::Finish() {
+  // NaN in every float type: an element of an output that nothing wrote shows.
+  CS336_RETURN_IF_ERROR(device_.memory().Fill(ports_.data(), 0xFF, ports_.size()));
   CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_));
   return absl::OkStatus();
 }

@@ -107,8 +107,6 @@ public:
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_ = *std::move(arena);
-    // NaN in every float type: what is read before it was written shows.
-    CS336_RETURN_IF_ERROR(memory.Fill(arena_.data(), 0xFF, arena_.size()));
 
     for (const auto &entry : executable_->entries()) {
       auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_.data());
@@ -123,6 +121,12 @@ public:
       return Annotate(workspace.status(), "workspace of GEMMs");
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
+
+    // Only now, since commands may have been tried out to be prepared. The arena
+    // gets what is NaN in every float type: what is read before it was written
+    // shows.
+    CS336_RETURN_IF_ERROR(variables_.Clear());
+    CS336_RETURN_IF_ERROR(memory.Fill(arena_.data(), 0xFF, arena_.size()));
     for (auto &[name, runner] : runners_)
       CS336_RETURN_IF_ERROR(Annotate(runner->Finish(), absl::StrCat("entry '", name, "'")));
     return absl::OkStatus();

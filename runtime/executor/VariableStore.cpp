@@ -49,7 +49,6 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
   if (!block.ok())
     return Annotate(block.status(), "parameters, state and derived variables");
   store.block_ = *std::move(block);
-  CS336_RETURN_IF_ERROR(memory.Fill(store.block_.data(), 0, store.block_.size()));
   BlockLayout layout;
   for (const auto &variable : executable.variables()) {
     TensorType type = ToTensorType(*variable->type);
@@ -79,6 +78,8 @@ MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const
   const MutableTensorView &whole = variables_[index];
   return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
 }
+
+absl::Status VariableStore::Clear() { return memory_->Fill(block_.data(), 0, block_.size()); }
 
 absl::Status VariableStore::Initialize(uint64_t seed) {
   for (size_t i = 0; i != variables_.size(); ++i) {

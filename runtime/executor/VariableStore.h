@@ -30,8 +30,8 @@ public:
   /// Of the block, with what alignment costs.
   static int64_t BytesFor(const Executable &executable);
 
-  /// Allocates all variables, zeroed. The executable and the memory outlive the
-  /// store.
+  /// Allocates all variables; Clear() comes before their first use. The
+  /// executable and the memory outlive the store.
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
 
   /// Whole variables in the device's memory, as the executable numbers them.
@@ -39,6 +39,8 @@ public:
   /// One variable or named view there.
   absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
 
+  /// Fills all variables with zeros.
+  absl::Status Clear();
   /// Gives each its initial value.
   absl::Status Initialize(uint64_t seed);
 

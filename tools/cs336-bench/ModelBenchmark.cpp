@@ -80,7 +80,10 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
     bool isWarmup = step < measurement.warmup;
     report(isWarmup ? "warming up" : "timing", static_cast<double>(step) / total);
     Clock::time_point start = Clock::now();
-    if (absl::Status status = (*session)->Run(entry, arguments); !status.ok())
+    absl::Status status = (*session)->Run(entry, arguments);
+    if (status.ok())
+      status = (*session)->Synchronize();
+    if (!status.ok())
       return status;
     if (!isWarmup)
       measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);

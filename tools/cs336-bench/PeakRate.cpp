@@ -49,7 +49,10 @@ static absl::StatusOr<double> timeProduct(llvm::StringRef text, const MeasureOpt
   std::chrono::duration<double> shortest = std::chrono::hours(1);
   for (int run = 0; run < 5; ++run) {
     Clock::time_point start = Clock::now();
-    if (absl::Status status = (*session)->Run("forward", {}); !status.ok())
+    absl::Status status = (*session)->Run("forward", {});
+    if (status.ok())
+      status = (*session)->Synchronize();
+    if (!status.ok())
       return status;
     shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - start));
   }
