@@ -16,6 +16,7 @@
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "cs336/Target/CPU/Passes.h"
+#include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
@@ -40,6 +41,7 @@ void cs336::registerPasses() {
   registerCS336Passes();
   registerCS336CodegenPasses();
   registerCS336TargetCPUPasses();
+  registerCS336TargetCUDAPasses();
   registerCS336ToExecPasses();
   exec::registerExecPasses();
   registerPipelines();

@@ -10,6 +10,7 @@
 #include "cs336/Conversion/CS336ToExec/Passes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -38,6 +39,13 @@ static void addCleanup(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
+void cs336::buildPlanning(OpPassManager &manager, Target target) {
+  if (target == Target::CUDA)
+    manager.addPass(createAddWorkspacesPass());
+  manager.addNestedPass<exec::EntryOp>(
+      exec::createPlanMemoryPass({target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
+}
+
 void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
   if (options.dtype != ComputeType::FP32)
@@ -52,8 +60,7 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   if (options.hoistInvariants)
     manager.addPass(createHoistInvariantsPass());
   manager.addPass(createConvertCS336ToExecPass());
-  manager.addNestedPass<exec::EntryOp>(
-      exec::createPlanMemoryPass({options.target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
+  buildPlanning(manager, options.target);
 }
 
 void cs336::registerPipelines() {

@@ -1,7 +1,7 @@
 // From functions to planned entries. A program without attributes goes all the way.
 
 // RUN: cs336-opt %s --cs336-pipeline | FileCheck %s
-// RUN: cs336-opt %s --cs336-pipeline=target=cuda | FileCheck %s --check-prefix=CUDA
+// RUN: cs336-opt %S/Inputs/product.mlir --cs336-pipeline=target=cuda | FileCheck %s --check-prefix=CUDA
 // RUN: cs336-opt %s --cs336-pipeline=mode=forward_backward | FileCheck %s --check-prefix=GRAD
 // RUN: cs336-opt %s --cs336-pipeline=dtype=bf16 | FileCheck %s --check-prefix=BF16
 // RUN: cs336-opt %s --pass-pipeline='builtin.module(cs336-pipeline{dtype=fp16 merge-gemms=false hoist-invariants=false})' --dump-pass-pipeline 2>&1 >%t.out | FileCheck %s --check-prefix=TEXT
@@ -18,7 +18,8 @@
 // CHECK: exec.launch
 // CHECK-SAME: outs(%[[Y]]
 
-// CUDA: exec.entry @score mode<forward> arena_bytes = {{[0-9]+}} alignment = 256 {
+// CUDA: exec.entry @forward mode<forward> arena_bytes = {{[0-9]+}} alignment = 256 {
+// CUDA: exec.gemm {{.*}} workspace(
 
 // GRAD: exec.variable @arg0 parameter : memref<4x8xf32>
 // GRAD: exec.entry @score mode<forward_backward>

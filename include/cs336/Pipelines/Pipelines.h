@@ -23,10 +23,10 @@ enum class ComputeType { FP32, TF32, BF16, FP16 };
 
 /// Options of `--cs336-pipeline`.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  Option<Target> target{*this, "target", llvm::cl::desc("What the plan is for: it sets the alignment of buffers"),
-                        llvm::cl::init(Target::CPU),
-                        llvm::cl::values(clEnumValN(Target::CPU, "cpu", "64 bytes, a cache line"),
-                                         clEnumValN(Target::CUDA, "cuda", "256 bytes, as device allocations"))};
+  Option<Target> target{*this, "target", llvm::cl::desc("What the program is planned for"), llvm::cl::init(Target::CPU),
+                        llvm::cl::values(clEnumValN(Target::CPU, "cpu", "buffers aligned to 64 bytes, a cache line"),
+                                         clEnumValN(Target::CUDA, "cuda",
+                                                    "to 256 bytes, as device allocations; commands get workspaces"))};
   Option<ComputeType> dtype{
       *this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
       llvm::cl::values(clEnumValN(ComputeType::FP32, "fp32", "none: the types that the program has"),
@@ -48,6 +48,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
 /// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect.
 void buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options);
+
+/// The end of the pipeline: from commands in order to a memory plan.
+void buildPlanning(mlir::OpPassManager &manager, Target target);
 
 /// Makes `--cs336-pipeline` known to command lines and textual pipelines.
 void registerPipelines();

@@ -8,6 +8,7 @@
 #ifndef CS336_TARGET_CUDA_KERNELSCHEDULE_H
 #define CS336_TARGET_CUDA_KERNELSCHEDULE_H
 
+#include "cs336/Target/CompiledKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,6 +17,8 @@
 #include <string>
 
 namespace cs336::cuda {
+
+using cs336::KernelFunction;
 
 /// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory.
 struct DeviceKernel {
@@ -32,16 +35,6 @@ struct DeviceKernel {
   unsigned getNumOutputs() const { return operands.size() - numInputs; }
   /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
   std::string getOperandName(unsigned operand) const;
-};
-
-/// A `__global__` function and the one-dimensional grid that it expects.
-struct KernelFunction {
-  std::string symbol;
-  int64_t blocks;
-  /// Threads of a block.
-  int64_t threads;
-  /// Shared memory that the launch provides, in bytes of a block; what the text declares itself does not count.
-  int64_t sharedBytes = 0;
 };
 
 /// Files of runtime/kernels that a kernel's text uses, by name.
