@@ -28,6 +28,8 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Colours and progress bars depend on the terminal; two threads are enough for programs this small.
 config.environment["OMP_NUM_THREADS"] = "2"
+# Nothing outside the build folder.
+config.environment["CS336_CACHE_DIR"] = f"{config.cs336_binary_dir}/test/cache"
 
 config.substitutions += [
     ("%cs336-source", config.cs336_source_dir),

@@ -9,9 +9,9 @@
 
 #include "DumpFiles.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -19,12 +19,19 @@
 using namespace mlir;
 using namespace cs336;
 
-static LogicalResult parseOptions(ModuleOp module, StringRef text, PipelineOptions &options) {
+/// The pipeline's options as the text says; the target is that of the compilation.
+static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options, PipelineOptions &pipeline) {
   std::string message;
   llvm::raw_string_ostream stream(message);
-  if (succeeded(options.parseFromString(text, stream)))
-    return success();
-  return emitError(UnknownLoc::get(module.getContext())) << "pipeline options '" << text << "': " << message;
+  InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(module.getContext()))
+                                  << "pipeline options '" << options.pipeline << "': ";
+  if (failed(pipeline.parseFromString(options.pipeline, stream)))
+    return diagnostic << message;
+  if (pipeline.target.hasValue() && pipeline.target != options.target)
+    return diagnostic << "the target is not the device that the program is compiled for: leave it out";
+  diagnostic.abandon();
+  pipeline.target = options.target;
+  return success();
 }
 
 /// A scope within the caller's, or one that measures nothing.
@@ -34,7 +41,7 @@ static TimingScope nestScope(const CompileOptions &options, StringRef name) {
 
 LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options) {
   PipelineOptions pipeline;
-  if (failed(parseOptions(module, options.pipeline, pipeline)))
+  if (failed(parseOptions(module, options, pipeline)))
     return failure();
 
   PassManager manager(module.getContext(), module.getOperationName());
@@ -45,7 +52,7 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
     auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
     if (llvm::all_of(entries, isPlanned))
       return success();
-    manager.addNestedPass<exec::EntryOp>(exec::createPlanMemoryPass());
+    buildPlanning(manager, options.target);
   }
 
   TimingScope scope = nestScope(options, "pipeline");
@@ -57,20 +64,28 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
   return manager.run(module);
 }
 
+static FailureOr<CompiledKernels> compileKernels(ModuleOp module, const CompileOptions &options) {
+  TimingScope scope = nestScope(options, "kernels");
+  switch (options.target) {
+  case Target::CPU:
+    return compileKernelsForCPU(module, {options.cpu}, &scope);
+  case Target::CUDA:
+    return compileKernelsForCUDA(module, {options.architectures, options.cacheFolder, options.dumpDir}, &scope);
+  }
+  llvm_unreachable("every target has a case");
+}
+
 FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &options) {
   if (failed(runPipeline(module, options)))
     return failure();
-  if (!options.dumpDir.empty() && failed(dumpPlan(module, options.dumpDir)))
+  if (!options.dumpDir.empty() &&
+      (failed(dumpPlan(module, options.dumpDir)) || failed(dumpLinalg(module, options.dumpDir))))
     return failure();
-
-  TimingScope kernels = nestScope(options, "kernels");
-  CPUTargetOptions target;
-  target.cpu = options.cpu;
-  FailureOr<CompiledKernels> compiled = compileKernelsForCPU(module, target, &kernels);
-  kernels.stop();
+  FailureOr<CompiledKernels> compiled = compileKernels(module, options);
   if (failed(compiled))
     return failure();
-  if (!options.dumpDir.empty() && failed(dumpKernels(module, compiled->objects.front().image, options.dumpDir)))
+  if (!options.dumpDir.empty() && options.target == Target::CPU &&
+      failed(dumpObject(module, compiled->objects.front().image, options.dumpDir)))
     return failure();
 
   TimingScope executable = nestScope(options, "executable");

@@ -83,15 +83,18 @@ LogicalResult cs336::dumpPlan(ModuleOp module, StringRef folder) {
   });
 }
 
-LogicalResult cs336::dumpKernels(ModuleOp module, ArrayRef<uint8_t> object, StringRef folder) {
+LogicalResult cs336::dumpLinalg(ModuleOp module, StringRef folder) {
   OwningOpRef<ModuleOp> kernels = module.clone();
   PassManager manager(module.getContext(), module.getOperationName());
   manager.addPass(createKernelsToLinalgPass());
   // Pads and concatenations write a box of their result, which linalg's verifier does not know.
   manager.enableVerifier(false);
   OpPrintingFlags flags = getPrintingFlags().assumeVerified();
-  if (failed(manager.run(*kernels)) || failed(writeFile(module, folder, "kernels.linalg.mlir",
-                                                        [&](raw_ostream &stream) { kernels->print(stream, flags); })))
+  if (failed(manager.run(*kernels)))
     return failure();
+  return writeFile(module, folder, "kernels.linalg.mlir", [&](raw_ostream &stream) { kernels->print(stream, flags); });
+}
+
+LogicalResult cs336::dumpObject(ModuleOp module, ArrayRef<uint8_t> object, StringRef folder) {
   return writeFile(module, folder, "kernels.so", [&](raw_ostream &stream) { stream << llvm::toStringRef(object); });
 }

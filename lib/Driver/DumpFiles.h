@@ -24,9 +24,11 @@ llvm::LogicalResult enableDump(mlir::PassManager &manager, llvm::StringRef folde
 /// bytes, type and source of each buffer, in the order of offsets.
 llvm::LogicalResult dumpPlan(mlir::ModuleOp module, llvm::StringRef folder);
 
-/// Writes every kernel in linalg to `folder`/kernels.linalg.mlir, and the shared object that holds their machine code
-/// to `folder`/kernels.so.
-llvm::LogicalResult dumpKernels(mlir::ModuleOp module, llvm::ArrayRef<uint8_t> object, llvm::StringRef folder);
+/// Writes every kernel in linalg to `folder`/kernels.linalg.mlir.
+llvm::LogicalResult dumpLinalg(mlir::ModuleOp module, llvm::StringRef folder);
+
+/// Writes the shared object that holds the machine code of kernels on the CPU to `folder`/kernels.so.
+llvm::LogicalResult dumpObject(mlir::ModuleOp module, llvm::ArrayRef<uint8_t> object, llvm::StringRef folder);
 
 } // namespace cs336
 

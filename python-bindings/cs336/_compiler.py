@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -199,8 +199,14 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_cs336.Module.parse(text, name))
 
 
-def compile(module: Module | str, pipeline: str = "") -> Executable:
-    """Run the whole pipeline and generate code for this machine's CPU.
+def compile(
+    module: Module | str,
+    pipeline: str = "",
+    device: str = "cpu",
+    architectures: Sequence[str] = (),
+    use_cache: bool = True,
+) -> Executable:
+    """Run the whole pipeline and generate code, for this machine's CPU or for GPUs.
 
     Parameters
     ----------
@@ -208,6 +214,12 @@ def compile(module: Module | str, pipeline: str = "") -> Executable:
         IR, or its text.
     pipeline
         Options of the pipeline, as `--cs336-pipeline=` takes them.
+    device
+        "cpu" or "cuda"; compiling for GPUs needs none.
+    architectures
+        Of kernels for GPUs, such as `["sm_80", "sm_90a"]`.
+    use_cache
+        Whether to take compiled GPU kernels from the cache, and to keep them there.
 
     Raises
     ------
@@ -215,7 +227,7 @@ def compile(module: Module | str, pipeline: str = "") -> Executable:
         If the module does not compile; the message holds the diagnostics.
     """
     parsed = parse(module) if isinstance(module, str) else module
-    return Executable(parsed._module.compile(pipeline))
+    return Executable(parsed._module.compile(pipeline, device, list(architectures), use_cache))
 
 
 def operations() -> dict[str, bool]:

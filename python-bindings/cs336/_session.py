@@ -42,6 +42,8 @@ class Session:
     ----------
     executable
         What to load.
+    device
+        Where to run it: "cpu", "cuda", or "cuda:1" for the second GPU; it must be what the executable was compiled for.
     num_threads
         Threads that a kernel may use; 0 takes all cores.
     memory_limit_bytes
@@ -52,11 +54,15 @@ class Session:
     MemoryError
         If there is not enough memory; the message says how much was wanted for what.
     RuntimeError
-        If the executable is for another machine.
+        If the executable is for another device, or there is none.
+    ValueError
+        If there is no such device name.
     """
 
-    def __init__(self, executable: Executable, num_threads: int = 0, memory_limit_bytes: int = 0) -> None:
-        self._session = _cs336.Session(executable._executable, num_threads, memory_limit_bytes)
+    def __init__(
+        self, executable: Executable, device: str = "cpu", num_threads: int = 0, memory_limit_bytes: int = 0
+    ) -> None:
+        self._session = _cs336.Session(executable._executable, device, num_threads, memory_limit_bytes)
         self._variables = executable.variables
         self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
         self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}

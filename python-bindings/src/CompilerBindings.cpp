@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bindings.h"
+#include "Errors.h"
 #include "IRModule.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Driver/DeviceFlag.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ModelDescription.h"
 #include "mlir/IR/MLIRContext.h"
@@ -31,11 +33,19 @@ static nb::list getCosts(const IRModule &module) {
   return costs;
 }
 
-static nb::bytes compile(const IRModule &module, const std::string &pipeline) {
+static nb::bytes compile(const IRModule &module, const std::string &pipeline, const std::string &device,
+                         const std::vector<std::string> &architectures, bool useCache) {
+  CompileOptions options;
+  options.pipeline = pipeline;
+  options.target = getTarget(valueOrThrow(runtime::ParseDevice(device)));
+  if (!architectures.empty())
+    options.architectures = architectures;
+  if (!useCache)
+    options.cacheFolder.clear();
   std::vector<uint8_t> bytes;
   {
     nb::gil_scoped_release release;
-    bytes = module.compile(pipeline);
+    bytes = module.compile(options);
   }
   return nb::bytes(bytes.data(), bytes.size());
 }
@@ -87,7 +97,7 @@ void python::bindCompiler(nb::module_ &module) {
       .def_static("parse", &IRModule::parse, nb::arg("text"), nb::arg("name"))
       .def("print", &IRModule::print, nb::arg("locations"))
       .def("run_passes", &IRModule::runPasses, nb::arg("pipeline"))
-      .def("compile", &compile, nb::arg("pipeline"))
+      .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"))
       .def("costs", &getCosts);
   module.def("transformer", &getTransformer, nb::arg("description"));
   module.def("parameter_count", &getParameterCount, nb::arg("description"));

@@ -119,10 +119,8 @@ IRModule IRModule::runPasses(const std::string &pipeline) const {
   return {context, std::move(copy)};
 }
 
-std::vector<uint8_t> IRModule::compile(const std::string &pipeline) const {
+std::vector<uint8_t> IRModule::compile(const CompileOptions &options) const {
   Diagnostics diagnostics(context.get());
-  CompileOptions options;
-  options.pipeline = pipeline;
   OwningOpRef<ModuleOp> copy = module->clone();
   FailureOr<std::vector<uint8_t>> bytes = compileModule(*copy, options);
   if (failed(bytes))

@@ -8,6 +8,7 @@
 #ifndef CS336_PYTHON_IRMODULE_H
 #define CS336_PYTHON_IRMODULE_H
 
+#include "cs336/Driver/CompileModule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -35,8 +36,8 @@ public:
   std::string print(bool withLocations) const;
   /// The result of a textual pass pipeline, "cs336-decompose,canonicalize".
   IRModule runPasses(const std::string &pipeline) const;
-  /// The bytes of an executable; `pipeline` holds options of the pipeline, "dtype=bf16".
-  std::vector<uint8_t> compile(const std::string &pipeline) const;
+  /// The bytes of an executable.
+  std::vector<uint8_t> compile(const CompileOptions &options) const;
   /// Costs by function and operation, in the order of the module.
   std::vector<OperationCost> getCosts() const;
 

@@ -111,8 +111,9 @@ private:
 
 class ProgramSession {
 public:
-  ProgramSession(const ProgramFile &file, int numThreads, int64_t memoryLimit) {
+  ProgramSession(const ProgramFile &file, const std::string &device, int numThreads, int64_t memoryLimit) {
     runtime::SessionOptions options;
+    options.device = device;
     options.num_threads = numThreads;
     options.memory_limit_bytes = memoryLimit;
     session = valueOrThrow(runtime::Session::Create(file.executable, options));
@@ -185,8 +186,8 @@ void python::bindRuntime(nb::module_ &module) {
       .def("variables", &ProgramFile::getVariables)
       .def("plan", &ProgramFile::getPlan, nb::arg("entry"), nb::arg("largest"));
   nb::class_<ProgramSession>(module, "Session")
-      .def(nb::init<const ProgramFile &, int, int64_t>(), nb::arg("executable"), nb::arg("num_threads"),
-           nb::arg("memory_limit_bytes"))
+      .def(nb::init<const ProgramFile &, const std::string &, int, int64_t>(), nb::arg("executable"), nb::arg("device"),
+           nb::arg("num_threads"), nb::arg("memory_limit_bytes"))
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))
       .def("prepare", &ProgramSession::prepare)

@@ -41,15 +41,10 @@ Where a NaN comes from, where the time goes, and what the attention of layer 0 c
 
 namespace {
 
-enum class DeviceKind { CPU };
-
 struct Flags {
   cl::OptionCategory category{"Running"};
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir or program.cs336x>"),
                                cl::cat(category)};
-  cl::opt<DeviceKind> device{"device", cl::desc("Where to run"), cl::init(DeviceKind::CPU),
-                             cl::values(clEnumValN(DeviceKind::CPU, "cpu", "this machine's processor (default)")),
-                             cl::cat(category)};
   cl::opt<std::string> entry{"entry",
                              cl::desc("Entry point; default is the only one, or the first there is of train, "
                                       "forward_backward, loss, forward"),
@@ -79,6 +74,7 @@ struct Flags {
                         cl::cat(category)};
   cl::opt<int> numThreads{"num-threads", cl::desc("Threads of one command; 0 is one a core (default)"),
                           cl::value_desc("number"), cl::init(0), cl::cat(category)};
+  DeviceFlag device{category, cl::SubCommand::getTopLevel()};
   CompileFlags compile{category, cl::SubCommand::getTopLevel()};
 };
 
@@ -130,8 +126,8 @@ absl::Status Runner::checkFlags() {
 }
 
 absl::Status Runner::load() {
-  absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      flags.compile.compile([&](const CompileOptions &options) { return loadProgram(flags.program, options); });
+  absl::StatusOr<std::shared_ptr<const Executable>> executable = flags.compile.compile(
+      flags.device, [&](const CompileOptions &options) { return loadProgram(flags.program, options); });
   if (!executable.ok())
     return executable.status();
   absl::StatusOr<const format::EntryT *> found = findEntry(**executable, flags.entry);
@@ -146,6 +142,7 @@ absl::Status Runner::load() {
   inputs = *std::move(tensors);
 
   SessionOptions options;
+  options.device = ToString(flags.device);
   options.num_threads = flags.numThreads;
   absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(*std::move(executable), options);
   if (!created.ok())

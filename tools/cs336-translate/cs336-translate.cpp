@@ -38,8 +38,9 @@ A Transformer from a named size, from flags, or from JSON (flags replace its key
 where model.json is, for example,
   {"size": "tiny", "context_length": 64, "optimizer": {"lr": 3e-4, "max_norm": 1.0}}
 
-An executable, of IR in any phase, which cs336-run runs:
+An executable, of IR in any phase, which cs336-run runs; compiling for GPUs needs none:
   cs336-translate --emit-executable small.mlir -o small.cs336x
+  cs336-translate --emit-executable small.mlir --device cuda --arch sm_80,sm_90a -o small.cs336x
 CUDA C++ of the kernels of exec IR:
   cs336-translate --emit-cuda small-exec.mlir -o kernels.cu
 )";
@@ -51,17 +52,18 @@ enum class Action { ImportTransformer, EmitExecutable, EmitCUDA };
 struct Flags {
   cl::OptionCategory category{"Translation"};
   cl::OptionCategory modelCategory{"The model (--import-transformer)"};
-  cl::list<Action> actions{cl::desc("What to do:"),
-                           cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
-                                                 "Build a Transformer's IR from flags, or from a JSON description"),
-                                      clEnumValN(Action::EmitExecutable, "emit-executable",
-                                                 "Compile IR to an executable for this machine's processor"),
-                                      clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
-                           cl::cat(category)};
+  cl::list<Action> actions{
+      cl::desc("What to do:"),
+      cl::values(clEnumValN(Action::ImportTransformer, "import-transformer",
+                            "Build a Transformer's IR from flags, or from a JSON description"),
+                 clEnumValN(Action::EmitExecutable, "emit-executable", "Compile IR to an executable"),
+                 clEnumValN(Action::EmitCUDA, "emit-cuda", "Write exec IR's kernels as CUDA C++")),
+      cl::cat(category)};
   cl::opt<std::string> input{cl::Positional, cl::desc("[input file, - is standard input]"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Where to write, - is standard output"), cl::value_desc("file"),
                               cl::init("-"), cl::cat(category)};
   cl::OptionCategory compileCategory{"Compiling (--emit-executable)"};
+  cs336::DeviceFlag device{compileCategory, cl::SubCommand::getTopLevel()};
   cs336::CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
   cl::OptionCategory cudaCategory{"CUDA text (--emit-cuda)"};
   cl::opt<bool> requireAll{"require-all", cl::desc("Fail if there is a kernel that no schedule accepts"),
@@ -145,8 +147,10 @@ static LogicalResult emitExecutable(const Flags &flags, MLIRContext &context) {
   std::unique_ptr<InputModule> input = readModule(flags, context);
   if (!input)
     return failure();
-  FailureOr<std::vector<uint8_t>> bytes = flags.compile.compile(
-      [&](const cs336::CompileOptions &options) { return cs336::compileModule(*input->module, options); });
+  FailureOr<std::vector<uint8_t>> bytes =
+      flags.compile.compile(flags.device, [&](const cs336::CompileOptions &options) {
+        return cs336::compileModule(*input->module, options);
+      });
   if (failed(bytes))
     return failure();
   return write(flags.output, [&](raw_ostream &stream) { stream << llvm::toStringRef(*bytes); });

@@ -9,6 +9,7 @@
 #define CS336_DRIVER_COMPILEMODULE_H
 
 #include "cs336/Pipelines/Pipelines.h"
+#include "cs336/Target/CUDA/CubinCache.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
@@ -28,10 +29,16 @@ namespace cs336 {
 struct CompileOptions {
   /// What the text after `--cs336-pipeline=` would say, e.g. "dtype=bf16"; empty takes every default.
   std::string pipeline;
-  /// The instruction set of kernels: "host", "generic", or "x86-64-v2" to "x86-64-v4".
+  /// The kind of device that the program is for. It sets the pipeline's option `target`.
+  Target target = Target::CPU;
+  /// CPU: the instruction set of kernels: "host", "generic", or "x86-64-v2" to "x86-64-v4".
   std::string cpu = "host";
-  /// Where to write the IR after every pass, the kernels' object and the plan; made if it is missing. Empty for
-  /// nowhere.
+  /// CUDA: the architectures that kernels get machine code for: "sm_80", "sm_90a".
+  std::vector<std::string> architectures = {"sm_90a"};
+  /// CUDA: folder that keeps machine code between runs, see CubinCache; empty for none.
+  std::string cacheFolder = CubinCache::getDefaultFolder();
+  /// Where to write the IR after every pass, the plan, and the kernels' text and machine code; made if it is missing.
+  /// Empty for nowhere.
   std::string dumpDir;
   /// Where the time of each phase goes; may be null.
   mlir::TimingScope *timing = nullptr;

@@ -69,7 +69,10 @@ std::string CubinCache::getKey(const NVRTC &compiler, llvm::StringRef text, llvm
   add(compiler.getVersion());
   for (const std::string &option : NVRTC::getOptions(architecture))
     add(option);
-  add(text);
+  // Comments say where a kernel is used, which another program may do elsewhere.
+  for (llvm::StringRef line : llvm::split(text, '\n'))
+    if (!line.starts_with("//"))
+      add(line);
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 

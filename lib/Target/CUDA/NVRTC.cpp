@@ -16,6 +16,8 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Regex.h"
 
+#include <dlfcn.h>
+
 using namespace cs336;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
@@ -81,6 +83,18 @@ static void appendWheelToolkit(llvm::StringRef environment, llvm::SmallVectorImp
   }
 }
 
+/// Appends the toolkit of the wheels that are installed beside the Python package that this code is part of, if it is.
+static void appendNeighbourToolkit(llvm::SmallVectorImpl<std::string> &toolkits) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&appendNeighbourToolkit), &info) || !info.dli_fname)
+    return;
+  llvm::StringRef packages = path::parent_path(path::parent_path(info.dli_fname));
+  llvm::SmallString<128> toolkit(packages);
+  path::append(toolkit, "nvidia", "cu13");
+  if (path::filename(packages) == "site-packages" && fs::is_directory(toolkit))
+    toolkits.push_back(toolkit.str().str());
+}
+
 static llvm::SmallVector<std::string> getToolkits(llvm::StringRef toolkit) {
   if (!toolkit.empty())
     return {toolkit.str()};
@@ -89,6 +103,7 @@ static llvm::SmallVector<std::string> getToolkits(llvm::StringRef toolkit) {
     toolkits.push_back(*home);
   if (auto environment = llvm::sys::Process::GetEnv("VIRTUAL_ENV"))
     appendWheelToolkit(*environment, toolkits);
+  appendNeighbourToolkit(toolkits);
   toolkits.push_back("/usr/local/cuda");
   return toolkits;
 }

@@ -187,7 +187,7 @@ TEST_F(CubinCacheTest, TheFolderIsWhereTheEnvironmentSays) {
   EXPECT_EQ(withEnvironment("", nullptr), "/home/someone/.cache/cs336-opt");
 }
 
-TEST(CubinCacheKeyTest, DependsOnTextAndArchitecture) {
+TEST(CubinCacheKeyTest, DependsOnCodeAndArchitecture) {
   llvm::Expected<NVRTC> compiler = NVRTC::load();
   if (!compiler)
     GTEST_SKIP() << llvm::toString(compiler.takeError());
@@ -195,6 +195,7 @@ TEST(CubinCacheKeyTest, DependsOnTextAndArchitecture) {
   EXPECT_EQ(key, CubinCache::getKey(*compiler, "text", "sm_90a"));
   EXPECT_NE(key, CubinCache::getKey(*compiler, "text ", "sm_90a"));
   EXPECT_NE(key, CubinCache::getKey(*compiler, "text", "sm_90"));
+  EXPECT_EQ(key, CubinCache::getKey(*compiler, "// Launched for layers.3\ntext", "sm_90a"));
 }
 
 } // namespace

@@ -32,7 +32,7 @@ public:
 
   llvm::StringRef getFolder() const { return folder; }
 
-  /// The name of the entry for what `compiler` makes of `text`.
+  /// The name of the entry for what `compiler` makes of `text`, in which lines that are comments do not count.
   static std::string getKey(const NVRTC &compiler, llvm::StringRef text, llvm::StringRef architecture);
 
   std::optional<Cubin> find(llvm::StringRef key) const;

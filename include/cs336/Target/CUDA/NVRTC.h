@@ -34,8 +34,8 @@ struct Cubin {
 class NVRTC {
 public:
   /// Loads the library from a CUDA toolkit's root (the folder that holds `include` and `lib` or `lib64`). With an empty
-  /// `toolkit` the places are, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV) and
-  /// /usr/local/cuda. Fails with the places that were searched.
+  /// `toolkit` the places are, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV), those
+  /// beside the installed Python package, and /usr/local/cuda. Fails with the places that were searched.
   static llvm::Expected<NVRTC> load(llvm::StringRef toolkit = "");
 
   /// "13.0"

@@ -1,0 +1,36 @@
+//===- DeviceFlag.cpp - Flags whose value is a device ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/DeviceFlag.h"
+
+using namespace llvm;
+using namespace cs336;
+using runtime::DeviceId;
+
+bool cl::parser<DeviceId>::parse(Option &option, StringRef name, StringRef text, DeviceId &device) {
+  absl::StatusOr<DeviceId> parsed = runtime::ParseDevice(absl::string_view(text.data(), text.size()));
+  if (!parsed.ok())
+    return option.error(std::string(parsed.status().message()));
+  device = *parsed;
+  return false;
+}
+
+void cl::parser<DeviceId>::printOptionDiff(const Option &option, const DeviceId &value,
+                                           const OptionValue<DeviceId> &defaultValue, size_t width) const {
+  printOptionName(option, width);
+  outs() << "= " << runtime::ToString(value) << "\n";
+}
+
+Target cs336::getTarget(DeviceId device) {
+  switch (device.kind) {
+  case runtime::DeviceKind::kCpu:
+    return Target::CPU;
+  case runtime::DeviceKind::kCuda:
+    return Target::CUDA;
+  }
+  llvm_unreachable("every kind of device has a case");
+}

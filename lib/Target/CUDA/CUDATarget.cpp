@@ -1,0 +1,186 @@
+//===- CUDATarget.cpp - Kernels as machine code of NVIDIA GPUs ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/CUDA/CUDATarget.h"
+
+#include "KernelDump.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CUDA/CubinCache.h"
+#include "cs336/Target/CUDA/EmitCUDA.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cuda;
+
+namespace {
+
+/// A kernel for one architecture.
+struct Job {
+  const CUDAKernel *kernel;
+  StringRef architecture;
+  std::string key;
+  std::optional<Cubin> cubin;
+};
+
+/// Compiles kernels, or finds what an earlier run compiled.
+class KernelCompiler {
+public:
+  KernelCompiler(MLIRContext *context, const NVRTC &compiler, const CUDATargetOptions &options)
+      : context(context), compiler(compiler), dumpDir(options.dumpDir) {
+    if (!options.cacheFolder.empty())
+      cache.emplace(options.cacheFolder);
+  }
+
+  /// Gives every job its cubin.
+  LogicalResult run(MutableArrayRef<Job> jobs, Location loc, TimingScope &timing);
+
+private:
+  LogicalResult compile(Job &job);
+
+  MLIRContext *context;
+  const NVRTC &compiler;
+  StringRef dumpDir;
+  std::optional<CubinCache> cache;
+  std::mutex mutex;
+  /// Why the cache cannot be written to; all kernels fail alike, and one message is enough.
+  std::string storeError;
+};
+
+} // namespace
+
+LogicalResult KernelCompiler::compile(Job &job) {
+  const CUDAKernel &kernel = *job.kernel;
+  llvm::Expected<Cubin> cubin = compiler.compile(kernel.text, kernel.name + ".cu", job.architecture);
+  if (!cubin) {
+    InFlightDiagnostic diagnostic = emitError(kernel.loc)
+                                    << "kernel '" << kernel.name << "': " << llvm::toString(cubin.takeError());
+    if (dumpDir.empty())
+      diagnostic.attachNote() << "--dump-dir keeps the text of every kernel";
+    else
+      diagnostic.attachNote() << "its text is in '" << getKernelPath(dumpDir, kernel.name, "cu") << "'";
+    return diagnostic;
+  }
+  job.cubin = std::move(*cubin);
+  if (!cache)
+    return success();
+  if (llvm::Error error = cache->store(job.key, *job.cubin)) {
+    std::scoped_lock lock(mutex);
+    storeError = llvm::toString(std::move(error));
+  }
+  return success();
+}
+
+LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, TimingScope &timing) {
+  if (cache) {
+    TimingScope scope = timing.nest("Look for cubins in the cache");
+    parallelForEach(context, jobs, [&](Job &job) {
+      job.key = CubinCache::getKey(compiler, job.kernel->text, job.architecture);
+      job.cubin = cache->find(job.key);
+    });
+  }
+
+  auto missing = llvm::make_filter_range(jobs, [](const Job &job) { return !job.cubin; });
+  SmallVector<Job *> misses(llvm::make_pointer_range(missing));
+  TimingScope scope = timing.nest(
+      StringRef("NVRTC: " + std::to_string(misses.size()) + " of " + std::to_string(jobs.size()) + " cubins"));
+  ParallelDiagnosticHandler diagnostics(context);
+  LogicalResult isCompiled = failableParallelForEachN(context, 0, misses.size(), [&](size_t index) {
+    diagnostics.setOrderIDForThread(index);
+    LogicalResult result = compile(*misses[index]);
+    diagnostics.eraseOrderIDForThread();
+    return result;
+  });
+  if (!storeError.empty())
+    emitWarning(loc) << "compiled kernels are not kept for the next run: " << storeError;
+  if (cache && !misses.empty() && storeError.empty())
+    cache->prune();
+  return isCompiled;
+}
+
+/// Refuses launches whose workspace is smaller than what their kernel writes to.
+static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kernels) {
+  llvm::StringMap<int64_t> bytesOfKernel;
+  for (const CUDAKernel &kernel : kernels)
+    bytesOfKernel[kernel.name] = kernel.workspaceBytes;
+  WalkResult result = module.walk([&](exec::LaunchOp launch) {
+    int64_t wanted = bytesOfKernel.lookup(launch.getKernel()), bytes = 0;
+    if (Value workspace = launch.getWorkspace())
+      bytes = exec::getStorageBytes(cast<MemRefType>(workspace.getType()));
+    if (bytes >= wanted)
+      return WalkResult::advance();
+    launch.emitError() << "has a workspace of " << bytes << " bytes, and kernel '" << launch.getKernel() << "' needs "
+                       << wanted << ": run --exec-add-workspaces before --exec-plan-memory";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static FailureOr<NVRTC> loadCompiler(Location loc, ArrayRef<std::string> architectures) {
+  llvm::Expected<NVRTC> compiler = NVRTC::load();
+  if (!compiler)
+    return emitError(loc) << llvm::toString(compiler.takeError());
+  for (const std::string &architecture : architectures)
+    if (llvm::Error error = compiler->checkArchitecture(architecture))
+      return emitError(loc) << llvm::toString(std::move(error));
+  return std::move(*compiler);
+}
+
+static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs) {
+  CompiledKernels result;
+  result.target = Target::CUDA;
+  for (const CUDAKernel &kernel : kernels) {
+    CompiledKernel &compiled = result.kernels[kernel.name];
+    compiled.functions.assign(kernel.functions.begin(), kernel.functions.end());
+    compiled.text = kernel.text;
+  }
+  for (const Job &job : jobs) {
+    result.kernels[job.kernel->name].objects.push_back(result.objects.size());
+    result.objects.push_back({job.cubin->architecture, {}, {job.cubin->image.begin(), job.cubin->image.end()}});
+  }
+  return result;
+}
+
+FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const CUDATargetOptions &options,
+                                                        TimingScope *timing) {
+  TimingScope inactive;
+  TimingScope &scope = timing ? *timing : inactive;
+  Location loc = module.getLoc();
+  if (options.architectures.empty())
+    return emitError(loc) << "no architecture to compile kernels for: name one, such as sm_90a";
+
+  TimingScope loading = scope.nest("Load NVRTC");
+  FailureOr<NVRTC> compiler = loadCompiler(loc, options.architectures);
+  loading.stop();
+  if (failed(compiler))
+    return failure();
+
+  TimingScope emitting = scope.nest("Write CUDA text");
+  FailureOr<std::vector<CUDAKernel>> kernels = emitCUDAKernels(module);
+  emitting.stop();
+  if (failed(kernels) || failed(checkWorkspaces(module, *kernels)))
+    return failure();
+  // Before compiling, so that what does not compile can be looked at.
+  if (!options.dumpDir.empty() && failed(dumpTexts(*kernels, options.dumpDir, loc)))
+    return failure();
+
+  std::vector<Job> jobs;
+  for (const CUDAKernel &kernel : *kernels)
+    for (StringRef architecture : llvm::SmallSetVector<StringRef, 4>(llvm::from_range, options.architectures))
+      jobs.push_back({&kernel, architecture, {}, {}});
+  if (failed(KernelCompiler(module.getContext(), *compiler, options).run(jobs, loc, scope)))
+    return failure();
+  if (!options.dumpDir.empty()) {
+    auto cubins = llvm::map_to_vector(jobs, [](const Job &job) { return DumpedCubin{job.kernel, &*job.cubin}; });
+    if (failed(dumpCubins(cubins, options.dumpDir, loc)))
+      return failure();
+  }
+  return collect(*kernels, jobs);
+}

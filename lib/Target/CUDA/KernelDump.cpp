@@ -1,0 +1,72 @@
+//===- KernelDump.cpp - Files with the text and code of kernels -----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelDump.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cuda;
+
+std::string cuda::getKernelPath(StringRef folder, StringRef name, StringRef extension) {
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, "kernels", name + "." + extension);
+  return path.str().str();
+}
+
+static LogicalResult writeFile(StringRef path, Location loc, function_ref<void(raw_ostream &)> print) {
+  llvm::Error error = llvm::errorCodeToError(llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path)));
+  if (!error)
+    error = llvm::writeToOutput(path, [&](raw_ostream &stream) {
+      print(stream);
+      return llvm::Error::success();
+    });
+  if (!error)
+    return success();
+  return emitError(loc) << "cannot write '" << path << "': " << llvm::toString(std::move(error));
+}
+
+LogicalResult cuda::dumpTexts(ArrayRef<CUDAKernel> kernels, StringRef folder, Location loc) {
+  for (const CUDAKernel &kernel : kernels)
+    if (failed(writeFile(getKernelPath(folder, kernel.name, "cu"), loc,
+                         [&](raw_ostream &stream) { stream << kernel.text; })))
+      return failure();
+  return success();
+}
+
+static void printTable(ArrayRef<DumpedCubin> cubins, raw_ostream &stream) {
+  constexpr llvm::StringLiteral row = "{0,-12} {1,9} {2,9} {3,9} {4,10} {5,8}  {6}\n";
+  stream << llvm::formatv(row.data(), "architecture", "blocks", "threads", "shared", "registers", "spilled",
+                          "function");
+  for (const DumpedCubin &dumped : cubins) {
+    for (const KernelFunction &function : dumped.kernel->functions) {
+      auto compiled = llvm::find_if(dumped.cubin->kernels,
+                                    [&](const Cubin::Kernel &kernel) { return kernel.name == function.symbol; });
+      bool isKnown = compiled != dumped.cubin->kernels.end();
+      stream << llvm::formatv(row.data(), dumped.cubin->architecture, function.blocks, function.threads,
+                              function.sharedBytes, isKnown ? std::to_string(compiled->registers) : "?",
+                              isKnown ? std::to_string(compiled->spilledBytes) : "?", function.symbol);
+    }
+  }
+}
+
+LogicalResult cuda::dumpCubins(ArrayRef<DumpedCubin> cubins, StringRef folder, Location loc) {
+  for (const DumpedCubin &dumped : cubins) {
+    std::string path = getKernelPath(folder, dumped.kernel->name, dumped.cubin->architecture + ".cubin");
+    if (failed(writeFile(path, loc, [&](raw_ostream &stream) {
+          stream.write(dumped.cubin->image.data(), dumped.cubin->image.size());
+        })))
+      return failure();
+  }
+  SmallString<128> table(folder);
+  llvm::sys::path::append(table, "kernels.txt");
+  return writeFile(table, loc, [&](raw_ostream &stream) { printTable(cubins, stream); });
+}

@@ -1,0 +1,34 @@
+//===- KernelDump.h - Files with the text and code of kernels ---*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_KERNELDUMP_H
+#define CS336_LIB_TARGET_CUDA_KERNELDUMP_H
+
+#include "cs336/Target/CUDA/EmitCUDA.h"
+#include "cs336/Target/CUDA/NVRTC.h"
+
+namespace cs336::cuda {
+
+/// A kernel's machine code for one architecture.
+struct DumpedCubin {
+  const CUDAKernel *kernel;
+  const Cubin *cubin;
+};
+
+/// `folder`/kernels/NAME.EXTENSION
+std::string getKernelPath(llvm::StringRef folder, llvm::StringRef name, llvm::StringRef extension);
+
+/// Writes NAME.cu for every kernel. Fails with a diagnostic at `loc`.
+llvm::LogicalResult dumpTexts(llvm::ArrayRef<CUDAKernel> kernels, llvm::StringRef folder, mlir::Location loc);
+
+/// Writes NAME.ARCHITECTURE.cubin for every one, and `folder`/kernels.txt, a table of every function's grid, registers
+/// and spills.
+llvm::LogicalResult dumpCubins(llvm::ArrayRef<DumpedCubin> cubins, llvm::StringRef folder, mlir::Location loc);
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_KERNELDUMP_H

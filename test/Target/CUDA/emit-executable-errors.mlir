@@ -1,0 +1,33 @@
+// What cannot be compiled for a GPU, and how that is said.
+// REQUIRES: nvrtc
+
+// RUN: not cs336-translate --emit-executable --device gpu %s 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: not cs336-translate --emit-executable --device cuda:-1 %s 2>&1 | FileCheck %s --check-prefix=DEVICE
+// DEVICE: for the --device option: there is no device '{{gpu|cuda:-1}}': a device is cpu, cuda, or cuda:N
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_90a,sm_91 %s 2>&1 | FileCheck %s --check-prefix=ARCHITECTURE
+// ARCHITECTURE: error: unknown architecture 'sm_91': NVRTC 13.{{[0-9]+}} compiles for {{.*}}sm_80, {{.*}}sm_90,
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_80a %s 2>&1 | FileCheck %s --check-prefix=SUFFIX
+// SUFFIX: error: unknown architecture 'sm_80a'
+// RUN: not cs336-translate --emit-executable --pipeline-options target=cuda %s 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: pipeline options 'target=cuda': the target is not the device that the program is compiled for: leave it out
+
+// The text of a kernel that is named like a keyword does not compile. The error is at the kernel, says where the text is, and
+// holds the compiler's messages; without --dump-dir it says how to keep the text.
+// RUN: rm -rf %t.dump
+// RUN: not cs336-translate --emit-executable --device cuda %s --dump-dir %t.dump -o %t.cs336x 2>&1 | FileCheck %s --check-prefix=KERNEL -DFOLDER=%t.dump
+// KERNEL: [[#@LINE+7]]:1: error: kernel 'while': compiling while.cu for sm_90a: NVRTC_ERROR_COMPILATION
+// KERNEL: while.cu({{[0-9]+}}): error:
+// KERNEL: note: its text is in '[[FOLDER]]/kernels/while.cu'
+// RUN: grep 'while(const float' %t.dump/kernels/while.cu
+// RUN: not ls %t.cs336x
+// RUN: not cs336-translate --emit-executable --device cuda %s 2>&1 | FileCheck %s --check-prefix=HINT
+// HINT: note: --dump-dir keeps the text of every kernel
+exec.kernel @while(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
+  %0 = cs336.exp %x : tensor<16xf32>
+  exec.yield %0 : tensor<16xf32>
+}
+exec.entry @forward mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %y = exec.output "y" output : memref<16xf32>
+  exec.launch @while ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+}
