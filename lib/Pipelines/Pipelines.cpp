@@ -40,8 +40,10 @@ static void addCleanup(OpPassManager &manager) {
 }
 
 void cs336::buildPlanning(OpPassManager &manager, Target target) {
-  if (target == Target::CUDA)
+  if (target == Target::CUDA) {
+    manager.addPass(exec::createCopiesToKernelsPass());
     manager.addPass(createAddWorkspacesPass());
+  }
   manager.addNestedPass<exec::EntryOp>(
       exec::createPlanMemoryPass({target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
 }
