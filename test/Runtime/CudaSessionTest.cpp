@@ -318,7 +318,7 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   EXPECT_THAT(Message(status), HasSubstr("no function 'nothing'"));
   status = status_of([&](auto &executable) { function(executable).symbol = "increment"; });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(Message(status), HasSubstr("its kernel takes 1 operands, and it gives 3"));
+  EXPECT_THAT(Message(status), HasSubstr("its kernel does not take the 3 operands that it gives"));
   status = status_of([&](auto &executable) { function(executable).threads = 1024; });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("blocks of 1024 threads"));

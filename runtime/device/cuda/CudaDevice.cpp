@@ -27,25 +27,37 @@ namespace {
 class LaunchCommand : public PreparedCommand {
 public:
   LaunchCommand(const CudaContext &context, absl::Span<const CudaFunction> functions, std::vector<void *> operands)
-      : context_(context), functions_(functions), operands_(std::move(operands)) {
-    for (void *&operand : operands_)
-      parameters_.push_back(&operand);
-  }
+      : context_(context), functions_(functions), operands_(std::move(operands)),
+        operand_bytes_(operands_.size() * sizeof(void *)) {}
 
   absl::Status Execute() override {
+    // Parameters with their size, which the driver can check: given one by one,
+    // it would take as many as the kernel has.
+    void *parameters[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, operands_.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                          &operand_bytes_, CU_LAUNCH_PARAM_END};
     for (const CudaFunction &function : functions_)
       CS336_RETURN_IF_ERROR(context_.driver().LaunchKernel(function.handle, function.blocks, 1, 1, function.threads, 1,
-                                                           1, function.shared_bytes, context_.stream(),
-                                                           parameters_.data(), nullptr));
+                                                           1, function.shared_bytes, context_.stream(), nullptr,
+                                                           parameters));
     return absl::OkStatus();
   }
 
 private:
   const CudaContext &context_;
   absl::Span<const CudaFunction> functions_;
-  std::vector<void *> operands_;   // Addresses on the device,
-  std::vector<void *> parameters_; // and where they are, as the driver wants to know.
+  std::vector<void *> operands_; // Addresses on the device.
+  size_t operand_bytes_;
 };
+
+/// DATA_LOSS unless the last of `count` operands is a pointer parameter in its
+/// place.
+absl::Status CheckParameters(const CudaFunction &function, size_t count, const DriverApi &driver) {
+  size_t offset = 0, size = 0;
+  absl::Status status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
+  if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
+    return status;
+  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands that it gives"));
+}
 
 class CopyCommand : public PreparedCommand {
 public:
@@ -113,9 +125,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareLaunch(const
     operands.push_back(context.buffers[*launch.workspace].mutable_data());
   absl::Span<const CudaFunction> functions = kernels_.functions(launch.kernel);
   for (const CudaFunction &function : functions)
-    if (function.parameters != operands.size())
-      return absl::DataLossError(
-          absl::StrCat("its kernel takes ", function.parameters, " operands, and it gives ", operands.size()));
+    CS336_RETURN_IF_ERROR(CheckParameters(function, operands.size(), context_->driver()));
   return std::make_unique<LaunchCommand>(*context_, functions, std::move(operands));
 }
 

@@ -57,15 +57,6 @@ absl::Status NoCodeFor(const format::ExecutableT &executable, const CudaContext 
                                                     ": compile it with --arch ", TargetFor(device)));
 }
 
-/// As many as the driver describes.
-absl::StatusOr<size_t> CountParameters(CUfunction function, const DriverApi &driver) {
-  size_t count = 0, offset = 0, size = 0;
-  for (; driver.FuncGetParamInfo(function, count, &offset, &size).ok(); ++count)
-    if (size != sizeof(CUdeviceptr))
-      return absl::DataLossError(absl::StrCat("its parameter ", count, " is no pointer but of ", size, " bytes"));
-  return count;
-}
-
 absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::FunctionT &description,
                                           const CudaContext &context) {
   const DriverApi &driver = context.driver();
@@ -79,7 +70,6 @@ absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::Functio
         absl::StrCat("its code object has no function '", description.symbol, "': ", status.message()));
   // Else the driver does it at the first launch, which a capture cannot hold.
   CS336_RETURN_IF_ERROR(driver.FuncLoad(function.handle));
-  CS336_ASSIGN_OR_RETURN(function.parameters, CountParameters(function.handle, driver));
 
   int most_threads = 0;
   CS336_RETURN_IF_ERROR(

@@ -22,11 +22,10 @@
 
 namespace cs336::runtime {
 
-/// A grid to launch.
+/// A grid to launch; all parameters are pointers.
 struct CudaFunction {
   CUfunction handle = nullptr;
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
-  size_t parameters = 0; // All of them pointers.
 };
 
 /// An executable's kernels, loaded on one device.

@@ -274,11 +274,14 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
 }
 CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        CUstream stream, void **operands, void **) {
-  // The operands' values are read now, whenever the kernel runs.
-  std::vector<CUdeviceptr> values;
-  for (size_t i = 0; i != function->parameters; ++i)
-    values.push_back(*static_cast<CUdeviceptr *>(operands[i]));
+                        CUstream stream, void **, void **extra) {
+  // Whenever the kernel runs, its parameters are read now.
+  size_t bytes = *static_cast<size_t *>(extra[3]);
+  if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||
+      bytes != function->parameters * sizeof(CUdeviceptr))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<CUdeviceptr> values(function->parameters);
+  std::memcpy(values.data(), extra[1], bytes);
   return Enqueue(stream, [function, values]() mutable {
     ++TheFakeCuda().kernels_run;
     std::vector<void *> pointers;
