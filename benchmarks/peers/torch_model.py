@@ -17,8 +17,12 @@ once. A job names the files that the other side used, so that loss and gradient 
              graphs     torch.compile of sdpa in mode reduce-overhead, which replays CUDA graphs
     warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
 
-The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU, `device_mib`: the
-device's own count of memory in use after the steps. Where memory does not suffice it is {"error": "out of memory"}.
+A job of mode curve trains instead on a batch npz whose arrays have one more axis in front, the steps, and answers with
+`losses`. A job's `lr` is that of AdamW, 1e-3 if it has none.
+
+The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU,
+`device_mib`: the device's own count of memory in use after the steps. Where memory does not suffice it is
+{"error": "out of memory"}.
 
 echo '{"config": …}' | python3 torch_model.py
 """
@@ -155,7 +159,7 @@ def measure(job: Job) -> dict[str, object]:
     parameters = {name: value.requires_grad_() for name, value in load_file(job["params"], device=str(device)).items()}
     batch = np.load(job["batch"])
     tokens, targets = (torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
-    optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=device.type == "cuda")
+    optimizer = torch.optim.AdamW(parameters.values(), lr=job.get("lr", 1e-3), fused=device.type == "cuda")
 
     def autocast() -> contextlib.AbstractContextManager:
         low = AUTOCAST.get(job["dtype"])
@@ -170,6 +174,16 @@ def measure(job: Job) -> dict[str, object]:
             return model.loss(parameters, tokens, targets)
 
     logits, loss = compiled(compute_logits, variant), compiled(compute_loss, variant)
+
+    if mode == "curve":
+        losses = []
+        for step_tokens, step_targets in zip(tokens, targets, strict=True):
+            optimizer.zero_grad(set_to_none=True)
+            value = loss(step_tokens, step_targets)
+            value.backward()
+            optimizer.step()
+            losses.append(value.detach())
+        return {"torch": torch.__version__, "losses": torch.stack(losses).tolist()}
 
     def synchronize() -> None:
         if device.type == "cuda":
