@@ -1,0 +1,120 @@
+//===- CuptiApi.h - CUPTI's activity records --------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The library is loaded when it is wanted. Its header needs those of CUDA's
+// compiler, so the little that is used of it is declared here, with its names
+// and its layout of CUDA 13. Newer versions only add to the end of records.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_CUPTIAPI_H
+#define CS336_RUNTIME_DEVICE_CUDA_CUPTIAPI_H
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda.h>
+#include <memory>
+#include <string>
+
+namespace cs336::runtime {
+
+namespace cupti {
+
+enum Result : int {
+  kSuccess = 0,
+  kMaxLimitReached = 12, // The end of a buffer.
+  kInsufficientPrivileges = 35,
+  kMultipleSubscribers = 39,
+};
+enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10 };
+enum MemcpyKind : uint8_t { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 8 };
+constexpr uint32_t kFlushForced = 1;
+
+struct Activity {
+  int32_t kind;
+};
+
+/// The beginning of CUpti_ActivityKernel10.
+struct __attribute__((packed, aligned(8))) ActivityKernel {
+  int32_t kind;
+  uint8_t cache_config, shared_memory_config;
+  uint16_t registers_per_thread;
+  int32_t global_cache_requested, global_cache_executed;
+  uint64_t start, end, completed; // Nanoseconds.
+  uint32_t device, context, stream;
+  int32_t grid[3], block[3];
+  int32_t static_shared_memory, dynamic_shared_memory;
+  uint32_t local_memory_per_thread, local_memory_total;
+  uint32_t correlation;
+  int64_t grid_id;
+  const char *name;
+  void *reserved;
+  uint64_t queued, submitted;
+  uint8_t launch_type, carveout_requested, carveout, padding;
+  uint32_t shared_memory_executed;
+  uint64_t graph_node;
+};
+
+/// The beginning of CUpti_ActivityMemcpy6.
+struct __attribute__((packed, aligned(8))) ActivityMemcpy {
+  int32_t kind;
+  uint8_t copy_kind, source_kind, destination_kind, flags;
+  uint64_t bytes, start, end;
+  uint32_t device, context, stream, correlation, runtime_correlation;
+  uint32_t padding;
+  void *reserved;
+  uint64_t graph_node;
+};
+
+/// The beginning of CUpti_ActivityMemset4.
+struct __attribute__((packed, aligned(8))) ActivityMemset {
+  int32_t kind;
+  uint32_t value;
+  uint64_t bytes, start, end;
+  uint32_t device, context, stream, correlation;
+  uint16_t flags, memory_kind;
+  uint32_t padding;
+  void *reserved;
+  uint64_t graph_node;
+};
+
+using RequestBuffer = void (*)(uint8_t **buffer, size_t *bytes, size_t *max_records);
+using CompleteBuffer = void (*)(CUcontext, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+
+} // namespace cupti
+
+/// The functions of libcupti.so.13.
+class CuptiApi {
+public:
+  /// NOT_FOUND if there is no such library, FAILED_PRECONDITION if it has not
+  /// these functions.
+  static absl::StatusOr<std::shared_ptr<const CuptiApi>> Load(const std::string &library = "libcupti.so.13");
+
+  /// OK, or an error that names the call and the reason. FAILED_PRECONDITION:
+  /// another tool profiles this process. PERMISSION_DENIED: the driver reserves
+  /// profiling for administrators.
+  absl::Status ToStatus(int result, const char *call) const;
+
+  int (*GetVersion)(uint32_t *);
+  int (*GetResultString)(int, const char **);
+  int (*ActivityRegisterCallbacks)(cupti::RequestBuffer, cupti::CompleteBuffer);
+  int (*ActivityEnable)(cupti::ActivityKind);
+  int (*ActivityDisable)(cupti::ActivityKind);
+  int (*ActivityFlushAll)(uint32_t flags);
+  int (*ActivityGetNextRecord)(uint8_t *buffer, size_t valid_bytes, cupti::Activity **record);
+  int (*ActivityGetNumDroppedRecords)(CUcontext, uint32_t stream, size_t *dropped);
+
+private:
+  CuptiApi() = default;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_CUPTIAPI_H

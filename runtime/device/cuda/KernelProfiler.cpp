@@ -1,0 +1,195 @@
+//===- KernelProfiler.cpp - When each kernel of a GPU ran -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/KernelProfiler.h"
+
+#include "device/cuda/CuptiApi.h"
+#include "status/StatusMacros.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <utility>
+
+namespace cs336::runtime {
+
+KernelProfiler::~KernelProfiler() = default;
+
+namespace {
+
+constexpr cupti::ActivityKind kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset};
+
+/// The name of a kernel as people read it: its template arguments belong to it,
+/// its parameters do not.
+std::string Demangle(const char *symbol) {
+  int status = 0;
+  char *text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  if (!text)
+    return symbol;
+  std::string name = text;
+  std::free(text);
+  // "void f<int, (T)2>(int)": the parameters are the last parenthesis at the
+  // outermost level, and what a template returns stands first.
+  int depth = 0;
+  size_t parameters = std::string::npos;
+  for (size_t i = 0; i != name.size(); ++i) {
+    char c = name[i];
+    if (depth == 0 && c == '(' && i != 0)
+      parameters = i;
+    depth += c == '<' || c == '(' ? 1 : c == '>' || c == ')' ? -1 : 0;
+  }
+  if (parameters != std::string::npos)
+    name.resize(parameters);
+  return name.rfind("void ", 0) == 0 ? name.substr(5) : name;
+}
+
+template <typename Record>
+KernelRecord Timed(std::string name, const Record &record) {
+  return {std::move(name), static_cast<int64_t>(record.start), static_cast<int64_t>(record.end - record.start),
+          record.graph_node};
+}
+
+std::string MemcpyName(uint8_t kind) {
+  switch (kind) {
+  case cupti::kHostToDevice:
+    return "[CUDA memcpy Host-to-Device]";
+  case cupti::kDeviceToHost:
+    return "[CUDA memcpy Device-to-Host]";
+  case cupti::kDeviceToDevice:
+    return "[CUDA memcpy Device-to-Device]";
+  default:
+    return "[CUDA memcpy]";
+  }
+}
+
+/// Where CUPTI's threads leave records. Its callbacks carry no pointer of ours,
+/// so that there can only be one for the process.
+class Collector {
+public:
+  static Collector &Get() {
+    static Collector *collector = new Collector; // CUPTI may call back until the process ends.
+    return *collector;
+  }
+
+  bool Acquire(std::shared_ptr<const CuptiApi> api) {
+    absl::MutexLock lock(&mutex_);
+    if (api_)
+      return false;
+    api_ = std::move(api);
+    return true;
+  }
+
+  void Release() {
+    absl::MutexLock lock(&mutex_);
+    api_ = nullptr;
+    records_.clear();
+  }
+
+  std::vector<KernelRecord> Take() {
+    absl::MutexLock lock(&mutex_);
+    return std::exchange(records_, {});
+  }
+
+  static void RequestBuffer(uint8_t **buffer, size_t *bytes, size_t *max_records) {
+    constexpr size_t kBytes = 4 << 20, kAlignment = 8;
+    *buffer = static_cast<uint8_t *>(std::aligned_alloc(kAlignment, kBytes));
+    *bytes = *buffer ? kBytes : 0;
+    *max_records = 0; // As many as fit.
+  }
+
+  static void CompleteBuffer(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid_bytes) {
+    Get().Read(buffer, valid_bytes);
+    std::free(buffer);
+  }
+
+private:
+  void Read(uint8_t *buffer, size_t valid_bytes) {
+    absl::MutexLock lock(&mutex_);
+    if (!api_)
+      return;
+    cupti::Activity *activity = nullptr;
+    while (api_->ActivityGetNextRecord(buffer, valid_bytes, &activity) == cupti::kSuccess)
+      Add(*activity);
+  }
+
+  void Add(const cupti::Activity &activity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    switch (activity.kind) {
+    case cupti::kConcurrentKernel: {
+      const auto &kernel = reinterpret_cast<const cupti::ActivityKernel &>(activity);
+      records_.push_back(Timed(kernel.name ? Demangle(kernel.name) : "a kernel without a name", kernel));
+      break;
+    }
+    case cupti::kMemcpy: {
+      const auto &copy = reinterpret_cast<const cupti::ActivityMemcpy &>(activity);
+      records_.push_back(Timed(MemcpyName(copy.copy_kind), copy));
+      break;
+    }
+    case cupti::kMemset:
+      records_.push_back(Timed("[CUDA memset]", reinterpret_cast<const cupti::ActivityMemset &>(activity)));
+      break;
+    }
+  }
+
+  absl::Mutex mutex_;
+  std::shared_ptr<const CuptiApi> api_ ABSL_GUARDED_BY(mutex_); // Null: no profiler exists.
+  std::vector<KernelRecord> records_ ABSL_GUARDED_BY(mutex_);
+};
+
+class CuptiProfiler : public KernelProfiler {
+public:
+  explicit CuptiProfiler(std::shared_ptr<const CuptiApi> api) : api_(std::move(api)) {}
+  ~CuptiProfiler() override {
+    for (cupti::ActivityKind kind : kKinds)
+      api_->ActivityDisable(kind);
+    api_->ActivityFlushAll(cupti::kFlushForced);
+    Collector::Get().Release();
+  }
+
+  absl::Status Enable() {
+    CS336_RETURN_IF_ERROR(
+        api_->ToStatus(api_->ActivityRegisterCallbacks(&Collector::RequestBuffer, &Collector::CompleteBuffer),
+                       "ActivityRegisterCallbacks"));
+    for (cupti::ActivityKind kind : kKinds)
+      CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityEnable(kind), "ActivityEnable"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Start() override { return Stop().status(); }
+
+  absl::StatusOr<std::vector<KernelRecord>> Stop() override {
+    CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityFlushAll(cupti::kFlushForced), "ActivityFlushAll"));
+    std::vector<KernelRecord> records = Collector::Get().Take();
+    size_t dropped = 0;
+    CS336_RETURN_IF_ERROR(
+        api_->ToStatus(api_->ActivityGetNumDroppedRecords(nullptr, 0, &dropped), "ActivityGetNumDroppedRecords"));
+    if (dropped != 0)
+      return absl::DataLossError(absl::StrCat("CUPTI dropped ", dropped, " records of kernels: profile fewer steps"));
+    std::stable_sort(records.begin(), records.end(),
+                     [](const KernelRecord &a, const KernelRecord &b) { return a.start_ns < b.start_ns; });
+    return records;
+  }
+
+private:
+  std::shared_ptr<const CuptiApi> api_;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<KernelProfiler>> KernelProfiler::Create(const std::string &library) {
+  CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CuptiApi> api, CuptiApi::Load(library));
+  if (!Collector::Get().Acquire(api))
+    return absl::FailedPreconditionError("this process has a profiler of kernels already");
+  auto profiler = std::make_unique<CuptiProfiler>(std::move(api));
+  CS336_RETURN_IF_ERROR(profiler->Enable());
+  return profiler;
+}
+
+} // namespace cs336::runtime
