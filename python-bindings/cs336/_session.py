@@ -146,6 +146,59 @@ class Session:
         self._session.run(entry, arrays)
         return {name: self._session.output(entry, name) for name in self._outputs[entry]}
 
+    def share(self, name: str, entry: str | None = None) -> Any:
+        """Give a variable, or an output of `entry`, to another library, without a copy.
+
+        What `torch.from_dlpack(session.share("lm_head.weight"))` gives is the variable itself, on the device where it
+        lies: what one side writes, the other reads. A library that works in streams of its own must be done before
+        the next run (`torch.cuda.synchronize()`); derived variables follow at `prepare()`.
+
+        Parameters
+        ----------
+        name
+            Of a variable, or of an output.
+        entry
+            Whose output; its next run overwrites it.
+
+        Returns
+        -------
+        object
+            With `__dlpack__` and `__dlpack_device__`. It keeps the session alive.
+
+        Raises
+        ------
+        ValueError
+            If there is no such variable, entry or output.
+        """
+        if entry is None:
+            return self._session.share_variable(name)
+        return self._session.share_output(entry, name)
+
+    def synchronize(self) -> None:
+        """Wait for all that was enqueued on the device.
+
+        Raises
+        ------
+        RuntimeError
+            If something that was enqueued failed.
+        """
+        self._session.synchronize()
+
+    def last_run_seconds(self, entry: str) -> float:
+        """Return the device's time for the last run of an entry, without the feeding of its inputs."""
+        return self._session.last_run_seconds(entry)
+
+    def memory(self) -> dict[str, int]:
+        """Return bytes of the device's memory.
+
+        Returns
+        -------
+        dict
+            "allocated_bytes" by this session, "used_bytes" since it started, by the device's own count, and
+            "available_bytes".
+        """
+        return self._session.memory()
+
     def load(self, path: str | os.PathLike[str], parameters_only: bool = False, ignore_extra: bool = False) -> None:
         """Set all variables from a .safetensors, .npz or .npy file, by checkpoint name.
 

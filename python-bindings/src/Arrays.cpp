@@ -34,13 +34,14 @@ static std::optional<DType> toDType(nb::dlpack::dtype type) {
   return std::nullopt;
 }
 
-static nb::dlpack::dtype toNumPy(DType type) {
+static nb::dlpack::dtype toDLPack(DType type) {
   switch (type) {
   case DType::kF64:
     return nb::dtype<double>();
   case DType::kF32:
-  case DType::kBF16:
     return nb::dtype<float>();
+  case DType::kBF16:
+    return {static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1};
   case DType::kF16:
     return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
   case DType::kI64:
@@ -68,6 +69,15 @@ OutputArray python::toArray(const runtime::TensorView &tensor) {
       tensor.dtype() == DType::kBF16 ? runtime::Cast(tensor, DType::kF32) : runtime::Tensor::CopyOf(tensor)));
   std::vector<size_t> shape(copy->shape().begin(), copy->shape().end());
   void *data = copy->mutable_data();
+  nb::dlpack::dtype dtype = toDLPack(copy->dtype());
   nb::capsule owner(copy.release(), [](void *tensor) noexcept { delete static_cast<runtime::Tensor *>(tensor); });
-  return {data, shape.size(), shape.data(), owner, /*strides=*/nullptr, toNumPy(tensor.dtype())};
+  return {data, shape.size(), shape.data(), owner, /*strides=*/nullptr, dtype};
+}
+
+SharedArray python::shareArray(const runtime::TensorView &tensor, runtime::DeviceId device, nb::handle owner) {
+  std::vector<size_t> shape(tensor.shape().begin(), tensor.shape().end());
+  std::vector<int64_t> strides(tensor.strides().begin(), tensor.strides().end());
+  int kind = device.kind == runtime::DeviceKind::kCuda ? nb::device::cuda::value : nb::device::cpu::value;
+  return {const_cast<void *>(tensor.data()), shape.size(), shape.data(),  owner, strides.data(),
+          toDLPack(tensor.dtype()),          kind,         device.ordinal};
 }

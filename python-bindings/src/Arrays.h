@@ -8,6 +8,7 @@
 #ifndef CS336_PYTHON_ARRAYS_H
 #define CS336_PYTHON_ARRAYS_H
 
+#include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Tensor.h"
 
 #include <nanobind/ndarray.h>
@@ -17,12 +18,17 @@ namespace cs336::python {
 /// An array as Python passes it: dense, in host memory, of any type.
 using InputArray = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
 using OutputArray = nanobind::ndarray<nanobind::numpy>;
+/// What other libraries take by DLPack, on whichever device it lies.
+using SharedArray = nanobind::ndarray<nanobind::array_api>;
 
 /// The elements of `array`, where they lie. Throws TypeError for an element type that no tensor has.
 runtime::TensorView viewOf(const InputArray &array);
 
 /// An array that owns a copy of the tensor. NumPy has no bf16: it comes as float32, which holds it exactly.
 OutputArray toArray(const runtime::TensorView &tensor);
+
+/// The tensor itself, where it lies in the memory of `device`; `owner` lives as long as the array.
+SharedArray shareArray(const runtime::TensorView &tensor, runtime::DeviceId device, nanobind::handle owner);
 
 } // namespace cs336::python
 

@@ -33,6 +33,12 @@ void cs336::python::throwStatus(const absl::Status &status) {
   }
 }
 
+void cs336::python::throwDeviceStatus(const absl::Status &status) {
+  if (status.code() == absl::StatusCode::kNotFound)
+    throwPython(PyExc_RuntimeError, status);
+  throwStatus(status);
+}
+
 void cs336::python::throwFileStatus(const absl::Status &status) {
   switch (status.code()) {
   case absl::StatusCode::kNotFound:

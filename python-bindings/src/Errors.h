@@ -22,6 +22,9 @@ namespace cs336::python {
 /// As `throwStatus`, where a status may also be about a file: FileNotFoundError and PermissionError.
 [[noreturn]] void throwFileStatus(const absl::Status &status);
 
+/// As `throwStatus`, where a status may also be about a device: RuntimeError if there is none.
+[[noreturn]] void throwDeviceStatus(const absl::Status &status);
+
 inline void throwIfError(const absl::Status &status) {
   if (!status.ok())
     throwStatus(status);

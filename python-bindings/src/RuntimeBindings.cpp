@@ -116,7 +116,10 @@ public:
     options.device = device;
     options.num_threads = numThreads;
     options.memory_limit_bytes = memoryLimit;
-    session = valueOrThrow(runtime::Session::Create(file.executable, options));
+    absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(file.executable, options);
+    if (!created.ok())
+      throwDeviceStatus(created.status());
+    session = *std::move(created);
   }
 
   int64_t getAllocatedBytes() const { return session->allocated_bytes(); }
@@ -162,6 +165,36 @@ public:
     throwIfError(status);
   }
 
+  /// Waits, so that whoever takes the array finds what the last run left there.
+  SharedArray shareVariable(nb::handle self, const std::string &name) {
+    throwIfError(session->Synchronize());
+    return shareArray(valueOrThrow(session->VariableOnDevice(name)), session->device(), self);
+  }
+  SharedArray shareOutput(nb::handle self, const std::string &entry, const std::string &name) {
+    throwIfError(session->Synchronize());
+    return shareArray(valueOrThrow(session->OutputOnDevice(entry, name)), session->device(), self);
+  }
+
+  void synchronize() {
+    absl::Status status;
+    {
+      nb::gil_scoped_release release;
+      status = session->Synchronize();
+    }
+    throwIfError(status);
+  }
+  double getLastRunSeconds(const std::string &entry) const {
+    return absl::ToDoubleSeconds(valueOrThrow(session->LastRunDuration(entry)));
+  }
+  nb::dict getMemory() const {
+    runtime::SessionMemory memory = valueOrThrow(session->Memory());
+    nb::dict result;
+    result["allocated_bytes"] = memory.allocated;
+    result["used_bytes"] = memory.used;
+    result["available_bytes"] = memory.available;
+    return result;
+  }
+
   OutputArray getOutput(const std::string &entry, const std::string &name) const {
     return toArray(valueOrThrow(session->Output(entry, name)));
   }
@@ -196,5 +229,20 @@ void python::bindRuntime(nb::module_ &module) {
       .def("load", &ProgramSession::load, nb::arg("path"), nb::arg("parameters_only"), nb::arg("ignore_extra"))
       .def("save", &ProgramSession::save, nb::arg("path"), nb::arg("parameters_only"))
       .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"))
-      .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"));
+      .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"))
+      .def(
+          "share_variable",
+          [](nb::handle self, const std::string &name) {
+            return nb::cast<ProgramSession &>(self).shareVariable(self, name);
+          },
+          nb::arg("name"))
+      .def(
+          "share_output",
+          [](nb::handle self, const std::string &entry, const std::string &name) {
+            return nb::cast<ProgramSession &>(self).shareOutput(self, entry, name);
+          },
+          nb::arg("entry"), nb::arg("name"))
+      .def("synchronize", &ProgramSession::synchronize)
+      .def("last_run_seconds", &ProgramSession::getLastRunSeconds, nb::arg("entry"))
+      .def("memory", &ProgramSession::getMemory);
 }
