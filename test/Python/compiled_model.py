@@ -9,6 +9,7 @@ from typing import Any
 import cs336
 import numpy as np
 import reference
+from device import compile_program, open_session
 from numpy.typing import NDArray
 
 
@@ -26,7 +27,7 @@ def executable(
 ) -> cs336.Executable:
     """Compile once for all tests that ask for the same."""
     update = optimizer(numbers) if numbers else None
-    return cs336.compile(cs336.build(transformer_config(config), mode, dtype, update))
+    return compile_program(cs336.build(transformer_config(config), mode, dtype, update))
 
 
 class CompiledModel:
@@ -48,7 +49,7 @@ class CompiledModel:
         dtype: str = "f32",
         numbers: reference.Optimizer | None = None,
     ) -> None:
-        self.session = cs336.Session(executable(config, mode, dtype, numbers))
+        self.session = open_session(executable(config, mode, dtype, numbers))
         self.session.initialize(0)
         self.session.set_parameters(parameters)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import cs336
 import numpy as np
 import pytest
 import reference
 from comparison import assert_close
+from device import compile_program, open_session
 from dialect_program import Program
 
 SHAPES = [(7, 5), (33,), (2, 3, 4)]
@@ -55,7 +55,7 @@ def test_updates_match_numpy(variant: dict[str, float], form: str, dtype: str, t
         "cs336.mode = #cs336.mode<train>",
         f"cs336.mode = #cs336.mode<train>, cs336.optimizer = {optimizer_attribute(numbers)}",
     )
-    session = cs336.Session(cs336.compile(text))
+    session = open_session(compile_program(text))
     session.initialize(0)
     session.set_parameters(program.parameters)
     expected = {name: value.astype(np.float64) for name, value in program.parameters.items()}

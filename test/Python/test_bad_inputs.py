@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import reference
 from compiled_model import executable
+from device import open_session
 from safetensors.numpy import load_file, save_file
 
 CONFIG = reference.Config(31, 8, 16, 1, 2, 24, batch_size=2)
@@ -17,7 +18,7 @@ CONFIG = reference.Config(31, 8, 16, 1, 2, 24, batch_size=2)
 
 @pytest.fixture
 def session() -> cs336.Session:
-    result = cs336.Session(executable(CONFIG, "train"))
+    result = open_session(executable(CONFIG, "train"))
     result.initialize(0)
     return result
 
@@ -222,4 +223,19 @@ def test_damaged_executables(tmp_path: Path) -> None:
 
 def test_out_of_memory_is_an_answer() -> None:
     with pytest.raises(MemoryError, match="bytes"):
-        cs336.Session(executable(CONFIG, "train"), memory_limit_bytes=4096)
+        open_session(executable(CONFIG, "train"), memory_limit_bytes=4096)
+
+
+def test_devices_that_are_not_there() -> None:
+    program = cs336.compile(cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "forward"))
+    with pytest.raises(ValueError, match="no device 'gpu'"):
+        cs336.Session(program, device="gpu")
+    with pytest.raises(RuntimeError, match="compiled for cpu and cannot run on cuda:0"):
+        cs336.Session(program, device="cuda")
+    program = cs336.compile(
+        "func.func @main() attributes {cs336.mode = #cs336.mode<forward>} { return }", device="cuda"
+    )
+    with pytest.raises(RuntimeError, match="compiled for cuda and cannot run on cpu"):
+        cs336.Session(program)
+    with pytest.raises(RuntimeError, match=r"no CUDA driver|no device cuda:99"):
+        cs336.Session(program, device="cuda:99")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import cs336
 import numpy as np
 import pytest
 import reference
 from compiled_model import executable
+from device import open_session
 
 CONFIG = reference.Config(101, 24, 48, 2, 3, 72, batch_size=3)
 NUMBERS = reference.Optimizer(max_norm=1.0)
@@ -14,7 +14,7 @@ NUMBERS = reference.Optimizer(max_norm=1.0)
 
 def run(seed: int, threads: int, steps: int = 3) -> dict[str, bytes]:
     """Every variable and loss of a short training, as bytes."""
-    session = cs336.Session(executable(CONFIG, "train", "f32", NUMBERS), num_threads=threads)
+    session = open_session(executable(CONFIG, "train", "f32", NUMBERS), num_threads=threads)
     session.initialize(seed)
     rng = np.random.default_rng(seed)
     result = {}
@@ -40,7 +40,7 @@ def test_another_seed_gives_another_model() -> None:
 
 def test_initial_values_have_the_right_distribution() -> None:
     """Truncated normal: std √(2/(in+out)) before the cut at three of them; the embedding 1; norms 1."""
-    session = cs336.Session(executable(CONFIG, "train", "f32", NUMBERS))
+    session = open_session(executable(CONFIG, "train", "f32", NUMBERS))
     session.initialize(0)
     cut_std = 0.98658  # Of a standard normal distribution cut at ±3.
     for name, values in session.parameters().items():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import reference
 from comparison import assert_close, assert_gradients_close
+from device import compile_program, open_session
 from dialect_program import Array, Program, Value
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -18,7 +19,7 @@ class Example:
     """A compiled example and its NumPy twin on the same random parameters and inputs."""
 
     def __init__(self, file: str, entry: str) -> None:
-        self.session = cs336.Session(cs336.compile(cs336.parse((EXAMPLES / file).read_text(), file)))
+        self.session = open_session(compile_program(cs336.parse((EXAMPLES / file).read_text(), file)))
         self.session.initialize(3)
         self.entry = entry
         self.program = Program("numpy")

@@ -11,6 +11,7 @@ import pytest
 import reference
 from comparison import assert_close
 from compiled_model import CompiledModel, optimizer, transformer_config
+from device import compile_program, open_session
 from golden_file import Golden
 
 
@@ -41,7 +42,7 @@ def test_a_wrong_reference_disagrees_with_the_compiled_model(golden: Golden, mut
 
 
 def forward_of(module: cs336.Module, golden: Golden) -> np.ndarray:
-    session = cs336.Session(cs336.compile(module))
+    session = open_session(compile_program(module))
     session.initialize(0)
     session.set_parameters(golden.parameters)
     return session.run("forward", {"tokens": golden.tokens})["logits"]
@@ -72,7 +73,7 @@ def test_decay_after_the_update_disagrees_with_golden(golden: Golden) -> None:
     assert wrong != text
 
     def compare(module_text: str) -> None:
-        session = cs336.Session(cs336.compile(module_text))
+        session = open_session(compile_program(module_text))
         session.initialize(0)
         session.set_parameters(golden.parameters)
         for _ in range(golden.steps):

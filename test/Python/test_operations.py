@@ -8,6 +8,7 @@ import cs336
 import numpy as np
 import pytest
 from comparison import assert_close
+from device import compile_program, open_session
 from dialect_program import Array
 from operation_cases import CASES, Case, finite_differences
 
@@ -16,7 +17,7 @@ from operation_cases import CASES, Case, finite_differences
 def session() -> cs336.Session:
     """All cases, compiled in one module."""
     text = "\n".join(case.program(case.arrays()).text("forward_backward") for case in CASES)
-    result = cs336.Session(cs336.compile(text))
+    result = open_session(compile_program(text))
     result.initialize(0)
     return result
 

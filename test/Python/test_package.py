@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import reference
 from compiled_model import executable
+from device import DEVICE, open_session
 from safetensors.numpy import load_file, save_file
 
 CONFIG = reference.Config(31, 8, 16, 2, 2, 24, batch_size=2)
@@ -17,7 +18,7 @@ NUMBERS = reference.Optimizer(lr=1e-2)
 
 @pytest.fixture
 def session() -> cs336.Session:
-    result = cs336.Session(executable(CONFIG, "train", "f32", NUMBERS))
+    result = open_session(executable(CONFIG, "train", "f32", NUMBERS))
     result.initialize(0)
     return result
 
@@ -88,7 +89,7 @@ def test_a_checkpoint_restores_the_run(session: cs336.Session, tmp_path: Path, s
         session.run("train", batch(step))
     session.save(path)
     expected = [session.run("train", batch(step))["loss"].tobytes() for step in range(3, 6)]
-    other = cs336.Session(executable(CONFIG, "train", "f32", NUMBERS))
+    other = open_session(executable(CONFIG, "train", "f32", NUMBERS))
     other.load(path)
     assert [other.run("train", batch(step))["loss"].tobytes() for step in range(3, 6)] == expected
 
@@ -113,7 +114,7 @@ def test_an_executable_survives_its_file(session: cs336.Session, tmp_path: Path)
     executable(CONFIG, "train", "f32", NUMBERS).save(path)
     loaded = cs336.Executable.load(path)
     assert {"train", "loss", "forward"} <= set(loaded.entries)
-    other = cs336.Session(loaded)
+    other = open_session(loaded)
     other.initialize(0)
     assert other.run("train", batch())["loss"] == session.run("train", batch())["loss"]
     assert loaded.inputs("train")["tokens"] == cs336.Input("i64", (2, 8), 31)
@@ -153,8 +154,43 @@ def test_cost_counts_the_products() -> None:
 
 
 def test_one_program_serves_several_sessions(session: cs336.Session) -> None:
-    other = cs336.Session(executable(CONFIG, "train", "f32", NUMBERS))
+    other = open_session(executable(CONFIG, "train", "f32", NUMBERS))
     other.initialize(0)
     session.run("train", batch())
     assert int(other["adamw.step"]) == 0
     assert other.run("train", batch())["loss"].shape == ()
+
+
+def test_shared_variables_are_the_variables_themselves(session: cs336.Session) -> None:
+    if DEVICE != "cpu":
+        pytest.skip("NumPy takes arrays of the host alone")
+    name = "layers.1.attn.k_proj.weight"
+    shared = np.from_dlpack(session.share(name))
+    assert np.array_equal(shared, session[name])
+    session[name] = np.full(shared.shape, 7.0)
+    assert np.all(shared == 7)
+    session.run("loss", batch())
+    loss = np.from_dlpack(session.share("loss", entry="loss"))
+    assert loss == session.run("loss", batch())["loss"]
+    del session
+    assert np.all(shared == 7)
+
+
+def test_sharing_what_is_not_there(session: cs336.Session) -> None:
+    with pytest.raises(ValueError, match="no variable 'nobody'"):
+        session.share("nobody")
+    with pytest.raises(ValueError, match="no output 'nobody'"):
+        session.share("nobody", entry="loss")
+    with pytest.raises(ValueError, match="no entry 'nothing'"):
+        session.share("loss", entry="nothing")
+
+
+def test_a_session_says_what_it_takes(session: cs336.Session) -> None:
+    with pytest.raises(RuntimeError, match="has not run"):
+        session.last_run_seconds("loss")
+    session.run("loss", batch())
+    session.synchronize()
+    assert session.last_run_seconds("loss") > 0
+    memory = session.memory()
+    assert memory["allocated_bytes"] == session.allocated_bytes <= memory["used_bytes"]
+    assert memory["available_bytes"] > 0

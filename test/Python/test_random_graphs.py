@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import cs336
 import numpy as np
 import pytest
+from device import compile_program, open_session
 from dialect_program import Program
 from random_graphs import random_program
 
@@ -33,7 +33,7 @@ def test_compiled_values_and_gradients_match_numpy(first: int) -> None:
         seed: random_program(f"g{seed}", seed, dtype_of(seed)) for seed in range(first, first + GRAPHS_PER_MODULE)
     }
     text = "\n".join(program.text("forward_backward") for program in programs.values())
-    session = cs336.Session(cs336.compile(text))
+    session = open_session(compile_program(text))
     session.initialize(0)
     for program in programs.values():
         for name, value in program.parameters.items():

@@ -1,0 +1,23 @@
+"""The device that the numerics tests run on: the same tests prove the CPU and the GPU.
+
+`CS336_TEST_DEVICE=cuda python -m pytest test/Python` compiles for a GPU and runs there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import cs336
+
+DEVICE = os.environ.get("CS336_TEST_DEVICE", "cpu")
+
+
+def compile_program(program: cs336.Module | str) -> cs336.Executable:
+    """Compile for the device of these tests."""
+    return cs336.compile(program, device=DEVICE)
+
+
+def open_session(executable: cs336.Executable, **options: Any) -> cs336.Session:
+    """Load an executable on the device of these tests."""
+    return cs336.Session(executable, device=DEVICE, **options)
