@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProfileTable.h"
 #include "TensorSummary.h"
 #include "ValueDump.h"
 #include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Program.h"
+#include "cs336/Driver/RunProfile.h"
 #include "cs336/runtime/TensorFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -70,7 +70,9 @@ struct Flags {
       cl::value_desc("pattern"), cl::cat(category)};
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
-  cl::opt<bool> profile{"profile", cl::desc("Print where the time goes, command by command, over all steps"),
+  cl::opt<bool> profile{"profile",
+                        cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
+                                 "kernel on a GPU"),
                         cl::cat(category)};
   cl::opt<int> numThreads{"num-threads", cl::desc("Threads of one command; 0 is one a core (default)"),
                           cl::value_desc("number"), cl::init(0), cl::cat(category)};
@@ -92,6 +94,7 @@ private:
   void printOutputs(int64_t step);
 
   const Flags &flags;
+  std::unique_ptr<RunProfile> profile; // Null unless asked for.
   std::unique_ptr<Session> session;
   const format::EntryT *entry = nullptr;
   TensorMap inputs;
@@ -141,6 +144,12 @@ absl::Status Runner::load() {
     return tensors.status();
   inputs = *std::move(tensors);
 
+  if (flags.profile) {
+    absl::StatusOr<std::unique_ptr<RunProfile>> made = RunProfile::create(flags.device);
+    if (!made.ok())
+      return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
+    profile = *std::move(made);
+  }
   SessionOptions options;
   options.device = ToString(flags.device);
   options.num_threads = flags.numThreads;
@@ -190,9 +199,12 @@ absl::Status Runner::runSteps() {
   }
   if (flags.checkNaN)
     observers.add(nanCheck);
-  CommandProfile profile;
-  if (flags.profile)
-    observers.add(profile);
+  if (profile) {
+    if (RunObserver *observer = profile->getObserver())
+      observers.add(*observer);
+    if (absl::Status status = profile->start(*session); !status.ok())
+      return status;
+  }
 
   std::vector<NamedTensor> arguments = asArguments(inputs);
   for (int64_t step = 0; step < flags.steps; ++step) {
@@ -201,8 +213,11 @@ absl::Status Runner::runSteps() {
       return status;
     printOutputs(step);
   }
-  if (flags.profile)
-    printProfile(profile, llvm::outs());
+  if (profile) {
+    if (absl::Status status = profile->stop(*session); !status.ok())
+      return status;
+    profile->print(llvm::outs());
+  }
   if (dump && dump->getNumPrinted() == 0)
     return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry->name, "' matches '",
                                             flags.dumpValues.getValue(), "'; '*' prints all"));

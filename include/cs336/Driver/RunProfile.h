@@ -1,0 +1,51 @@
+//===- RunProfile.h - Where the time of runs goes ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_RUNPROFILE_H
+#define CS336_DRIVER_RUNPROFILE_H
+
+#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/runtime/RunObserver.h"
+#include "cs336/runtime/Session.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <vector>
+
+namespace cs336 {
+
+/// `--profile` of the tools: kernels on a GPU, as they overlap and are replayed in graphs; commands, one after the
+/// other, on the CPU.
+class RunProfile {
+public:
+  /// Before the session on that device is created. Errors as KernelProfiler::Create.
+  static absl::StatusOr<std::unique_ptr<RunProfile>> create(runtime::DeviceId device);
+  virtual ~RunProfile();
+
+  /// What the runs have to be given, or null.
+  virtual runtime::RunObserver *getObserver() = 0;
+  /// Around the runs; `stop` waits for them.
+  virtual absl::Status start(runtime::Session &session) = 0;
+  virtual absl::Status stop(runtime::Session &session) = 0;
+  /// A row for each name, the most time first.
+  virtual void print(llvm::raw_ostream &stream) const = 0;
+};
+
+/// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds.
+void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream);
+
+/// A row for every phase and command name (equal kernels of all layers share one), the most time first: share of the
+/// whole, total and mean milliseconds, and how often it ran.
+void printCommands(const runtime::CommandProfile &profile, llvm::raw_ostream &stream);
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_RUNPROFILE_H

@@ -1,0 +1,38 @@
+//===- RunProfileTest.cpp - The table of kernels --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/RunProfile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336 {
+namespace {
+
+TEST(RunProfileTest, KernelsHaveTheColumnsOfNsys) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printKernels(runtime::SummarizeKernels({{"mul_c522", 0, 10, 0}, {"gemm<64>", 10, 300, 0}, {"mul_c522", 400, 90, 0}}),
+               stream);
+  EXPECT_EQ(
+      text,
+      R"(Time (%)  Total Time (ns)  Instances      Avg (ns)      Med (ns)    Min (ns)    Max (ns)  StdDev (ns)  Name
+    75.0              300          1         300.0         300.0         300         300          0.0  gemm<64>
+    25.0              100          2          50.0          50.0          10          90         56.6  mul_c522
+     all              400          3
+)");
+}
+
+TEST(RunProfileTest, NothingRanIsATableToo) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printKernels({}, stream);
+  EXPECT_THAT(text, ::testing::EndsWith("     all                0          0\n"));
+}
+
+} // namespace
+} // namespace cs336
