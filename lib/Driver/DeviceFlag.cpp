@@ -7,6 +7,9 @@
 
 #include "cs336/Driver/DeviceFlag.h"
 
+#include "cs336/Driver/CompileModule.h"
+#include "cs336/runtime/CudaInfo.h"
+
 using namespace llvm;
 using namespace cs336;
 using runtime::DeviceId;
@@ -33,4 +36,11 @@ Target cs336::getTarget(DeviceId device) {
     return Target::CUDA;
   }
   llvm_unreachable("every kind of device has a case");
+}
+
+std::vector<std::string> cs336::getArchitectures(DeviceId device) {
+  if (device.kind == runtime::DeviceKind::kCuda)
+    if (absl::StatusOr<std::string> own = runtime::QueryCudaTarget(device.ordinal); own.ok())
+      return {*own};
+  return CompileOptions().architectures;
 }

@@ -215,9 +215,9 @@ def compile(
     pipeline
         Options of the pipeline, as `--cs336-pipeline=` takes them.
     device
-        "cpu" or "cuda"; compiling for GPUs needs none.
+        "cpu", "cuda" or "cuda:1"; compiling for GPUs needs none.
     architectures
-        Of kernels for GPUs, such as `["sm_80", "sm_90a"]`.
+        Of kernels for GPUs, such as `["sm_80", "sm_90a"]`; that of the GPU by default, `sm_90a` without one.
     use_cache
         Whether to take compiled GPU kernels from the cache, and to keep them there.
 

@@ -37,9 +37,9 @@ static nb::bytes compile(const IRModule &module, const std::string &pipeline, co
                          const std::vector<std::string> &architectures, bool useCache) {
   CompileOptions options;
   options.pipeline = pipeline;
-  options.target = getTarget(valueOrThrow(runtime::ParseDevice(device)));
-  if (!architectures.empty())
-    options.architectures = architectures;
+  runtime::DeviceId id = valueOrThrow(runtime::ParseDevice(device));
+  options.target = getTarget(id);
+  options.architectures = architectures.empty() ? getArchitectures(id) : architectures;
   if (!useCache)
     options.cacheFolder.clear();
   std::vector<uint8_t> bytes;

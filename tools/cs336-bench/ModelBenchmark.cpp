@@ -50,6 +50,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
                              const ModelDescription &description, const MeasureOptions &options,
                              Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
   runtime::SessionOptions sessionOptions;
+  sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
   sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
   absl::StatusOr<std::unique_ptr<runtime::Session>> session =

@@ -25,9 +25,11 @@ struct MeasureOptions {
   /// One measurement for each number of warm-up steps, each in a fresh session.
   std::vector<int64_t> warmups;
   int64_t steps = 10;
+  /// As sessions take it: "cpu", "cuda:0".
+  std::string device = "cpu";
   int numThreads = 0;
   uint64_t seed = 0;
-  /// 0 takes what the host has.
+  /// 0 takes what the device has.
   int64_t memoryLimitBytes = 0;
   /// Null for none.
   TorchPeer *peer = nullptr;

@@ -9,6 +9,7 @@
 
 #include "PeakRate.h"
 #include "Progress.h"
+#include "cs336/runtime/CudaInfo.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -38,9 +39,7 @@ ModelCommand::ModelCommand()
       steps("steps", cl::desc("Timed steps (default 10)"), cl::value_desc("number"), cl::init(10), cl::cat(category),
             cl::sub(subcommand)),
       stepsAlias("n_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(steps)),
-      device("device", cl::desc("Where to run"), cl::init(DeviceKind::CPU),
-             cl::values(clEnumValN(DeviceKind::CPU, "cpu", "this machine's processor (default)")), cl::cat(category),
-             cl::sub(subcommand)),
+      device(category, subcommand),
       backward("backward", cl::desc("The same as --mode forward_backward"), cl::cat(category), cl::sub(subcommand)),
       includeOptimizer("include_optimizer", cl::desc("The same as --mode train"), cl::cat(category),
                        cl::sub(subcommand)),
@@ -102,6 +101,7 @@ absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const Measure
   PeerOptions peerOptions;
   peerOptions.variants = parsePeer(peer);
   peerOptions.python = peerPython;
+  peerOptions.device = options.device;
   peerOptions.numThreads = numThreads;
   peerOptions.warmup = options.warmups.front();
   peerOptions.steps = steps;
@@ -180,6 +180,22 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   return absl::OkStatus();
 }
 
+/// The device for readers of a report.
+static json::Object describeDevice(runtime::DeviceId device, int64_t numThreads) {
+  json::Object object{{"kind", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"},
+                      {"processor", llvm::sys::getHostCPUName()},
+                      {"num_threads", numThreads}};
+  if (device.kind != runtime::DeviceKind::kCuda)
+    return object;
+  if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); info.ok()) {
+    object["driver_version"] = info->driver_version;
+    for (const runtime::CudaDeviceInfo &gpu : info->devices)
+      if (gpu.ordinal == device.ordinal)
+        object["gpu"] = gpu.name;
+  }
+  return object;
+}
+
 absl::Status ModelCommand::run() {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
@@ -188,6 +204,7 @@ absl::Status ModelCommand::run() {
     return descriptions.status();
 
   MeasureOptions options;
+  options.device = runtime::ToString(device);
   options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
   options.steps = steps;
   options.numThreads = numThreads;
@@ -200,18 +217,15 @@ absl::Status ModelCommand::run() {
   options.peer = torch->get();
 
   std::vector<ModelRow> rows;
-  absl::Status status = compile.compile([&](const CompileOptions &compileOptions) {
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
     options.compile = compileOptions;
     return measureAll(*descriptions, options, rows);
   });
   if (!status.ok())
     return status;
 
-  json::Object context{{"benchmark", "model"},
-                       {"device", json::Object{{"kind", "cpu"},
-                                               {"processor", llvm::sys::getHostCPUName()},
-                                               {"num_threads", numThreads.getValue()}}},
-                       {"seed", seed.getValue()}};
+  json::Object context{
+      {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   llvm::outs().flush();
   for (const ModelRow &row : rows)

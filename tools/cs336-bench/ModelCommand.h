@@ -29,8 +29,6 @@ public:
   absl::Status run();
 
 private:
-  enum class DeviceKind { CPU };
-
   absl::StatusOr<std::vector<ModelDescription>> getDescriptions() const;
   absl::Status checkFlags() const;
   /// Null without --peer.
@@ -47,7 +45,7 @@ private:
   llvm::cl::alias warmupsAlias;
   llvm::cl::opt<int64_t> steps;
   llvm::cl::alias stepsAlias;
-  llvm::cl::opt<DeviceKind> device;
+  DeviceFlag device;
   llvm::cl::opt<bool> backward;
   llvm::cl::opt<bool> includeOptimizer;
   llvm::cl::opt<int> numThreads;

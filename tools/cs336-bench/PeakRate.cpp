@@ -38,6 +38,7 @@ static absl::StatusOr<double> timeProduct(llvm::StringRef text, const MeasureOpt
   if (!executable.ok())
     return executable.status();
   runtime::SessionOptions sessionOptions;
+  sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
   auto session = runtime::Session::Create(*executable, sessionOptions);
   if (!session.ok())

@@ -55,8 +55,9 @@ public:
     options.pipeline = pipeline;
     options.target = getTarget(device);
     options.cpu = cpu;
-    if (!architectures.empty())
-      options.architectures.assign(architectures.begin(), architectures.end());
+    options.architectures = architectures.empty()
+                                ? getArchitectures(device)
+                                : std::vector<std::string>(architectures.begin(), architectures.end());
     if (noCache)
       options.cacheFolder.clear();
     options.dumpDir = dumpDir;
@@ -64,12 +65,6 @@ public:
     if (passStatistics)
       options.passStatistics = &llvm::errs();
     return function(options);
-  }
-
-  /// The same for the CPU.
-  template <typename Function>
-  auto compile(Function &&function) const {
-    return compile(runtime::DeviceId(), std::forward<Function>(function));
   }
 
 private:

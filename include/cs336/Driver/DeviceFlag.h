@@ -12,6 +12,9 @@
 #include "cs336/runtime/DeviceId.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <string>
+#include <vector>
+
 namespace llvm::cl {
 
 template <>
@@ -38,6 +41,10 @@ public:
 
 /// What programs for the device are planned and compiled for.
 Target getTarget(runtime::DeviceId device);
+
+/// What kernels for the device are compiled for where nobody says: the architecture of that GPU, or sm_90a where there
+/// is none.
+std::vector<std::string> getArchitectures(runtime::DeviceId device);
 
 } // namespace cs336
 

@@ -7,6 +7,7 @@
 
 #include "device/cuda/CudaContext.h"
 
+#include "device/cuda/Architecture.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,13 @@ CudaContext::~CudaContext() {
 std::string CudaContext::Description() const { return absl::StrCat("cuda:", ordinal_, " (", name_, ")"); }
 
 std::string ToString(ComputeCapability capability) { return absl::StrCat(capability.major, ".", capability.minor); }
+
+absl::StatusOr<std::string> QueryCudaTarget(int ordinal) {
+  CS336_ASSIGN_OR_RETURN(std::shared_ptr<const DriverApi> driver, DriverApi::Load());
+  CS336_ASSIGN_OR_RETURN(CUdevice device, FindDevice(*driver, ordinal));
+  CS336_ASSIGN_OR_RETURN(ComputeCapability capability, CapabilityOf(*driver, device));
+  return TargetFor(capability);
+}
 
 absl::StatusOr<CudaInfo> QueryCuda() {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const DriverApi> driver, DriverApi::Load());

@@ -45,6 +45,22 @@ struct CudaInfo {
 /// start.
 absl::StatusOr<CudaInfo> QueryCuda();
 
+/// What to compile kernels for, to run on that device: "sm_90a". Fails as
+/// QueryCuda does, but leaves the device alone, which is quicker.
+absl::StatusOr<std::string> QueryCudaTarget(int ordinal);
+
+/// A library of CUDA that the runtime loads when it needs it.
+struct CudaLibraryInfo {
+  std::string name;    // "libcublasLt.so.13"
+  std::string purpose; // What does not work without it.
+  absl::Status status; // NOT_FOUND: where was looked, and what to install.
+  std::string path;
+  int64_t version = 0; // As the library counts.
+};
+
+/// Looks for every one of them.
+std::vector<CudaLibraryInfo> QueryCudaLibraries();
+
 } // namespace cs336::runtime
 
 #endif // CS336_RUNTIME_CUDAINFO_H
