@@ -180,6 +180,11 @@ exec.kernel @extent(%x: tensor<11x300xbf16>) : (memref<11x300xbf16>) -> (memref<
   %sum = cs336.reduce sum %wide axes = [1] : tensor<11x300xf32> -> tensor<11xf32>
   exec.yield %largest, %sum : tensor<11xbf16>, tensor<11xf32>
 }
+exec.kernel @exp_and_sum(%x: tensor<5x70xf32>) : (memref<5x70xf32>) -> (memref<5x70xf32>, memref<5xf32>) {
+  %exp = cs336.exp %x : tensor<5x70xf32>
+  %sum = cs336.reduce sum %exp axes = [1] : tensor<5x70xf32> -> tensor<5xf32>
+  exec.yield %exp, %sum : tensor<5x70xf32>, tensor<5xf32>
+}
 exec.kernel @softmax(%x: tensor<6x5x18xf32>) : (memref<6x5x18xf32>) -> memref<6x5x18xf32> {
   %largest = cs336.reduce max %x axes = [2] : tensor<6x5x18xf32> -> tensor<6x5xf32>
   %bound = cs336.broadcast %largest dims = [0, 1] : tensor<6x5xf32> -> tensor<6x5x18xf32>
@@ -242,6 +247,14 @@ def test_two_reductions_of_one_row(around: dict[str, HostKernel], rng: np.random
     around["extent"](x, largest, total)
     np.testing.assert_array_equal(largest, x.max(1))
     np.testing.assert_allclose(total, x.astype(np.float64).sum(1), rtol=1e-5, atol=1e-5)
+
+
+def test_outputs_of_two_shapes(around: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x = normal(rng, 5, 70)
+    exp, total = np.full((5, 70), np.nan, np.float32), np.full(5, np.nan, np.float32)
+    around["exp_and_sum"](x, exp, total)
+    np.testing.assert_allclose(exp, np.exp(x), rtol=1e-6)
+    np.testing.assert_allclose(total, np.exp(x.astype(np.float64)).sum(1), rtol=1e-6)
 
 
 def test_reductions_that_need_each_other(around: dict[str, HostKernel], rng: np.random.Generator) -> None:

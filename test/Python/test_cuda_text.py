@@ -56,6 +56,17 @@ exec.kernel @transposed_sum(%x: tensor<9x33xf32>, %y: tensor<33x9xf32>)
   %sum = cs336.add %x, %t : tensor<9x33xf32>
   exec.yield %sum : tensor<9x33xf32>
 }
+exec.kernel @turned(%x: tensor<3x45x70xbf16>, %y: tensor<3x45x70xbf16>, %w: tensor<45xbf16>)
+    : (memref<3x45x70xbf16, strided<[3150, 1, 45]>>, memref<3x45x70xbf16, strided<[1, 3, 135]>>, memref<45xbf16>)
+    -> memref<3x45x70xbf16> {
+  %rows = cs336.broadcast %w dims = [1] : tensor<45xbf16> -> tensor<3x45x70xbf16>
+  %sum = cs336.add %x, %y : tensor<3x45x70xbf16>
+  %scaled = cs336.mul %sum, %rows : tensor<3x45x70xbf16>
+  exec.yield %scaled : tensor<3x45x70xbf16>
+}
+exec.kernel @swapped(%x: tensor<33x4x65xf64>) : (memref<33x4x65xf64, strided<[1, 33, 132]>>) -> memref<33x4x65xf64> {
+  exec.yield %x : tensor<33x4x65xf64>
+}
 exec.kernel @embedding(%table: tensor<97x20xf32>, %ids: tensor<3x11xi64>)
     : (memref<97x20xf32>, memref<3x11xi64>) -> memref<3x11x20xf32> {
   %x = cs336.embedding %table, %ids : tensor<97x20xf32>, tensor<3x11xi64> -> tensor<3x11x20xf32>
@@ -220,6 +231,15 @@ def test_transposed_operands(kernels: dict[str, HostKernel], rng: np.random.Gene
     storage, y = normal(rng, 33, 9), normal(rng, 33, 9)
     (total,) = run(kernels["transposed_sum"], [storage, y], [((9, 33), np.float32)])
     np.testing.assert_array_equal(total, storage.T + y.T)
+
+
+def test_operands_turned_in_shared_memory(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, y, w = normal(rng, 3, 70, 45).astype(BF16), normal(rng, 70, 45, 3).astype(BF16), normal(rng, 45).astype(BF16)
+    (scaled,) = run(kernels["turned"], [x, y, w], [((3, 45, 70), BF16)])
+    np.testing.assert_array_equal(scaled, (x.transpose(0, 2, 1) + y.transpose(2, 1, 0)) * w[:, None])
+    storage = rng.standard_normal((65, 4, 33))
+    (swapped,) = run(kernels["swapped"], [storage], [((33, 4, 65), np.float64)])
+    np.testing.assert_array_equal(swapped, storage.transpose(2, 1, 0))
 
 
 def test_rows_by_index(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

@@ -12,6 +12,7 @@
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,7 +30,16 @@ using Launches = llvm::StringMap<SmallVector<exec::LaunchOp>>;
 struct KernelText {
   std::string functions;
   DeviceSources sources;
-  std::unique_ptr<ScheduledKernel> scheduled;
+  /// What a launch runs; empty where no schedule accepts the kernel.
+  SmallVector<KernelFunction> grids;
+  /// The parts of a kernel run one after the other, so they share the workspace.
+  int64_t workspaceBytes = 0;
+};
+
+/// Outputs of one shape, and how they are computed.
+struct ScheduledPart {
+  StringRef schedule;
+  std::unique_ptr<ScheduledKernel> kernel;
 };
 
 class KernelEmitter {
@@ -39,15 +49,17 @@ public:
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
 
-  /// Without `scheduled` where no schedule accepts the kernel; `whyNot` then says why.
+  /// Without grids where no schedule accepts a part of the kernel; `whyNot` then says why.
   FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot);
 
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel);
-  void emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
-                   const ScheduledKernel &scheduled, raw_ostream &os);
+  /// Null where no schedule accepts the part; `whyNot` then says why.
+  ScheduledPart schedulePart(const DeviceKernel &part, std::string &whyNot);
+  void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
+                   const KernelText &text, raw_ostream &os);
 
   /// Holds the kernels' linalg forms while the text is written.
   OwningOpRef<ModuleOp> linalgForms;
@@ -74,7 +86,8 @@ FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel) {
   FailureOr<func::FuncOp> function = lowerKernelToLinalg(kernel, builder);
   if (failed(function))
     return failure();
-  DeviceKernel form{kernel.getSymName().str(), *function, {}, {}, static_cast<unsigned>(kernel.getInTypes().size())};
+  DeviceKernel form{
+      kernel.getSymName().str(), *function, {}, {}, static_cast<unsigned>(kernel.getInTypes().size()), {}};
   for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes()))
     form.operands.push_back(cast<MemRefType>(type));
   form.alignments.assign(form.operands.size(), storageAlignment);
@@ -102,8 +115,8 @@ static std::string describeGrid(const KernelFunction &function) {
   return text;
 }
 
-void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, StringRef schedule,
-                                const ScheduledKernel &scheduled, raw_ostream &os) {
+void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
+                                const KernelText &text, raw_ostream &os) {
   os << "\n//===- " << form.name << " -===//\n//\n// " << listOperations(kernel) << ".\n";
   SmallVector<exec::LaunchOp> uses = launches.lookup(form.name);
   if (!uses.empty()) {
@@ -114,11 +127,12 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
       os << " and " << uses.size() - 1 << (uses.size() == 2 ? " other" : " others");
     os << ".\n";
   }
-  os << "// Schedule " << schedule << ": " << scheduled.describe() << ".\n// Grid of ";
-  llvm::interleave(
-      scheduled.getFunctions(), os, [&](const KernelFunction &function) { os << describeGrid(function); }, ", then ");
-  if (scheduled.getWorkspaceBytes() != 0)
-    os << "; a workspace of " << scheduled.getWorkspaceBytes() << " bytes";
+  for (const ScheduledPart &part : parts)
+    os << "// Schedule " << part.schedule << ": " << part.kernel->describe() << ".\n";
+  os << "// Grid of ";
+  llvm::interleave(text.grids, os, [&](const KernelFunction &function) { os << describeGrid(function); }, ", then ");
+  if (text.workspaceBytes != 0)
+    os << "; a workspace of " << text.workspaceBytes << " bytes";
   os << ".\n//\n";
   for (auto [i, type] : llvm::enumerate(form.operands))
     os << "//   " << form.getOperandName(i) << ": " << type << "\n";
@@ -131,26 +145,13 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) {
-  if (!isIdentifier(kernel.getSymName()))
-    return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
-  FailureOr<DeviceKernel> form = readKernel(kernel);
-  if (failed(form))
-    return failure();
-
-  KernelText text;
+ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, std::string &whyNot) {
   // Schedules that read the kernel in the same way refuse it for the same reason.
   SmallVector<std::pair<std::string, std::string>> refusals;
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
     std::string reason;
-    text.scheduled = schedule->schedule(*form, reason);
-    if (text.scheduled) {
-      llvm::raw_string_ostream os(text.functions);
-      text.scheduled->collectDeviceSources(text.sources);
-      emitComment(kernel, *form, schedule->getName(), *text.scheduled, os);
-      text.scheduled->emit(os);
-      return text;
-    }
+    if (std::unique_ptr<ScheduledKernel> scheduled = schedule->schedule(part, reason))
+      return {schedule->getName(), std::move(scheduled)};
     if (!refusals.empty() && refusals.back().first == reason)
       refusals.back().second += ", " + schedule->getName().str();
     else
@@ -159,6 +160,45 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
   for (auto &[reason, names] : refusals)
     whyNot += (whyNot.empty() ? "" : "; ") + names + ": it " + reason;
   whyNot = "has no CUDA text: no schedule accepts it (" + whyNot + ")";
+  return {};
+}
+
+/// The kernel's outputs by shape, in order of their first.
+static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
+  llvm::MapVector<ArrayRef<int64_t>, SmallVector<unsigned>> outputs;
+  for (unsigned output = 0; output < kernel.operands.size() - kernel.numInputs; ++output)
+    outputs[kernel.operands[kernel.numInputs + output].getShape()].push_back(output);
+  SmallVector<DeviceKernel> parts;
+  for (auto &[shape, numbers] : outputs) {
+    DeviceKernel &part = parts.emplace_back(kernel);
+    part.outputs = numbers;
+    if (outputs.size() > 1)
+      part.name += "_" + std::to_string(parts.size() - 1);
+  }
+  return parts;
+}
+
+FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) {
+  if (!isIdentifier(kernel.getSymName()))
+    return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
+  FailureOr<DeviceKernel> form = readKernel(kernel);
+  if (failed(form))
+    return failure();
+
+  KernelText text;
+  SmallVector<ScheduledPart> parts;
+  for (const DeviceKernel &part : splitByShape(*form)) {
+    parts.push_back(schedulePart(part, whyNot));
+    const ScheduledKernel *scheduled = parts.back().kernel.get();
+    if (!scheduled)
+      return KernelText();
+    scheduled->collectDeviceSources(text.sources);
+    llvm::append_range(text.grids, scheduled->getFunctions());
+    text.workspaceBytes = std::max(text.workspaceBytes, scheduled->getWorkspaceBytes());
+  }
+  llvm::raw_string_ostream os(text.functions);
+  emitComment(kernel, *form, parts, text, os);
+  llvm::interleave(parts, os, [&](const ScheduledPart &part) { part.kernel->emit(os); }, "\n");
   return text;
 }
 
@@ -182,7 +222,7 @@ LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOption
     FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
     if (failed(text))
       return failure();
-    if (!text->scheduled) {
+    if (text->grids.empty()) {
       if (options.requireAll)
         return emitRefusal(kernel, whyNot);
       emitRemark(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
@@ -206,14 +246,13 @@ FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {
     FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
     if (failed(text))
       return failure();
-    if (!text->scheduled)
+    if (text->grids.empty())
       return emitRefusal(kernel, whyNot);
     std::string unit;
     llvm::raw_string_ostream os(unit);
     emitHead(text->sources, os);
     os << text->functions;
-    kernels.push_back({kernel.getSymName().str(), std::move(unit), text->scheduled->getFunctions(),
-                       text->scheduled->getWorkspaceBytes(), kernel.getLoc()});
+    kernels.push_back({kernel.getSymName().str(), std::move(unit), text->grids, text->workspaceBytes, kernel.getLoc()});
   }
   return kernels;
 }

@@ -158,23 +158,19 @@ private:
 
 FailureOr<KernelProgram> Reader::read() {
   auto results = function.getBody().front().getTerminator()->getOperands();
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(results.front().getType()).getShape();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(results[kernel.outputs.front()].getType()).getShape();
   program.extents.assign(shape.begin(), shape.end());
   program.nests.push_back({0, static_cast<unsigned>(shape.size())});
   Indices point;
   for (unsigned dim = 0; dim < shape.size(); ++dim)
     point.push_back(getAffineDimExpr(dim, context));
 
-  for (auto [i, result] : llvm::enumerate(results)) {
-    if (cast<RankedTensorType>(result.getType()).getShape() != shape) {
-      whyNot = "has outputs of different shapes";
-      return failure();
-    }
-    FailureOr<unsigned> value = readElement(result, point);
-    FailureOr<AffineExpr> address = getAddress(kernel.numInputs + i, point);
+  for (unsigned output : kernel.outputs) {
+    FailureOr<unsigned> value = readElement(results[output], point);
+    FailureOr<AffineExpr> address = getAddress(kernel.numInputs + output, point);
     if (failed(value) || failed(address))
       return failure();
-    program.stores.push_back({kernel.numInputs + static_cast<unsigned>(i), *address, *value});
+    program.stores.push_back({kernel.numInputs + output, *address, *value});
   }
   return std::move(program);
 }

@@ -15,6 +15,7 @@ std::string DeviceKernel::getOperandName(unsigned operand) const {
 
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createKernelSchedules() {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
+  schedules.push_back(createTransposeSchedule());
   schedules.push_back(createPointwiseSchedule());
   schedules.push_back(createColumnReductionSchedule());
   schedules.push_back(createRowReductionSchedule());

@@ -202,7 +202,7 @@ void ReductionKernel::emitOutputs(raw_ostream &os, VectorAxis vectors) const {
       return result;
     return ExpressionPrinter::print(scalar.op, {emitter.getExpression(scalar.operands.back()), result});
   };
-  emitter.emitToStores(reduction.program.collectOperands(stored), getResult);
+  emitter.emitToStores(reduction.program.collectOperands(stored), "  ", getResult);
 }
 
 void ReductionKernel::emitEnd(raw_ostream &os, StringRef position) const {

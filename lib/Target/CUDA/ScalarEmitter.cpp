@@ -154,7 +154,7 @@ void ScalarEmitter::emitLoads(ArrayRef<unsigned> scalars, StringRef indent) {
   emitBoxes(scalars, indent);
   SmallVector<unsigned> loads;
   llvm::copy_if(scalars, std::back_inserter(loads),
-                [&](unsigned id) { return program.scalars[id].kind == Scalar::Kind::Load; });
+                [&](unsigned id) { return program.scalars[id].kind == Scalar::Kind::Load && !loaded.contains(id); });
   llvm::stable_sort(
       loads, [&](unsigned lhs, unsigned rhs) { return program.scalars[lhs].operand < program.scalars[rhs].operand; });
 
@@ -297,22 +297,22 @@ void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent,
   }
 }
 
-void ScalarEmitter::emitToStores(ArrayRef<unsigned> scalars, ReducedEmitter emitReduced) {
-  emitLoads(scalars, "  ");
+void ScalarEmitter::emitToStores(ArrayRef<unsigned> scalars, StringRef indent, ReducedEmitter emitReduced) {
+  emitLoads(scalars, indent);
   if (vectors.width > 1)
     for (auto [i, store] : llvm::enumerate(program.stores))
-      os << "  Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType()) << ", "
-         << vectors.width << "> y" << i << ";\n";
-  std::string indent = openLanes("  ");
-  emitOperations(scalars, indent, emitReduced);
+      os << indent << "Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType())
+         << ", " << vectors.width << "> y" << i << ";\n";
+  std::string body = openLanes(indent);
+  emitOperations(scalars, body, emitReduced);
   if (vectors.width > 1)
     for (auto [i, store] : llvm::enumerate(program.stores))
-      os << indent << "y" << i << "[lane] = " << printStored(store).text << ";\n";
-  closeLanes("  ");
+      os << body << "y" << i << "[lane] = " << printStored(store).text << ";\n";
+  closeLanes(indent);
   for (auto [i, store] : llvm::enumerate(program.stores)) {
     if (vectors.width > 1)
-      os << "  storeVector(" << address(store.operand, store.index) << ", y" << i << ");\n";
+      os << indent << "storeVector(" << address(store.operand, store.index) << ", y" << i << ");\n";
     else
-      os << "  " << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
+      os << indent << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
   }
 }

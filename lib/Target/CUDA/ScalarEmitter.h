@@ -48,7 +48,10 @@ public:
   void closeLanes(llvm::StringRef indent);
 
   /// Loads and computes `scalars`, which include what is stored, and writes the outputs.
-  void emitToStores(llvm::ArrayRef<unsigned> scalars, ReducedEmitter emitReduced = {});
+  void emitToStores(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent = "  ", ReducedEmitter emitReduced = {});
+
+  /// Of a load that has been done: the element, in the type of the memory.
+  void provide(unsigned load, std::string element) { loaded[load] = std::move(element); }
 
   /// A number that no variable's name has had.
   unsigned takeNumber() { return numVariables++; }

@@ -153,7 +153,7 @@ void SerialReductionKernel::emit(raw_ostream &os) const {
     stored.push_back(store.value);
   Nests none(program.nests.size());
   ScalarEmitter emitter(kernel, program, indices, {}, os);
-  emitter.emitToStores(collectLevel(stored, none, 0), [&](unsigned reduced, StringRef indent) {
+  emitter.emitToStores(collectLevel(stored, none, 0), "  ", [&](unsigned reduced, StringRef indent) {
     return emitLoop(os, emitter, reduced, none, indent);
   });
   os << "}\n";

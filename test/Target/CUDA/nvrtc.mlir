@@ -1,9 +1,21 @@
-// The text of every kind of pointwise kernel compiles for every architecture.
+// The text of every schedule compiles for every architecture, without spilling.
 // REQUIRES: nvrtc
-// RUN: cs336-translate --emit-cuda --require-all %S/pointwise.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s
+// RUN: cs336-translate --emit-cuda --require-all %S/pointwise.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/reductions.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=REDUCE --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 
-// CHECK: sm_80: 14 kernels
+// CHECK: sm_80: 15 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}
-// CHECK: sm_90a: 14 kernels
-// CHECK: sm_100a: 14 kernels
-// CHECK: sm_120: 14 kernels
+// CHECK: sm_90a: 15 kernels
+// CHECK: sm_100a: 15 kernels
+// CHECK: sm_120: 15 kernels
+
+// REDUCE: sm_80: 8 kernels
+// REDUCE: sm_90a: 8 kernels
+// REDUCE: sm_100a: 8 kernels
+// REDUCE: sm_120: 8 kernels
+
+// SCATTER: sm_80: 4 kernels
+// SCATTER: sm_90a: 4 kernels
+// SCATTER: sm_100a: 4 kernels
+// SCATTER: sm_120: 4 kernels

@@ -106,14 +106,34 @@ exec.kernel @neg_slice(%x: tensor<96x192xf32>) : (memref<96x192xf32, strided<[25
   exec.yield %y : tensor<96x64xf32>
 }
 
-// Elements of a transposed operand do not lie next to each other.
-// CHECK: // Schedule pointwise: one element a thread, of 512 = 8 x 64 (i0, i1, …).
+// An operand that lies in another order goes through shared memory, in squares of 32 by 32.
+// CHECK: // Schedule transpose: tiles of 32 x 32 points a block, {{.*}} of 1440 = 3 x 8 x 60 (i0, i1, …).
+// CHECK-NEXT: // Grid of 6 blocks of 256 threads.
+// CHECK: scale_transposed(
+// CHECK-NEXT: __shared__ float [[TILE:tile[0-9]+]][32][33];
+// CHECK-NEXT: const unsigned firstColumn = blockIdx.x % 2 * 32;
+// CHECK-NEXT: const unsigned firstRow = blockIdx.x / 2 % 1 * 32;
+// CHECK-NEXT: const unsigned outer = blockIdx.x / 2;
+// CHECK-NEXT: const unsigned i0 = outer;
+// CHECK: [[TILE]][step][threadIdx.x % 32] = in0[i0 * 480 + i1 + i2 * 8];
+// CHECK: __syncthreads();
+// CHECK: const float x1 = in1[i2];
+// CHECK-NEXT: out0[i0 * 480 + i1 * 60 + i2] = [[TILE]][threadIdx.x % 32][step] * x1;
+exec.kernel @scale_transposed(%x: tensor<3x8x60xf32>, %w: tensor<60xf32>)
+    : (memref<3x8x60xf32, strided<[480, 1, 8]>>, memref<60xf32>) -> memref<3x8x60xf32> {
+  %rows = cs336.broadcast %w dims = [2] : tensor<60xf32> -> tensor<3x8x60xf32>
+  %y = cs336.mul %x, %rows : tensor<3x8x60xf32>
+  exec.yield %y : tensor<3x8x60xf32>
+}
+
+// Rows of seven would leave tiles mostly empty.
+// CHECK: // Schedule pointwise: one element a thread, of 448 = 7 x 64 (i0, i1, …).
 // CHECK: exp_transposed(
-// CHECK: const float x0 = in0[i0 + i1 * 8];
+// CHECK: const float x0 = in0[i0 + i1 * 7];
 // CHECK-NEXT: out0[i0 * 64 + i1] = expf(x0);
-exec.kernel @exp_transposed(%x: tensor<8x64xf32>) : (memref<8x64xf32, strided<[1, 8]>>) -> memref<8x64xf32> {
-  %y = cs336.exp %x : tensor<8x64xf32>
-  exec.yield %y : tensor<8x64xf32>
+exec.kernel @exp_transposed(%x: tensor<7x64xf32>) : (memref<7x64xf32, strided<[1, 7]>>) -> memref<7x64xf32> {
+  %y = cs336.exp %x : tensor<7x64xf32>
+  exec.yield %y : tensor<7x64xf32>
 }
 
 // 2³¹ elements do not fit a 32-bit index, and neither does a row of few elements in a buffer of many.

@@ -52,18 +52,18 @@ exec.kernel @sum_wide(%x: tensor<256x10000xbf16>) : (memref<256x10000xbf16>) -> 
 // A single row: many blocks leave their parts in the workspace, and a warp adds those up in order.
 // CHECK: // Schedule row_reduction: 264 blocks a row, 7680000 elements each, of 1.
 // CHECK-NEXT: // Grid of 264 blocks of 256 threads, then 1 block of 256 threads; a workspace of 1056 bytes.
-// CHECK: norm_parts(const float *in0, float *out0, unsigned char *workspace) {
+// CHECK: global_norm_parts(const float *in0, float *out0, unsigned char *workspace) {
 // CHECK: const unsigned part = blockIdx.x % 264;
 // CHECK: for (unsigned item0 = part * 256 + threadIdx.x; item0 < 1920000; item0 += 67584) {
 // CHECK: float *const parts0 = reinterpret_cast<float *>(workspace);
 // CHECK-NEXT: parts0[part * 1 + row] = result0;
-// CHECK: norm(const float *in0, float *out0, unsigned char *workspace) {
+// CHECK: global_norm(const float *in0, float *out0, unsigned char *workspace) {
 // CHECK-NEXT: const unsigned point = blockIdx.x * 8 + threadIdx.x / 32;
 // CHECK: for (unsigned part = threadIdx.x % 32; part < 264; part += 32) {
 // CHECK-NEXT: partial0 = combine0(partial0, parts0[part * 1 + point]);
 // CHECK: const auto result0 = reduceWarp(partial0, combine0);
 // CHECK: out0[0] = sqrtf(result0);
-exec.kernel @norm(%x: tensor<10000x768xf32>) : (memref<10000x768xf32>) -> memref<f32> {
+exec.kernel @global_norm(%x: tensor<10000x768xf32>) : (memref<10000x768xf32>) -> memref<f32> {
   %square = cs336.mul %x, %x : tensor<10000x768xf32>
   %sum = cs336.reduce sum %square axes = [0, 1] : tensor<10000x768xf32> -> tensor<f32>
   %norm = cs336.sqrt %sum : tensor<f32>

@@ -2,14 +2,29 @@
 // RUN: cs336-translate --emit-cuda %s 2>&1 | FileCheck %s
 // RUN: not cs336-translate --emit-cuda --require-all %s 2>&1 | FileCheck %s --check-prefix=REQUIRE
 
-// CHECK: remark: kernel 'two_shapes' has no CUDA text: no schedule accepts it
-// CHECK: // two_shapes has no CUDA text: no schedule accepts it (pointwise, column_reduction, row_reduction, serial_reduction: it has outputs of different shapes; scatter: it adds no rows to a table).
-// REQUIRE: [[#@LINE+1]]:1: error: kernel 'two_shapes' has no CUDA text: no schedule accepts it
-exec.kernel @two_shapes(%x: tensor<4x8xf32>, %y: tensor<4xf32>)
-    : (memref<4x8xf32>, memref<4xf32>) -> (memref<4x8xf32>, memref<4xf32>) {
-  %a = cs336.neg %x : tensor<4x8xf32>
-  %b = cs336.neg %y : tensor<4xf32>
-  exec.yield %a, %b : tensor<4x8xf32>, tensor<4xf32>
+// CHECK: remark: kernel 'rows_of_sum' has no CUDA text: no schedule accepts it
+// CHECK: // rows_of_sum has no CUDA text: no schedule accepts it (transpose, pointwise, column_reduction, row_reduction, serial_reduction: it reads at computed indices from a tensor that it computes; scatter: it adds no rows to a table).
+// REQUIRE: [[#@LINE+1]]:1: error: kernel 'rows_of_sum' has no CUDA text: no schedule accepts it
+exec.kernel @rows_of_sum(%x: tensor<9x8xf32>, %y: tensor<9x8xf32>, %ids: tensor<4xi64>)
+    : (memref<9x8xf32>, memref<9x8xf32>, memref<4xi64>) -> memref<4x8xf32> {
+  %table = cs336.add %x, %y : tensor<9x8xf32>
+  %rows = cs336.embedding %table, %ids : tensor<9x8xf32>, tensor<4xi64> -> tensor<4x8xf32>
+  exec.yield %rows : tensor<4x8xf32>
+}
+
+// Outputs of several shapes are parts with schedules of their own, which run one after the other.
+// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 2048.
+// CHECK-NEXT: // Schedule row_reduction: a warp a row, 512 elements each, of 4.
+// CHECK-NEXT: // Grid of 2 blocks of 256 threads, then 1 block of 256 threads.
+// CHECK: exp_and_sum_0(const float *in0, float *out0, float *out1) {
+// CHECK: storeVector(out0 + i0, y0);
+// CHECK: exp_and_sum_1(const float *in0, float *out0, float *out1) {
+// CHECK: partial0[lane] = partial0[lane] + expf(x0[lane]);
+// CHECK: out1[i0] = result0;
+exec.kernel @exp_and_sum(%x: tensor<4x512xf32>) : (memref<4x512xf32>) -> (memref<4x512xf32>, memref<4xf32>) {
+  %exp = cs336.exp %x : tensor<4x512xf32>
+  %sum = cs336.reduce sum %exp axes = [1] : tensor<4x512xf32> -> tensor<4xf32>
+  exec.yield %exp, %sum : tensor<4x512xf32>, tensor<4xf32>
 }
 
 // CHECK: neg(const float *in0, float *out0) {

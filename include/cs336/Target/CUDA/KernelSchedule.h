@@ -20,9 +20,10 @@ namespace cs336::cuda {
 
 using cs336::KernelFunction;
 
-/// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory.
+/// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
+/// have several shapes, each shape is a part of its own.
 struct DeviceKernel {
-  /// The symbol, also the name of the `__global__` function.
+  /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
   /// Takes the inputs, then the outputs' previous contents; returns a tensor an output.
   mlir::func::FuncOp function;
@@ -31,8 +32,9 @@ struct DeviceKernel {
   /// Bytes that the address of element 0 of each operand is a multiple of, in every launch.
   llvm::SmallVector<int64_t> alignments;
   unsigned numInputs;
+  /// The outputs to write, of one shape.
+  llvm::SmallVector<unsigned> outputs;
 
-  unsigned getNumOutputs() const { return operands.size() - numInputs; }
   /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
   std::string getOperandName(unsigned operand) const;
 };
@@ -79,6 +81,9 @@ std::unique_ptr<KernelSchedule> createSerialReductionSchedule();
 
 /// Adds rows to those of a table that the kernel computes; see ScatterSchedule.cpp.
 std::unique_ptr<KernelSchedule> createScatterSchedule();
+
+/// Blocks turn tiles of operands that lie in another order; see TransposeSchedule.cpp.
+std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
 /// All schedules, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
