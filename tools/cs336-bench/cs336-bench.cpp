@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DoctorCommand.h"
 #include "ModelCommand.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -24,6 +25,8 @@ Float32 beside bfloat16:
   cs336-bench model --size small --mode forward,train --autocast fp32,bf16
 A sweep over sizes and contexts, and the effect of warming up, as Markdown:
   cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
+What this machine has, and what is missing for what:
+  cs336-bench doctor
 All flags: cs336-bench model --help
 )";
 
@@ -33,12 +36,15 @@ int main(int argc, char **argv) {
   cl::OptionCategory none{"No options without a subcommand"};
   cl::HideUnrelatedOptions(none);
   model.hideOtherOptions();
+  DoctorCommand doctor;
+  doctor.hideOtherOptions();
   cl::ParseCommandLineOptions(argc, argv, kOverview);
-  if (!model.getSubCommand()) {
-    llvm::WithColor::error(llvm::errs(), "cs336-bench") << "say what to measure: cs336-bench model --help\n";
+  if (!model.getSubCommand() && !doctor.getSubCommand()) {
+    llvm::WithColor::error(llvm::errs(), "cs336-bench")
+        << "say what to do: cs336-bench model --help, cs336-bench doctor --help\n";
     return 1;
   }
-  absl::Status status = model.run();
+  absl::Status status = doctor.getSubCommand() ? doctor.run() : model.run();
   if (status.ok())
     return 0;
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";

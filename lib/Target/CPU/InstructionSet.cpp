@@ -7,6 +7,7 @@
 
 #include "InstructionSet.h"
 
+#include "cs336/Target/CPU/CPUTarget.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -79,6 +80,16 @@ FailureOr<InstructionSet> cs336::cpu::findInstructionSet(StringRef name, Locatio
     return emitError(loc) << "no instruction set '" << name << "' for " << isa.triple.getArchName()
                           << "; choose host, generic" << (isX86 ? ", x86-64-v2, x86-64-v3 or x86-64-v4" : "");
   return isa;
+}
+
+std::string cs336::getHostInstructionSet() {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return triple.getArchName().str();
+  std::string name = "x86-64";
+  for (const Level &level : llvm::make_range(getLevels().begin(), llvm::find_if_not(getLevels(), hostHas)))
+    name = level.name;
+  return name;
 }
 
 std::unique_ptr<llvm::TargetMachine> cs336::cpu::createTargetMachine(const InstructionSet &isa, std::string &error) {

@@ -22,6 +22,9 @@ struct CPUTargetOptions {
   std::string cpu = "host";
 };
 
+/// What "host" stands for on this machine: "x86-64-v4", or the architecture's name where there are no levels.
+std::string getHostInstructionSet();
+
 /// Compiles every `exec.kernel` of the module to one ELF shared object, in parallel where the context allows. The
 /// result depends on nothing but the kernels and the instruction set. Fails with a diagnostic for an unknown `cpu`, for
 /// an operation without a lowering, for a kernel with too many values between its operations, and where temporary files

@@ -1,0 +1,187 @@
+//===- DoctorCommand.cpp - cs336-bench doctor -----------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DoctorCommand.h"
+
+#include "PeerProcess.h"
+#include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/Target/CUDA/CubinCache.h"
+#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/runtime/CudaInfo.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace fs = llvm::sys::fs;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "says what this machine has, and what is missing for what";
+
+/// What the interpreter knows of PyTorch, as an answer of PeerProcess.
+static constexpr llvm::StringLiteral kTorchScript = R"(
+import json, sys
+for _ in sys.stdin:
+    try:
+        import torch
+        gpu = f"CUDA {torch.version.cuda}, {torch.cuda.device_count()} GPUs" if torch.cuda.is_available() else "no GPU"
+        answer = {"details": f"{torch.__version__}, {gpu}"}
+    except ImportError as error:
+        answer = {"error": str(error)}
+    print(json.dumps(answer), flush=True)
+)";
+
+namespace {
+/// A row of the table.
+struct Finding {
+  std::string part;
+  bool isFound;
+  /// What does not work without it.
+  std::string neededFor;
+  /// Version and place; or why it is missing, and what to do.
+  std::string details;
+};
+} // namespace
+
+DoctorCommand::DoctorCommand()
+    : subcommand("doctor", kDescription), peerPython("peer-python", cl::desc("A Python to look for PyTorch in"),
+                                                     cl::value_desc("program"), cl::cat(category), cl::sub(subcommand)),
+      format("format", cl::desc("How to print the findings"), cl::init(Format::Table),
+             cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
+                        clEnumValN(Format::Markdown, "markdown", "a Markdown table"),
+                        clEnumValN(Format::CSV, "csv", "comma-separated values"),
+                        clEnumValN(Format::JSON, "json", "for programs")),
+             cl::cat(category), cl::sub(subcommand)) {}
+
+void DoctorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+
+static Finding findProcessor() {
+  return {"processor", true, "running on the CPU",
+          llvm::formatv("{0}, {1}, {2} threads", llvm::sys::getHostCPUName(), getHostInstructionSet(),
+                        llvm::hardware_concurrency().compute_thread_count())};
+}
+
+static Finding findCompiler() {
+  Finding finding{"NVRTC", false, "compiling for GPUs", ""};
+  llvm::Expected<NVRTC> compiler = NVRTC::load();
+  if (!compiler) {
+    finding.details = llvm::toString(compiler.takeError());
+    return finding;
+  }
+  finding.isFound = true;
+  finding.details = compiler->getVersion() + " in " + compiler->getToolkit().str();
+  if (llvm::Expected<std::vector<std::string>> architectures = compiler->getSupportedArchitectures())
+    finding.details += ", for " + llvm::join(*architectures, " ");
+  else
+    finding.details += ", " + llvm::toString(architectures.takeError());
+  return finding;
+}
+
+/// "139.8 GiB"
+static std::string formatBytes(uint64_t bytes) {
+  constexpr double gibi = 1 << 30, mebi = 1 << 20;
+  auto amount = static_cast<double>(bytes);
+  return amount >= gibi ? llvm::formatv("{0:f1} GiB", amount / gibi) : llvm::formatv("{0:f1} MiB", amount / mebi);
+}
+
+/// The driver, and a row for every GPU.
+static void findDevices(std::vector<Finding> &findings) {
+  Finding driver{"CUDA driver", false, "running on GPUs", ""};
+  absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda();
+  if (!info.ok()) {
+    driver.details = std::string(info.status().message());
+    findings.push_back(driver);
+    return;
+  }
+  driver.isFound = true;
+  driver.details = llvm::formatv("for CUDA {0}.{1}", info->driver_version / 1000, info->driver_version % 1000 / 10);
+  findings.push_back(driver);
+  for (const runtime::CudaDeviceInfo &device : info->devices)
+    findings.push_back({llvm::formatv("cuda:{0}", device.ordinal), true, "running on this GPU",
+                        llvm::formatv("{0}, compute capability {1}, {2} of memory, {3} free", device.name,
+                                      runtime::ToString(device.compute_capability),
+                                      formatBytes(device.total_memory_bytes), formatBytes(device.free_memory_bytes))});
+}
+
+static void findLibraries(std::vector<Finding> &findings) {
+  for (const runtime::CudaLibraryInfo &library : runtime::QueryCudaLibraries())
+    findings.push_back({library.name, library.status.ok(), library.purpose,
+                        library.status.ok() ? llvm::formatv("{0} in {1}", library.version, library.path).str()
+                                            : std::string(library.status.message())});
+}
+
+static uint64_t getBytes(llvm::StringRef folder) {
+  uint64_t total = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (llvm::ErrorOr<fs::basic_file_status> status = it->status(); status && fs::is_regular_file(*status))
+      total += status->getSize();
+  return total;
+}
+
+static Finding findCache() {
+  Finding finding{"cache", false, "compiling for GPUs quickly", ""};
+  std::string folder = CubinCache::getDefaultFolder();
+  if (folder.empty()) {
+    finding.details = "no home folder: name one with CS336_CACHE_DIR";
+    return finding;
+  }
+  // What is not there yet is made where it is needed.
+  llvm::StringRef existing = folder;
+  while (!fs::exists(existing) && !llvm::sys::path::parent_path(existing).empty())
+    existing = llvm::sys::path::parent_path(existing);
+  std::error_code error = fs::is_directory(existing) ? fs::access(existing, fs::AccessMode::Write)
+                                                     : std::make_error_code(std::errc::not_a_directory);
+  finding.isFound = !error;
+  finding.details =
+      error ? llvm::formatv("{0} cannot be written: {1}; name another with CS336_CACHE_DIR", folder, error.message())
+            : llvm::formatv("{0}, {1}", folder, formatBytes(getBytes(folder)));
+  return finding;
+}
+
+static Finding findTorch(const std::string &python) {
+  Finding finding{"PyTorch", false, "cs336-bench model --peer", ""};
+  absl::StatusOr<std::unique_ptr<PeerProcess>> process = PeerProcess::start({python, "-c", kTorchScript.str()});
+  absl::StatusOr<json::Object> answer =
+      process.ok() ? (*process)->ask(json::Object()) : absl::StatusOr<json::Object>(process.status());
+  if (!answer.ok()) {
+    finding.details = std::string(answer.status().message());
+    return finding;
+  }
+  std::optional<llvm::StringRef> details = answer->getString("details");
+  finding.isFound = details.has_value();
+  finding.details = details.value_or(answer->getString("error").value_or("gives no answer")).str();
+  return finding;
+}
+
+absl::Status DoctorCommand::run() {
+  std::vector<Finding> findings{findProcessor(), findCompiler()};
+  findDevices(findings);
+  findLibraries(findings);
+  findings.push_back(findCache());
+  if (!peerPython.empty())
+    findings.push_back(findTorch(peerPython));
+
+  Report report({{"part", "part"}, {"found", "found"}, {"needed for", "needed_for"}, {"details", "details"}},
+                json::Object{{"benchmark", "doctor"}});
+  bool isComplete = true;
+  for (const Finding &finding : findings) {
+    isComplete &= finding.isFound;
+    report.addRow({Cell(finding.part), Cell(finding.isFound ? "yes" : "no", finding.isFound), Cell(finding.neededFor),
+                   Cell(finding.details)});
+  }
+  report.print(format, llvm::outs());
+  llvm::outs().flush();
+  llvm::errs() << (isComplete ? "next: cs336-bench model --size small --device cuda\n"
+                              : "next: the details say what to install; --device cpu needs the processor alone\n");
+  return absl::OkStatus();
+}
