@@ -13,8 +13,10 @@
 #include "cs336/Codegen/KernelToLinalg.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -29,7 +31,8 @@ static constexpr size_t kKernelsPerModule = 4;
 /// Threads must not load dialects.
 static void loadDialects(MLIRContext *context) {
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
-                       LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+                       LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                       tensor::TensorDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(*context);
   registerLLVMDialectTranslation(*context);
 }
@@ -48,7 +51,7 @@ static LogicalResult checkTypes(exec::KernelOp kernel, const InstructionSet &isa
   return success();
 }
 
-FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, OpBuilder &builder,
+FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, int64_t vectorBits, OpBuilder &builder,
                                                          CompiledKernel &compiled) {
   FailureOr<func::FuncOp> func = lowerKernelToLinalg(kernel, builder);
   if (failed(func))
@@ -61,7 +64,7 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   // A kernel may be called as a function of libm is.
   std::string symbol = ("cs336_" + kernel.getSymName()).str();
   compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}};
-  LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, builder);
+  LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, vectorBits, builder);
   func->erase();
   return function;
 }
@@ -74,7 +77,7 @@ static FailureOr<ObjectFile> compileModule(ArrayRef<exec::KernelOp> kernels, Mut
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   TimingScope lowering = timing.nest("Lower to LLVM dialect");
   for (auto [kernel, place] : llvm::zip_equal(kernels, compiled))
-    if (failed(checkTypes(kernel, isa)) || failed(lowerKernelToCPULoops(kernel, builder, place)))
+    if (failed(checkTypes(kernel, isa)) || failed(lowerKernelToCPULoops(kernel, isa.vectorBits, builder, place)))
       return failure();
   if (failed(lowerToLLVM(*module)))
     return failure();

@@ -34,9 +34,11 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager callGraph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
+  // Most loops come on vectors, marked; this is for scatters and for loops that stay scalar.
   tuning.LoopVectorization = true;
-  // Innermost loops are vectorized whole; what straight-line code is left is not worth the search.
   tuning.SLPVectorization = false;
+  // Vectors of several registers are unrolled as they are. What is marked to be unrolled still is.
+  tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);

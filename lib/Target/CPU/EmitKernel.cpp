@@ -7,7 +7,8 @@
 
 #include "EmitKernel.h"
 
-#include "KernelMemory.h"
+#include "LaneBuilder.h"
+#include "VectorLoops.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,6 +21,9 @@ using namespace cs336::cpu;
 /// Sums over longer loops are sums of blocks of this length: the error of a sum grows with the number of terms added
 /// one after the other.
 static constexpr int64_t kBlock = 4096;
+
+/// Reductions of at most as many vectors are unrolled: the first meets the neutral element, which then costs nothing.
+static constexpr int64_t kUnrolledIterations = 4;
 
 namespace {
 /// An output that combines iterations. Loops from depth `start` on reduce it in registers; around them it is in memory.
@@ -35,21 +39,20 @@ struct Nest {
 
   const Phase &phase;
   SmallVector<Accumulator> accumulators;
+  /// How the innermost loop runs.
+  VectorLoop vectorLoop;
   /// Inputs that are in registers, by where they come from.
   std::vector<std::pair<Access, Value>> loads;
   /// Values that a statement of this phase has computed, by storage.
   DenseMap<unsigned, Value> computed;
-  /// Set for memory operations of an innermost loop whose iterations do not depend on each other through memory.
-  ArrayAttr accessGroups;
-  bool isParallel = true;
 
   unsigned depth() const { return phase.loops.size(); }
 };
 
 class KernelEmitter {
 public:
-  KernelEmitter(const KernelPlan &plan, func::FuncOp kernel, OpBuilder &builder)
-      : plan(plan), kernel(kernel), builder(builder), variables(plan.loopSizes.size()) {}
+  KernelEmitter(const KernelPlan &plan, func::FuncOp kernel, int64_t vectorBits, OpBuilder &builder)
+      : plan(plan), kernel(kernel), vectorBits(vectorBits), builder(builder), variables(plan.loopSizes.size()) {}
 
   LLVM::LLVMFuncOp emit(StringRef symbol);
 
@@ -57,17 +60,22 @@ private:
   void emitRow(Location loc);
   void emitPhase(unsigned index);
   Accumulator getAccumulator(const Phase &phase, unsigned statement, unsigned output) const;
-  Value getNeutral(Location loc, const Accumulator &accumulator);
+  Location getLoc(const Nest &nest) const;
+  SmallVector<Value> getNeutrals(const Nest &nest, ArrayRef<unsigned> accumulators);
   Value combine(Location loc, const Accumulator &accumulator, Value lhs, Value rhs);
   SmallVector<Value> emitLoops(Nest &nest, unsigned depth, ValueRange carried);
-  SmallVector<Value> emitLoop(Nest &nest, unsigned depth, ArrayRef<unsigned> carried);
-  SmallVector<Value> emitBody(Nest &nest, ValueRange carried);
-  SmallVector<Value> emitStatement(Nest &nest, unsigned index, ValueRange inits);
-  void loadInputs(Nest &nest, unsigned depth);
+  SmallVector<Value> emitLoop(Nest &nest, unsigned depth, ArrayRef<unsigned> started);
+  SmallVector<Value> emitRange(Nest &nest, unsigned depth, ArrayRef<unsigned> started, Value lower, Value upper);
+  scf::ForOp buildLoop(Nest &nest, unsigned depth, Value lower, Value upper, int64_t lanes, ValueRange inits);
+  SmallVector<Value> emitBody(Nest &nest, LaneBuilder &lanes, ValueRange carried);
+  SmallVector<Value> emitStatement(Nest &nest, LaneBuilder &lanes, unsigned index, ValueRange inits);
+  Value emitExtract(tensor::ExtractOp extract, LaneBuilder &lanes, const IRMapping &mapping);
+  void loadInputs(Nest &nest, LaneBuilder &lanes, unsigned depth);
   bool isComputedInPhase(const Nest &nest, unsigned statement, unsigned storage) const;
   bool isNeededOutside(unsigned phase, unsigned storage) const;
   Value getIndex(Location loc, const Access &access);
   Value getIndex(Location loc, unsigned storage, ValueRange indices);
+  int64_t getStride(const Nest &nest, const Access &access) const;
   Value loadAt(const Nest &nest, const Access &access);
 
   void emitScatter(scf::ForOp loop);
@@ -76,10 +84,11 @@ private:
 
   const KernelPlan &plan;
   func::FuncOp kernel;
+  int64_t vectorBits;
   OpBuilder &builder;
   std::optional<KernelMemory> memory;
   Value begin, end;
-  /// The loops' current variables, i64.
+  /// The loops' current variables; of a loop that runs on vectors, that of the first lane.
   SmallVector<Value> variables;
   /// Scalar constants of the kernel.
   IRMapping constants;
@@ -106,8 +115,8 @@ LLVM::LLVMFuncOp KernelEmitter::emit(StringRef symbol) {
     if (!isa<TensorType>(constant.getType()))
       builder.clone(*constant, constants);
 
-  begin = entry->getArgument(1);
-  end = entry->getArgument(2);
+  begin = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry->getArgument(1));
+  end = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry->getArgument(2));
   if (plan.rangeLoop) {
     emitRow(loc);
   } else {
@@ -161,22 +170,29 @@ void KernelEmitter::emitPhase(unsigned index) {
     return emitScatter(cast<scf::ForOp>(plan.statements[phase.statements.front()].op));
 
   Nest nest(phase);
+  SmallVector<Operation *> combiners;
   for (unsigned statement : phase.statements) {
     for (unsigned output = 0; output < plan.statements[statement].outputs.size(); ++output) {
       if (!plan.statements[statement].isReduction(output))
         continue;
       nest.accumulators.push_back(getAccumulator(phase, statement, output));
-      // Every iteration of the innermost loop would update one element.
-      bool isInOnePlace = plan.statements[statement].outputs[output].coefficients[phase.loops.back()] == 0;
-      if (nest.accumulators.back().start == nest.depth() && isInOnePlace)
-        nest.isParallel = false;
+      bool isInRegister = nest.accumulators.back().start < nest.depth();
+      combiners.push_back(isInRegister ? nest.accumulators.back().combiner : nullptr);
     }
   }
+  nest.vectorLoop = chooseVectorLoop(plan, phase, combiners, vectorBits);
   emitLoops(nest, 0, {});
 }
 
-Value KernelEmitter::getNeutral(Location loc, const Accumulator &accumulator) {
-  return arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(accumulator.combiner));
+Location KernelEmitter::getLoc(const Nest &nest) const {
+  return plan.statements[nest.phase.statements.front()].op->getLoc();
+}
+
+SmallVector<Value> KernelEmitter::getNeutrals(const Nest &nest, ArrayRef<unsigned> accumulators) {
+  return llvm::map_to_vector(accumulators, [&](unsigned index) -> Value {
+    Operation *combiner = nest.accumulators[index].combiner;
+    return arith::ConstantOp::create(builder, combiner->getLoc(), *arith::getNeutralElement(combiner));
+  });
 }
 
 Value KernelEmitter::combine(Location loc, const Accumulator &accumulator, Value lhs, Value rhs) {
@@ -188,9 +204,10 @@ Value KernelEmitter::combine(Location loc, const Accumulator &accumulator, Value
 /// Builds the loops from `depth` on. `carried` are the running values of the accumulators that started at an outer
 /// depth; returns their new values.
 SmallVector<Value> KernelEmitter::emitLoops(Nest &nest, unsigned depth, ValueRange carried) {
+  LaneBuilder scalar(builder, *memory, 1);
   if (depth == nest.depth())
-    return emitBody(nest, carried);
-  loadInputs(nest, depth);
+    return emitBody(nest, scalar, carried);
+  loadInputs(nest, scalar, depth);
 
   SmallVector<unsigned> started;
   for (auto [index, accumulator] : llvm::enumerate(nest.accumulators))
@@ -208,56 +225,97 @@ SmallVector<Value> KernelEmitter::emitLoops(Nest &nest, unsigned depth, ValueRan
     }
     const Access &access = plan.statements[accumulator.statement].outputs[accumulator.output];
     Value place = getIndex(loc, access);
-    Value old = memory->load(loc, access.storage, place, nullptr);
-    memory->store(loc, combine(loc, accumulator, old, total), access.storage, place, nullptr);
+    Value old = memory->load(loc, access.storage, place);
+    memory->store(loc, combine(loc, accumulator, old, total), access.storage, place);
   }
   return results;
 }
 
 /// Builds one loop, which computes the totals of the accumulators `started` from their neutral elements.
 SmallVector<Value> KernelEmitter::emitLoop(Nest &nest, unsigned depth, ArrayRef<unsigned> started) {
-  Location loc = plan.statements[nest.phase.statements.front()].op->getLoc();
+  Location loc = getLoc(nest);
   unsigned loop = nest.phase.loops[depth];
   bool isInnermost = depth + 1 == nest.depth(), isRange = plan.rangeLoop == loop;
   Value lower = isRange ? begin : memory->constant(loc, 0);
   Value upper = isRange ? end : memory->constant(loc, plan.loopSizes[loop]);
 
-  auto getNeutrals = [&] {
-    SmallVector<Value> neutrals;
-    for (unsigned index : started)
-      neutrals.push_back(getNeutral(loc, nest.accumulators[index]));
-    return neutrals;
-  };
-  auto buildLoop = [&](Value from, Value to) {
-    auto built = scf::ForOp::create(builder, loc, from, to, memory->constant(loc, 1), getNeutrals(),
-                                    [&](OpBuilder &, Location, Value variable, ValueRange carried) {
-                                      variables[loop] = variable;
-                                      scf::YieldOp::create(builder, loc, emitLoops(nest, depth + 1, carried));
-                                    });
-    if (isInnermost && nest.isParallel)
-      built->setAttr(
-          "loop_annotation",
-          LLVM::LoopAnnotationAttr::get(builder.getContext(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                        llvm::to_vector(nest.accessGroups.getAsRange<LLVM::AccessGroupAttr>())));
-    return SmallVector<Value>(built.getResults());
-  };
-  if (isInnermost && nest.isParallel)
-    nest.accessGroups = builder.getArrayAttr(
-        LLVM::AccessGroupAttr::get(builder.getContext(), DistinctAttr::create(builder.getUnitAttr())));
-
   bool isLongSum = isInnermost && !isRange && !started.empty() && plan.loopSizes[loop] > 2 * kBlock;
   if (!isLongSum)
-    return buildLoop(lower, upper);
-  auto blocks = scf::ForOp::create(builder, loc, lower, upper, memory->constant(loc, kBlock), getNeutrals(),
-                                   [&](OpBuilder &, Location, Value from, ValueRange carried) {
-                                     Value to = arith::MinSIOp::create(
-                                         builder, loc, memory->add(loc, from, memory->constant(loc, kBlock)), upper);
-                                     SmallVector<Value> totals = buildLoop(from, to), sums;
-                                     for (auto [index, sum, total] : llvm::zip_equal(started, carried, totals))
-                                       sums.push_back(combine(loc, nest.accumulators[index], sum, total));
-                                     scf::YieldOp::create(builder, loc, sums);
-                                   });
+    return emitRange(nest, depth, started, lower, upper);
+  auto blocks = scf::ForOp::create(
+      builder, loc, lower, upper, memory->constant(loc, kBlock), getNeutrals(nest, started),
+      [&](OpBuilder &, Location, Value from, ValueRange carried) {
+        Value to = arith::MinSIOp::create(builder, loc, memory->add(loc, from, memory->constant(loc, kBlock)), upper);
+        SmallVector<Value> totals = emitRange(nest, depth, started, from, to), sums;
+        for (auto [index, sum, total] : llvm::zip_equal(started, carried, totals))
+          sums.push_back(combine(loc, nest.accumulators[index], sum, total));
+        scf::YieldOp::create(builder, loc, sums);
+      });
   return SmallVector<Value>(blocks.getResults());
+}
+
+/// Tells LLVM that the loop needs no vectorizing, and whether to unroll it.
+static void annotate(scf::ForOp loop, bool unrolls) {
+  MLIRContext *context = loop.getContext();
+  auto yes = BoolAttr::get(context, true), no = BoolAttr::get(context, false);
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/no, {}, {}, /*full=*/yes, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unrolls ? unroll : nullptr, {}, {}, {}, {}, {},
+                                                  {}, {}, /*isVectorized=*/yes, {}, {}, {});
+  loop->setAttr("loop_annotation", annotation);
+}
+
+/// Builds iterations [lower, upper) of a loop: an innermost one on vectors where it can, and what is left of it after
+/// that one by one.
+SmallVector<Value> KernelEmitter::emitRange(Nest &nest, unsigned depth, ArrayRef<unsigned> started, Value lower,
+                                            Value upper) {
+  Location loc = getLoc(nest);
+  unsigned loop = nest.phase.loops[depth];
+  SmallVector<Value> totals = getNeutrals(nest, started);
+  bool isInnermost = depth + 1 == nest.depth();
+  int64_t lanes = isInnermost ? nest.vectorLoop.lanes : 1;
+  if (lanes > 1) {
+    LaneBuilder vectors(builder, *memory, lanes);
+    bool isWhole = plan.rangeLoop != loop && plan.loopSizes[loop] % lanes == 0;
+    Value middle = upper;
+    if (!isWhole) {
+      Value count = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
+      Value rest = builder.createOrFold<arith::RemUIOp>(loc, count, memory->constant(loc, lanes));
+      middle = builder.createOrFold<arith::SubIOp>(loc, upper, rest);
+    }
+    SmallVector<Value> inits = llvm::map_to_vector(totals, [&](Value neutral) { return vectors.widen(loc, neutral); });
+    scf::ForOp main = buildLoop(nest, depth, lower, middle, lanes, inits);
+    for (auto [index, total, partial] : llvm::zip_equal(started, totals, main.getResults()))
+      total = vectors.reduce(nest.accumulators[index].combiner, partial);
+    int64_t iterations = plan.loopSizes[loop] / lanes;
+    annotate(main, !started.empty() && iterations <= kUnrolledIterations);
+    if (isWhole)
+      return totals;
+    lower = middle;
+  }
+  scf::ForOp rest = buildLoop(nest, depth, lower, upper, 1, totals);
+  if (lanes > 1)
+    annotate(rest, /*unrolls=*/false);
+  else if (isInnermost)
+    rest->setAttr("scalar_because", builder.getStringAttr(nest.vectorLoop.scalarBecause));
+  return SmallVector<Value>(rest.getResults());
+}
+
+/// Builds a loop that does `lanes` iterations at once; more than one if it is an innermost loop.
+scf::ForOp KernelEmitter::buildLoop(Nest &nest, unsigned depth, Value lower, Value upper, int64_t lanes,
+                                    ValueRange inits) {
+  Location loc = getLoc(nest);
+  size_t outerLoads = nest.loads.size();
+  auto built = scf::ForOp::create(builder, loc, lower, upper, memory->constant(loc, lanes), inits,
+                                  [&](OpBuilder &, Location, Value variable, ValueRange carried) {
+                                    variables[nest.phase.loops[depth]] = variable;
+                                    LaneBuilder body(builder, *memory, lanes);
+                                    scf::YieldOp::create(builder, loc,
+                                                         lanes == 1 ? emitLoops(nest, depth + 1, carried)
+                                                                    : emitBody(nest, body, carried));
+                                  });
+  // What the loop loads is not there after it.
+  nest.loads.erase(nest.loads.begin() + outerLoads, nest.loads.end());
+  return built;
 }
 
 //===----------------------------------------------------------------------===//
@@ -265,21 +323,24 @@ SmallVector<Value> KernelEmitter::emitLoop(Nest &nest, unsigned depth, ArrayRef<
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::getIndex(Location loc, const Access &access) {
-  Value index = memory->constant(loc, access.offset);
+  Value index;
+  auto add = [&](Value term) { index = index ? memory->add(loc, index, term) : term; };
   for (auto [loop, coefficient] : llvm::enumerate(access.coefficients))
     if (coefficient != 0)
-      index = memory->add(loc, index, memory->mul(loc, variables[loop], coefficient));
+      add(memory->mul(loc, variables[loop], coefficient));
+  if (access.offset != 0 || !index)
+    add(memory->constant(loc, access.offset));
   return index;
 }
 
 /// The place of a tensor's element that was computed.
 Value KernelEmitter::getIndex(Location loc, unsigned storage, ValueRange indices) {
-  Value index = memory->constant(loc, 0);
+  Value index;
   for (auto [axis, stride] : llvm::zip_equal(indices, plan.storages[storage].strides)) {
-    Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), axis);
-    index = memory->add(loc, index, memory->mul(loc, number, stride));
+    Value term = memory->mul(loc, axis, stride);
+    index = index ? memory->add(loc, index, term) : term;
   }
-  return index;
+  return index ? index : memory->constant(loc, 0);
 }
 
 unsigned KernelEmitter::getStorage(Value tensor) const {
@@ -322,7 +383,7 @@ bool KernelEmitter::isNeededOutside(unsigned phase, unsigned storage) const {
 }
 
 /// Loads what does not depend on the loops from `depth` on, nor on fewer.
-void KernelEmitter::loadInputs(Nest &nest, unsigned depth) {
+void KernelEmitter::loadInputs(Nest &nest, LaneBuilder &lanes, unsigned depth) {
   for (unsigned index : nest.phase.statements) {
     const Statement &statement = plan.statements[index];
     for (auto [number, access] : llvm::enumerate(statement.inputs)) {
@@ -333,21 +394,26 @@ void KernelEmitter::loadInputs(Nest &nest, unsigned depth) {
       bool isLoaded = llvm::any_of(nest.loads, [&](const auto &load) { return load.first == access; });
       if (lastLoop != depth || !isUsed || isLoaded || isComputedInPhase(nest, index, access.storage))
         continue;
-      ArrayAttr groups = depth == nest.depth() ? nest.accessGroups : nullptr;
       Location loc = statement.op->getLoc();
-      nest.loads.push_back({access, memory->load(loc, access.storage, getIndex(loc, access), groups)});
+      Value value = lanes.load(loc, access.storage, getIndex(loc, access), getStride(nest, access));
+      nest.loads.push_back({access, value});
     }
   }
+}
+
+/// How far apart iterations of the innermost loop access memory.
+int64_t KernelEmitter::getStride(const Nest &nest, const Access &access) const {
+  return nest.depth() == 0 ? 0 : access.coefficients[nest.phase.loops.back()];
 }
 
 Value KernelEmitter::loadAt(const Nest &nest, const Access &access) {
   return llvm::find_if(nest.loads, [&](const auto &load) { return load.first == access; })->second;
 }
 
-/// Computes one element of every statement; all loads stand before all stores, since an output may be an input's
-/// buffer.
-SmallVector<Value> KernelEmitter::emitBody(Nest &nest, ValueRange carried) {
-  loadInputs(nest, nest.depth());
+/// Computes one element of every statement in every lane; all loads stand before all stores, since an output may be an
+/// input's buffer.
+SmallVector<Value> KernelEmitter::emitBody(Nest &nest, LaneBuilder &lanes, ValueRange carried) {
+  loadInputs(nest, lanes, nest.depth());
   SmallVector<Value> results;
   std::vector<std::pair<Access, Value>> stores;
   unsigned nextAccumulator = 0;
@@ -363,12 +429,13 @@ SmallVector<Value> KernelEmitter::emitBody(Nest &nest, ValueRange carried) {
       if (isCarried.back())
         inits.push_back(carried[results.size() + llvm::count(isCarried, true) - 1]);
       else
-        inits.push_back(isRead ? memory->load(loc, access.storage, getIndex(loc, access), nest.accessGroups) : Value());
+        inits.push_back(isRead ? lanes.load(loc, access.storage, getIndex(loc, access), getStride(nest, access))
+                               : Value());
     }
-    SmallVector<Value> values = emitStatement(nest, index, inits);
+    SmallVector<Value> values = emitStatement(nest, lanes, index, inits);
     for (auto [access, value, isInRegister] : llvm::zip_equal(statement.outputs, values, isCarried)) {
       if (isInRegister) {
-        results.push_back(value);
+        results.push_back(lanes.widen(loc, value));
         continue;
       }
       nest.computed[access.storage] = value;
@@ -377,11 +444,11 @@ SmallVector<Value> KernelEmitter::emitBody(Nest &nest, ValueRange carried) {
     }
   }
   for (auto [access, value] : stores)
-    memory->store(value.getLoc(), value, access.storage, getIndex(value.getLoc(), access), nest.accessGroups);
+    lanes.store(value.getLoc(), value, access.storage, getIndex(value.getLoc(), access));
   return results;
 }
 
-SmallVector<Value> KernelEmitter::emitStatement(Nest &nest, unsigned index, ValueRange inits) {
+SmallVector<Value> KernelEmitter::emitStatement(Nest &nest, LaneBuilder &lanes, unsigned index, ValueRange inits) {
   const Statement &statement = plan.statements[index];
   linalg::GenericOp generic = statement.getGeneric();
   IRMapping mapping = constants;
@@ -400,21 +467,30 @@ SmallVector<Value> KernelEmitter::emitStatement(Nest &nest, unsigned index, Valu
     if (auto indexOp = dyn_cast<linalg::IndexOp>(op)) {
       std::optional<unsigned> loop = statement.loopOfDim[indexOp.getDim()];
       Value number = loop ? variables[*loop] : memory->constant(loc, 0);
-      mapping.map(indexOp.getResult(), arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number));
+      bool isInnermost = loop && loop == nest.phase.loops.back();
+      mapping.map(indexOp.getResult(), isInnermost ? lanes.count(loc, number) : number);
     } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      SmallVector<Value> indices;
-      for (Value axis : extract.getIndices())
-        indices.push_back(mapping.lookup(axis));
-      unsigned storage = getStorage(extract.getTensor());
-      mapping.map(extract.getResult(), memory->load(loc, storage, getIndex(loc, storage, indices), nest.accessGroups));
+      mapping.map(extract.getResult(), emitExtract(extract, lanes, mapping));
     } else {
-      builder.clone(op, mapping);
+      lanes.clone(op, mapping);
     }
   }
   SmallVector<Value> values;
   for (Value value : generic.getBody()->getTerminator()->getOperands())
     values.push_back(mapping.lookup(value));
   return values;
+}
+
+/// Reads a tensor at a place that is computed.
+Value KernelEmitter::emitExtract(tensor::ExtractOp extract, LaneBuilder &lanes, const IRMapping &mapping) {
+  Location loc = extract.getLoc();
+  unsigned storage = getStorage(extract.getTensor());
+  auto indices = llvm::map_to_vector(extract.getIndices(), [&](Value index) { return mapping.lookup(index); });
+  if (llvm::none_of(indices, LaneBuilder::isVector))
+    return memory->load(loc, storage, getIndex(loc, storage, indices));
+  // Loops that run on vectors read one element after the other, from the first lane's on.
+  indices.back() = lanes.first(loc, indices.back());
+  return lanes.load(loc, storage, getIndex(loc, storage, indices), 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -447,17 +523,17 @@ void KernelEmitter::emitScatterOp(Operation &op, IRMapping &mapping) {
   } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     unsigned storage = getStorage(extract.getTensor());
     Value place = getIndex(loc, storage, mapAll(extract.getIndices()));
-    mapping.map(extract.getResult(), memory->load(loc, storage, place, nullptr));
+    mapping.map(extract.getResult(), memory->load(loc, storage, place));
   } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
     unsigned storage = carriedStorage[insert.getResult()] = getStorage(insert.getDest());
     Value place = getIndex(loc, storage, mapAll(insert.getIndices()));
-    memory->store(loc, mapping.lookup(insert.getScalar()), storage, place, nullptr);
+    memory->store(loc, mapping.lookup(insert.getScalar()), storage, place);
   } else {
     builder.clone(op, mapping);
   }
 }
 
 LLVM::LLVMFuncOp cs336::cpu::emitKernel(const KernelPlan &plan, func::FuncOp kernel, StringRef symbol,
-                                        OpBuilder &builder) {
-  return KernelEmitter(plan, kernel, builder).emit(symbol);
+                                        int64_t vectorBits, OpBuilder &builder) {
+  return KernelEmitter(plan, kernel, vectorBits, builder).emit(symbol);
 }

@@ -14,14 +14,13 @@
 namespace cs336::cpu {
 
 /// Builds `llvm.func @symbol(buffers: ptr, begin: i64, end: i64)` that computes rows [begin, end) of the planned
-/// kernel: `scf.for` loops around `llvm.load`, scalar operations and `llvm.store`. buffers[i] points at element 0 of
-/// operand i.
+/// kernel: `scf.for` loops around loads, operations and stores. buffers[i] points at element 0 of operand i.
 ///
 /// A loop nest keeps reductions in registers where its inner loops reduce, and in memory where an inner loop does not;
-/// sums over long loops are summed by blocks. Innermost loops are marked parallel, so that they vectorize although an
-/// output may be an input's buffer.
+/// sums over long loops are summed by blocks. An innermost loop runs on vectors of the vector dialect, for registers of
+/// `vectorBits` bits, and its remainder on scalars. One that cannot says why in its attribute `scalar_because`.
 mlir::LLVM::LLVMFuncOp emitKernel(const KernelPlan &plan, mlir::func::FuncOp kernel, llvm::StringRef symbol,
-                                  mlir::OpBuilder &builder);
+                                  int64_t vectorBits, mlir::OpBuilder &builder);
 
 } // namespace cs336::cpu
 

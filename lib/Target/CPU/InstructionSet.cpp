@@ -20,6 +20,7 @@ namespace {
 /// A level of the x86-64 psABI: what it adds to the one before, as LLVM and as Linux name it.
 struct Level {
   const char *name;
+  int64_t vectorBits;
   struct Extension {
     const char *llvmName, *linuxName;
   };
@@ -30,8 +31,10 @@ struct Level {
 static ArrayRef<Level> getLevels() {
   static const Level levels[] = {
       {"x86-64-v2",
+       128,
        {{"cx16", "cx16"}, {"popcnt", "popcnt"}, {"sse4.1", "sse4_1"}, {"sse4.2", "sse4_2"}, {"ssse3", "ssse3"}}},
       {"x86-64-v3",
+       256,
        {{"avx", "avx"},
         {"avx2", "avx2"},
         {"bmi", "bmi1"},
@@ -41,6 +44,7 @@ static ArrayRef<Level> getLevels() {
         {"lzcnt", "abm"},
         {"movbe", "movbe"}}},
       {"x86-64-v4",
+       512,
        {{"avx512f", "avx512f"},
         {"avx512bw", "avx512bw"},
         {"avx512cd", "avx512cd"},
@@ -69,6 +73,7 @@ FailureOr<InstructionSet> cs336::cpu::findInstructionSet(StringRef name, Locatio
       if (name == "host" && !hostHas(level))
         break;
       isa.cpu = level.name;
+      isa.vectorBits = level.vectorBits;
       for (const Level::Extension &extension : level.extensions)
         isa.features.push_back(extension.linuxName);
       isFound |= name == level.name;

@@ -20,6 +20,8 @@ struct InstructionSet {
   std::string cpu, tuneFor;
   /// Names of the extensions as /proc/cpuinfo has them.
   std::vector<std::string> features;
+  /// The width of a vector register.
+  int64_t vectorBits = 128;
 
   bool has(llvm::StringRef feature) const { return llvm::is_contained(features, feature); }
 };

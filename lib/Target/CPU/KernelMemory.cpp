@@ -8,20 +8,30 @@
 #include "KernelMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace cs336::cpu;
 
 /// Constants and temporaries start on a cache line, which is as wide as the widest vector.
-static constexpr unsigned kAlignment = 64;
+static constexpr int64_t kAlignment = 64;
 
-/// bf16 moves as an integer: LLVM does not vectorize it as the type that it is.
+/// bf16 moves as an integer: x86 has no registers of it before AVX512-BF16, and LLVM takes vectors of it apart.
 static Type getMemoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
   if (element.isBF16())
     return IntegerType::get(element.getContext(), 16);
+  return element;
+}
+
+/// `like`, a scalar or vector type, with elements of another type.
+static Type withElement(Type like, Type element) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return vector.clone(element);
   return element;
 }
 
@@ -46,7 +56,12 @@ Value KernelMemory::buildOperand(Location loc, const Storage &storage, Value buf
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   SmallVector<LLVM::GEPArg> position = {static_cast<int32_t>(storage.operand)};
   Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, buffers, position);
-  return LLVM::LoadOp::create(builder, loc, pointer, slot);
+  Value address = LLVM::LoadOp::create(builder, loc, pointer, slot);
+  int64_t extent = 1;
+  for (auto [size, stride] : llvm::zip_equal(storage.shape, storage.strides))
+    extent += (size - 1) * stride;
+  auto type = MemRefType::get({extent}, getMemoryType(storage.element));
+  return UnrealizedConversionCastOp::create(builder, loc, type, address).getResult(0);
 }
 
 Value KernelMemory::buildConstant(Location loc, const Storage &storage) {
@@ -54,27 +69,31 @@ Value KernelMemory::buildConstant(Location loc, const Storage &storage) {
   DenseElementsAttr values = storage.constant;
   if (storage.element.isInteger(1))
     values = values.mapValues(builder.getI8Type(), [](const APInt &bit) { return bit.zext(8); });
-  // The shape does not matter to addresses, and LLVM's arrays have one dimension.
+  else if (storage.element.isBF16())
+    values = values.bitcast(builder.getI16Type());
   auto flat = RankedTensorType::get({values.getNumElements()}, values.getElementType());
-  auto array = LLVM::LLVMArrayType::get(values.getElementType(), values.getNumElements());
+  auto type = MemRefType::get(flat.getShape(), flat.getElementType());
 
   OpBuilder::InsertionGuard guard(builder);
   std::string name = (function.getSymName() + ".constant." + Twine(bases.size())).str();
   builder.setInsertionPoint(function);
-  auto global = LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/true, LLVM::Linkage::Private, name,
-                                       values.reshape(flat), kAlignment);
+  memref::GlobalOp::create(builder, loc, name, builder.getStringAttr("private"), type, values.reshape(flat),
+                           /*constant=*/true, builder.getI64IntegerAttr(kAlignment));
   builder.setInsertionPointToStart(&function.getBody().front());
-  return LLVM::AddressOfOp::create(builder, loc, global);
+  return memref::GetGlobalOp::create(builder, loc, type, name);
 }
 
 Value KernelMemory::buildTemporary(Location loc, const Storage &storage) {
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value count = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), storage.elements);
-  return LLVM::AllocaOp::create(builder, loc, pointer, getMemoryType(storage.element), count, kAlignment);
+  auto type = MemRefType::get({storage.elements}, getMemoryType(storage.element));
+  return memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(kAlignment));
 }
 
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
 Value KernelMemory::constant(Location loc, int64_t value) {
-  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
 Value KernelMemory::add(Location loc, Value lhs, Value rhs) {
@@ -86,28 +105,56 @@ Value KernelMemory::mul(Location loc, Value lhs, int64_t rhs) {
                   : arith::MulIOp::create(builder, loc, lhs, constant(loc, rhs), arith::IntegerOverflowFlags::nsw);
 }
 
-Value KernelMemory::getAddress(Location loc, unsigned storage, Value index) {
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  return LLVM::GEPOp::create(builder, loc, pointer, getMemoryType(plan.storages[storage].element), bases[storage],
-                             ValueRange(index), LLVM::GEPNoWrapFlags::inbounds);
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Value KernelMemory::fromMemory(Location loc, Value value, unsigned storage) {
+  Type type = withElement(value.getType(), plan.storages[storage].element);
+  if (plan.storages[storage].element.isInteger(1))
+    return arith::TruncIOp::create(builder, loc, type, value);
+  if (plan.storages[storage].element.isBF16())
+    return arith::BitcastOp::create(builder, loc, type, value);
+  return value;
 }
 
-Value KernelMemory::load(Location loc, unsigned storage, Value index, ArrayAttr accessGroups) {
-  Type element = plan.storages[storage].element;
-  auto load = LLVM::LoadOp::create(builder, loc, getMemoryType(element), getAddress(loc, storage, index));
-  load.setAccessGroupsAttr(accessGroups);
+Value KernelMemory::toMemory(Location loc, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  Type type = withElement(value.getType(), getMemoryType(element));
   if (element.isInteger(1))
-    return arith::TruncIOp::create(builder, loc, element, load);
+    return arith::ExtUIOp::create(builder, loc, type, value);
   if (element.isBF16())
-    return arith::BitcastOp::create(builder, loc, element, load);
-  return load;
+    return arith::BitcastOp::create(builder, loc, type, value);
+  return value;
 }
 
-void KernelMemory::store(Location loc, Value value, unsigned storage, Value index, ArrayAttr accessGroups) {
-  if (value.getType().isInteger(1))
-    value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
-  else if (value.getType().isBF16())
-    value = arith::BitcastOp::create(builder, loc, builder.getI16Type(), value);
-  auto store = LLVM::StoreOp::create(builder, loc, value, getAddress(loc, storage, index));
-  store.setAccessGroupsAttr(accessGroups);
+Value KernelMemory::load(Location loc, unsigned storage, Value index) {
+  return fromMemory(loc, memref::LoadOp::create(builder, loc, bases[storage], index), storage);
+}
+
+void KernelMemory::store(Location loc, Value value, unsigned storage, Value index) {
+  memref::StoreOp::create(builder, loc, toMemory(loc, value), bases[storage], index);
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+Value KernelMemory::loadVector(Location loc, unsigned storage, Value index, int64_t stride, int64_t lanes) {
+  auto type = VectorType::get(lanes, getMemoryType(plan.storages[storage].element));
+  Value low = vector::LoadOp::create(builder, loc, type, bases[storage], index);
+  if (stride == 1)
+    return fromMemory(loc, low, storage);
+  assert(stride == 2 && "no vector of elements that are farther apart");
+  // Two vectors that overlap in one element end with the last lane's element: there may be none after it.
+  Value middle = add(loc, index, constant(loc, lanes - 1));
+  Value high = vector::LoadOp::create(builder, loc, type, bases[storage], middle);
+  SmallVector<int64_t> picked;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    picked.push_back(2 * lane < lanes ? 2 * lane : 2 * lane + 1);
+  return fromMemory(loc, vector::ShuffleOp::create(builder, loc, low, high, picked), storage);
+}
+
+void KernelMemory::storeVector(Location loc, Value value, unsigned storage, Value index) {
+  vector::StoreOp::create(builder, loc, toMemory(loc, value), bases[storage], index);
 }

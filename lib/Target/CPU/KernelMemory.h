@@ -9,19 +9,24 @@
 #define CS336_LIB_TARGET_CPU_KERNELMEMORY_H
 
 #include "KernelPlan.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace cs336::cpu {
 
-/// Reads and writes elements of a kernel's storages by their index. An i1 takes one byte.
+/// Reads and writes elements of a kernel's storages by their index: one, or a vector of several. A storage is a memref
+/// of one dimension. An i1 takes one byte.
 class KernelMemory {
 public:
-  /// Builds the storages' addresses at the builder's insertion point, the start of a function. `buffers` points at the
-  /// operands' addresses.
+  /// Builds the storages at the builder's insertion point, the start of a function. `buffers` points at the operands'
+  /// addresses.
   KernelMemory(const KernelPlan &plan, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffers);
 
-  mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index, mlir::ArrayAttr accessGroups);
-  void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index, mlir::ArrayAttr accessGroups);
+  mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index);
+  void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);
+
+  /// Elements `index`, `index` + `stride`, …: `lanes` of them. `stride` is 1 or 2; nothing outside of them is read.
+  mlir::Value loadVector(mlir::Location loc, unsigned storage, mlir::Value index, int64_t stride, int64_t lanes);
+  /// Writes a vector to the elements from `index` on.
+  void storeVector(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);
 
   mlir::Value constant(mlir::Location loc, int64_t value);
   mlir::Value add(mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
@@ -31,7 +36,8 @@ private:
   mlir::Value buildOperand(mlir::Location loc, const Storage &storage, mlir::Value buffers);
   mlir::Value buildConstant(mlir::Location loc, const Storage &storage);
   mlir::Value buildTemporary(mlir::Location loc, const Storage &storage);
-  mlir::Value getAddress(mlir::Location loc, unsigned storage, mlir::Value index);
+  mlir::Value fromMemory(mlir::Location loc, mlir::Value value, unsigned storage);
+  mlir::Value toMemory(mlir::Location loc, mlir::Value value);
 
   const KernelPlan &plan;
   mlir::OpBuilder &builder;

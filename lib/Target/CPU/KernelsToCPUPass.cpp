@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InstructionSet.h"
 #include "LowerToLLVM.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Target/CPU/CPUTarget.h"
@@ -14,8 +15,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_KERNELSTOCPUPASS
@@ -30,11 +33,14 @@ struct KernelsToCPUPass : cs336::impl::KernelsToCPUPassBase<KernelsToCPUPass>, C
   using KernelsToCPUPassBase::KernelsToCPUPassBase;
 
   void runOnOperation() override {
+    FailureOr<cpu::InstructionSet> target = cpu::findInstructionSet(cpuName, getOperation().getLoc());
+    if (failed(target))
+      return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {
       if (isa<exec::EntryOp, exec::VariableOp>(op))
         op.erase();
       else if (auto kernel = dyn_cast<exec::KernelOp>(op))
-        if (failed(lower(kernel)))
+        if (failed(lower(kernel, *target)))
           return signalPassFailure();
     }
     if (toLLVM && failed(cpu::lowerToLLVM(getOperation())))
@@ -42,10 +48,10 @@ struct KernelsToCPUPass : cs336::impl::KernelsToCPUPassBase<KernelsToCPUPass>, C
   }
 
 private:
-  LogicalResult lower(exec::KernelOp kernel) {
+  LogicalResult lower(exec::KernelOp kernel, const cpu::InstructionSet &target) {
     OpBuilder builder(kernel);
     CompiledKernel compiled;
-    FailureOr<LLVM::LLVMFuncOp> function = lowerKernelToCPULoops(kernel, builder, compiled);
+    FailureOr<LLVM::LLVMFuncOp> function = lowerKernelToCPULoops(kernel, target.vectorBits, builder, compiled);
     if (failed(function))
       return failure();
     (*function)->setAttr("rows", builder.getI64IntegerAttr(compiled.rows));

@@ -1,4 +1,4 @@
-//===- LowerToLLVM.cpp - Scalar loops to the LLVM dialect -----------------===//
+//===- LowerToLLVM.cpp - Kernels' loops to the LLVM dialect ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,30 +12,38 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
 namespace {
-/// Selects bf16 as an integer, which vectorizes.
+/// Selects bf16 as an integer, which needs no registers of bf16.
 struct SelectBits : OpRewritePattern<arith::SelectOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isBF16())
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
       return failure();
+    Type bitsType = rewriter.getI16Type();
+    if (auto vector = dyn_cast<VectorType>(op.getType()))
+      bitsType = vector.clone(bitsType);
     auto getBits = [&](Value value) -> Value {
-      return arith::BitcastOp::create(rewriter, op.getLoc(), rewriter.getI16Type(), value);
+      return arith::BitcastOp::create(rewriter, op.getLoc(), bitsType, value);
     };
     Value bits = arith::SelectOp::create(rewriter, op.getLoc(), op.getCondition(), getBits(op.getTrueValue()),
                                          getBits(op.getFalseValue()));
@@ -43,13 +51,34 @@ struct SelectBits : OpRewritePattern<arith::SelectOp> {
     return success();
   }
 };
+
+/// The memory at an operand's address.
+struct ConvertOperand : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(UnrealizedConversionCastOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!isOperand(op))
+      return failure();
+    auto type = cast<MemRefType>(op.getResult(0).getType());
+    Value address = adaptor.getInputs().front();
+    Value memory = MemRefDescriptor::fromStaticShape(rewriter, op.getLoc(), *getTypeConverter(), type, address);
+    rewriter.replaceOp(op, memory);
+    return success();
+  }
+
+  static bool isOperand(UnrealizedConversionCastOp op) {
+    return isa<MemRefType>(op.getResult(0).getType()) && isa<LLVM::LLVMPointerType>(op.getOperand(0).getType());
+  }
+};
 } // namespace
 
 /// Functions and conversions that no instruction has become arithmetic.
-static LogicalResult expandScalars(ModuleOp module) {
+static LogicalResult expandOperations(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   cs336::cpu::populateMathApproximationPatterns(patterns);
   arith::populateExpandBFloat16Patterns(patterns);
+  vector::populateVectorStepLoweringPatterns(patterns);
   patterns.add<SelectBits>(module.getContext());
   return applyPatternsGreedily(module, std::move(patterns));
 }
@@ -63,7 +92,7 @@ static LogicalResult convertLoops(ModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
-static LogicalResult convertScalars(ModuleOp module) {
+static LogicalResult convertOperations(ModuleOp module) {
   MLIRContext *context = module.getContext();
   LLVMTypeConverter converter(context);
   RewritePatternSet patterns(context);
@@ -73,13 +102,18 @@ static LogicalResult convertScalars(ModuleOp module) {
   populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
   populateMathToLibmConversionPatterns(patterns, /*benefit=*/1);
   populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  patterns.add<ConvertOperand>(converter);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
+  target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
+      [](UnrealizedConversionCastOp op) { return !ConvertOperand::isOperand(op); });
   return applyFullConversion(module, target, std::move(patterns));
 }
 
 LogicalResult cs336::cpu::lowerToLLVM(ModuleOp module) {
-  if (failed(expandScalars(module)) || failed(convertLoops(module)) || failed(convertScalars(module)))
+  if (failed(expandOperations(module)) || failed(convertLoops(module)) || failed(convertOperations(module)))
     return module.emitError("a kernel could not be lowered to the LLVM dialect");
   return success();
 }

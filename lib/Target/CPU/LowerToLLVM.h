@@ -1,4 +1,4 @@
-//===- LowerToLLVM.h - Scalar loops to the LLVM dialect --------------*- C++ -*-===//
+//===- LowerToLLVM.h - Kernels' loops to the LLVM dialect ------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -11,17 +11,31 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
 namespace {
-/// Builds float32 arithmetic.
+/// Builds float32 arithmetic, on scalars or on vectors: the same operations, so the same bits.
 struct FloatBuilder {
   OpBuilder &builder;
   Location loc;
+  /// float32 or a vector of it, and i32 or a vector of as many.
+  Type floatType, intType;
 
-  Value constant(float value) { return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value)); }
-  Value integer(int32_t value) { return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)); }
+  FloatBuilder(OpBuilder &builder, Location loc, Type floatType)
+      : builder(builder), loc(loc), floatType(floatType), intType(builder.getI32Type()) {
+    if (auto vector = dyn_cast<VectorType>(floatType))
+      intType = vector.clone(builder.getI32Type());
+  }
+
+  Value constant(TypedAttr value, Type type) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, value);
+    return arith::ConstantOp::create(builder, loc, value);
+  }
+  Value constant(float value) { return constant(builder.getF32FloatAttr(value), floatType); }
+  Value integer(int32_t value) { return constant(builder.getI32IntegerAttr(value), intType); }
   Value add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
@@ -32,8 +46,8 @@ struct FloatBuilder {
   Value less(Value a, Value b) { return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, a, b); }
   Value equal(Value a, Value b) { return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b); }
   Value select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, loc, condition, a, b); }
-  Value bits(Value a) { return arith::BitcastOp::create(builder, loc, builder.getI32Type(), a); }
-  Value fromBits(Value a) { return arith::BitcastOp::create(builder, loc, builder.getF32Type(), a); }
+  Value bits(Value a) { return arith::BitcastOp::create(builder, loc, intType, a); }
+  Value fromBits(Value a) { return arith::BitcastOp::create(builder, loc, floatType, a); }
   Value addInt(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
   Value subInt(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
   Value shiftRight(Value a, int32_t by) { return arith::ShRSIOp::create(builder, loc, a, integer(by)); }
@@ -95,7 +109,7 @@ Value FloatBuilder::log(Value x) {
   constexpr int32_t kSqrtHalf = 0x3f3504f3;
   Value offset = subInt(bits(normal), integer(kSqrtHalf));
   Value e = shiftRight(offset, 23);
-  Value exponent = sub(arith::SIToFPOp::create(builder, loc, builder.getF32Type(), e), raised);
+  Value exponent = sub(arith::SIToFPOp::create(builder, loc, floatType, e), raised);
   Value f = sub(fromBits(subInt(bits(normal), shiftLeft(e, 23))), constant(1.0f));
 
   Value p = polynomial(f, {0.33333313f, -0.2500001f, 0.20002119f, -0.16667996f, 0.14219551f, -0.12405591f, 0.11888175f,
@@ -138,20 +152,25 @@ Value FloatBuilder::erf(Value x) {
 }
 
 namespace {
-/// Replaces one function of float32 scalars.
+/// Replaces one function of float32.
 template <typename MathOp, Value (FloatBuilder::*build)(Value)>
 struct Approximation : OpRewritePattern<MathOp> {
   using OpRewritePattern<MathOp>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MathOp op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
+    if (!cs336::cpu::hasMathApproximation(op))
       return failure();
-    FloatBuilder builder{rewriter, op.getLoc()};
+    FloatBuilder builder(rewriter, op.getLoc(), op.getType());
     rewriter.replaceOp(op, (builder.*build)(op.getOperand()));
     return success();
   }
 };
 } // namespace
+
+bool cs336::cpu::hasMathApproximation(Operation *op) {
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op) &&
+         getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+}
 
 void cs336::cpu::populateMathApproximationPatterns(RewritePatternSet &patterns) {
   patterns.add<Approximation<math::ExpOp, &FloatBuilder::exp>, Approximation<math::LogOp, &FloatBuilder::log>,

@@ -12,11 +12,15 @@
 
 namespace cs336::cpu {
 
-/// Expands `math.exp`, `math.log`, `math.tanh` and `math.erf` of float32 to branch-free arithmetic, which loops around
-/// it vectorize with. Errors are below 1.5 units in the last place over all float32, subnormal arguments and results
-/// included; infinities and NaN are as IEEE 754 has them. (MLIR's own expansions are off by up to 5 units, flush
-/// subnormal results of the exponential to 0, and have no logarithm of subnormal arguments.)
+/// Expands `math.exp`, `math.log`, `math.tanh` and `math.erf` of float32 and of its vectors to branch-free arithmetic:
+/// an element has the same bits in any lane and as a scalar. Errors are below 1.5 units in the last place over all
+/// float32, subnormal arguments and results included; infinities and NaN are as IEEE 754 has them. (MLIR's own
+/// expansions are off by up to 5 units, flush subnormal results of the exponential to 0, and have no logarithm of
+/// subnormal arguments.)
 void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
+
+/// Whether the patterns expand the operation.
+bool hasMathApproximation(mlir::Operation *op);
 
 } // namespace cs336::cpu
 

@@ -33,9 +33,10 @@ mlir::FailureOr<CompiledKernels> compileKernelsForCPU(mlir::ModuleOp module, con
                                                       mlir::TimingScope *timing = nullptr);
 
 /// Builds the kernel's function at the builder's insertion point: an `llvm.func` whose body has loops of scf around
-/// loads, scalar operations and stores. It is what `compileKernelsForCPU` optimizes and generates code for.
-mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernelToCPULoops(exec::KernelOp kernel, mlir::OpBuilder &builder,
-                                                              CompiledKernel &compiled);
+/// loads, operations and stores, of vectors for registers of `vectorBits` bits and of scalars. It is what
+/// `compileKernelsForCPU` optimizes and generates code for.
+mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernelToCPULoops(exec::KernelOp kernel, int64_t vectorBits,
+                                                              mlir::OpBuilder &builder, CompiledKernel &compiled);
 
 } // namespace cs336
 

@@ -14,34 +14,42 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Shows the loops that every kernel becomes on the CPU";
   let description = [{
     Every `exec.kernel` becomes the function that the CPU target compiles: loops over rows and, in them, one loop nest a phase,
-    around loads, scalar operations and stores. `rows` and `grain` are what the runtime shares among threads. Entries and
-    variables are dropped: the result is for people and tests; the target lowers kernels itself.
+    around loads, operations and stores. Innermost loops run on vectors, as many lanes as suit the registers of `cpu`, and
+    one by one over what is left; a loop that stays scalar says why in `scalar_because`. `rows` and `grain` are what the
+    runtime shares among threads. Entries and variables are dropped: the result is for people and tests; the target lowers
+    kernels itself.
 
     With `to-llvm` the functions are in the LLVM dialect, which `mlir-translate --mlir-to-llvmir` reads.
 
     Before:
 
     ```mlir
-    exec.kernel @row_sums(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<4xf32> {
-      %s = cs336.reduce sum %x axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+    exec.kernel @row_sums(%x: tensor<4x100xf32>) : (memref<4x100xf32>) -> memref<4xf32> {
+      %s = cs336.reduce sum %x axes = [1] : tensor<4x100xf32> -> tensor<4xf32>
       exec.yield %s : tensor<4xf32>
     }
     ```
 
-    After (addresses left out):
+    After, with `cpu=x86-64-v3` (buffers' addresses and indices left out):
 
     ```mlir
     llvm.func @cs336_row_sums(%buffers: !llvm.ptr, %begin: i64, %end: i64) attributes {grain = 4 : i64, rows = 4 : i64} {
-      scf.for %row = %begin to %end step %c1 : i64 {
-        llvm.store %zero, %out_row : f32, !llvm.ptr
-        %total = scf.for %column = %c0 to %c8 step %c1 iter_args(%sum = %neutral) -> (f32) : i64 {
-          %x = llvm.load %x_row_column : !llvm.ptr -> f32
+      scf.for %row = %begin to %end step %c1 {
+        memref.store %zero, %sums[%row] : memref<4xf32>
+        %partial = scf.for %column = %c0 to %c96 step %c32 iter_args(%sum = %neutral) -> (vector<32xf32>) {
+          %x = vector.load %operand[%row_column] : memref<400xf32>, vector<32xf32>
+          %next = arith.addf %x, %sum fastmath<reassoc> : vector<32xf32>
+          scf.yield %next : vector<32xf32>
+        }
+        %main = vector.reduction <add>, %partial fastmath<reassoc> : vector<32xf32> into f32
+        %total = scf.for %column = %c96 to %c100 step %c1 iter_args(%sum = %main) -> (f32) {
+          %x = memref.load %operand[%row_column] : memref<400xf32>
           %next = arith.addf %x, %sum fastmath<reassoc> : f32
           scf.yield %next : f32
         }
-        %old = llvm.load %out_row : !llvm.ptr -> f32
+        %old = memref.load %sums[%row] : memref<4xf32>
         %new = arith.addf %old, %total fastmath<reassoc> : f32
-        llvm.store %new, %out_row : f32, !llvm.ptr
+        memref.store %new, %sums[%row] : memref<4xf32>
       }
       llvm.return
     }
@@ -49,10 +57,13 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
 
     Counts `num-kernels`, kernels lowered.
   }];
-  let options = [Option<"toLLVM", "to-llvm", "bool", /*default=*/"false", "Go on to the LLVM dialect">];
+  let options = [Option<"cpuName", "cpu", "std::string", /*default=*/"\"host\"",
+                        "Instruction set: host, generic, x86-64-v2, x86-64-v3, x86-64-v4">,
+                 Option<"toLLVM", "to-llvm", "bool", /*default=*/"false", "Go on to the LLVM dialect">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif // CS336_TARGET_CPU_PASSES_TD
