@@ -10,7 +10,6 @@
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -19,21 +18,19 @@ using llvm::StringRef;
 
 namespace {
 
-/// The time of all runs of a command.
-struct Sum {
-  absl::Duration total;
-  int64_t runs = 0;
-};
-
 class CommandRunProfile : public RunProfile {
 public:
   runtime::RunObserver *getObserver() override { return &profile; }
   absl::Status start(runtime::Session &session) override { return absl::OkStatus(); }
-  absl::Status stop(runtime::Session &session) override { return session.Synchronize(); }
-  void print(llvm::raw_ostream &stream) const override { printCommands(profile, stream); }
+  absl::Status stop(runtime::Session &session) override {
+    commands = summarizeCommands(profile);
+    return absl::OkStatus();
+  }
+  void print(llvm::raw_ostream &stream) const override { printCommands(commands, stream); }
 
 private:
   runtime::CommandProfile profile;
+  std::vector<CommandSummary> commands; // The profile's names end with the executable.
 };
 
 class KernelRunProfile : public RunProfile {
@@ -55,6 +52,7 @@ public:
     if (!records.ok())
       return records.status();
     kernels = runtime::SummarizeKernels(*records);
+    profiler.reset(); // Another may follow.
     return absl::OkStatus();
   }
 
@@ -95,26 +93,35 @@ void cs336::printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::r
   stream << llvm::formatv("{0,8} {1,16} {2,10}\n", "all", total, instances);
 }
 
-void cs336::printCommands(const runtime::CommandProfile &profile, llvm::raw_ostream &stream) {
-  llvm::MapVector<std::pair<StringRef, StringRef>, Sum> sums;
-  absl::Duration whole;
+std::vector<CommandSummary> cs336::summarizeCommands(const runtime::CommandProfile &profile) {
+  llvm::MapVector<std::pair<StringRef, StringRef>, CommandSummary> summaries;
   for (const runtime::CommandProfile::Row &row : profile.rows()) {
     StringRef phase(row.command.phase.data(), row.command.phase.size());
     StringRef name(row.command.name.data(), row.command.name.size());
-    Sum &sum = sums[{phase, name}];
-    sum.total += row.total;
-    sum.runs += row.runs;
-    whole += row.total;
+    CommandSummary &summary = summaries[{phase, name}];
+    summary.phase = phase.str();
+    summary.name = name.str();
+    summary.total += row.total;
+    summary.runs += row.runs;
   }
-  auto sorted = sums.takeVector();
-  llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.second.total > b.second.total; });
+  std::vector<CommandSummary> sorted;
+  for (auto &[key, summary] : summaries)
+    sorted.push_back(std::move(summary));
+  llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.total > b.total; });
+  return sorted;
+}
 
+void cs336::printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream) {
+  absl::Duration whole;
+  for (const CommandSummary &command : commands)
+    whole += command.total;
   stream << "  share   total (ms)    mean (ms)     runs  phase      command\n";
-  for (const auto &[key, sum] : sorted) {
-    double milliseconds = absl::ToDoubleMilliseconds(sum.total);
-    double share = whole > absl::ZeroDuration() ? absl::FDivDuration(sum.total, whole) : 0;
+  for (const CommandSummary &command : commands) {
+    double milliseconds = absl::ToDoubleMilliseconds(command.total);
+    double share = whole > absl::ZeroDuration() ? absl::FDivDuration(command.total, whole) : 0;
     stream << llvm::formatv("{0,7:P1} {1,12:F3} {2,12:F4} {3,8}  {4,-9}  {5}\n", share, milliseconds,
-                            milliseconds / static_cast<double>(sum.runs), sum.runs, key.first, key.second);
+                            milliseconds / static_cast<double>(command.runs), command.runs, command.phase,
+                            command.name);
   }
   stream << llvm::formatv("{0,7} {1,12:F3}\n", "all", absl::ToDoubleMilliseconds(whole));
 }

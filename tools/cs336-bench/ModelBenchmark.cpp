@@ -7,6 +7,7 @@
 
 #include "ModelBenchmark.h"
 
+#include "ModelProfile.h"
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
@@ -45,16 +46,28 @@ static absl::StatusOr<std::shared_ptr<const runtime::Executable>> compile(const 
   return runtime::Executable::FromBytes(*bytes);
 }
 
-/// Runs one session's warm-ups and steps into `measurement`.
-static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
-                             const ModelDescription &description, const MeasureOptions &options,
-                             Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
+runtime::SessionOptions cs336::bench::getSessionOptions(const MeasureOptions &options) {
   runtime::SessionOptions sessionOptions;
   sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
   sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  return sessionOptions;
+}
+
+std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Session &session, llvm::StringRef entry,
+                                                             const runtime::TensorMap &batch) {
+  std::vector<runtime::NamedTensor> arguments;
+  for (const auto &input : session.executable().FindEntry(entry.str())->inputs)
+    arguments.push_back({input->name, batch.at(input->name)});
+  return arguments;
+}
+
+/// Runs one session's warm-ups and steps into `measurement`.
+static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
+                             const ModelDescription &description, const MeasureOptions &options,
+                             Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
   absl::StatusOr<std::unique_ptr<runtime::Session>> session =
-      runtime::Session::Create(std::move(executable), sessionOptions);
+      runtime::Session::Create(std::move(executable), getSessionOptions(options));
   if (!session.ok())
     return session.status();
   measurement.memoryBytes = (*session)->allocated_bytes();
@@ -73,9 +86,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   }
 
   std::string entry = stringifyMode(description.mode).str();
-  std::vector<runtime::NamedTensor> arguments;
-  for (const auto &input : (*session)->executable().FindEntry(entry)->inputs)
-    arguments.push_back({input->name, batch.at(input->name)});
+  std::vector<runtime::NamedTensor> arguments = getArguments(**session, entry, batch);
   double total = static_cast<double>(measurement.warmup + options.steps);
   for (int64_t step = 0; step < measurement.warmup + options.steps; ++step) {
     bool isWarmup = step < measurement.warmup;
@@ -131,6 +142,13 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     if (index != 0)
       own.peer = nullptr;
     measurement.status = runSteps(*executable, *batch, description, own, measurement, reportPart);
+    if (options.profile && index == 0 && measurement.status.ok()) {
+      reportPart("profiling", 1);
+      absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);
+      if (!profile.ok())
+        return profile.status();
+      measurement.profile = *std::move(profile);
+    }
     if (!own.peer || !measurement.status.ok())
       continue;
     reportPart("PyTorch", 1);

@@ -10,6 +10,7 @@
 
 #include "TorchPeer.h"
 #include "cs336/Driver/CompileModule.h"
+#include "cs336/Driver/RunProfile.h"
 #include "cs336/Frontend/ModelDescription.h"
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,8 @@ struct MeasureOptions {
   int64_t memoryLimitBytes = 0;
   /// Null for none.
   TorchPeer *peer = nullptr;
+  /// Whether to run the steps once more under a profiler.
+  bool profile = false;
   /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
   ComputeType computeType = ComputeType::FP32;
 };
@@ -50,7 +53,16 @@ struct Measurement {
   /// the same parameters and tokens.
   std::optional<StepValues> values;
   std::vector<PeerMeasurement> peers;
+  /// If asked for, after the first number of warm-up steps.
+  std::unique_ptr<RunProfile> profile;
 };
+
+/// Of a session whose steps are measured.
+runtime::SessionOptions getSessionOptions(const MeasureOptions &options);
+
+/// What the entry takes of the batch, which outlives it.
+std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, llvm::StringRef entry,
+                                               const runtime::TensorMap &batch);
 
 /// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
 /// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the session

@@ -7,6 +7,7 @@
 
 #include "ModelCommand.h"
 
+#include "ModelProfile.h"
 #include "PeakRate.h"
 #include "Progress.h"
 #include "cs336/runtime/CudaInfo.h"
@@ -56,6 +57,10 @@ ModelCommand::ModelCommand()
       peerPython("peer-python", cl::desc("The Python that has PyTorch, NumPy and safetensors (default python3)"),
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
+      profile("profile",
+              cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
+                       "kernel by kernel on a GPU"),
+              cl::cat(category), cl::sub(subcommand)),
       format("format", cl::desc("How to print the results"), cl::init(Format::Table),
              cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
                         clEnumValN(Format::Markdown, "markdown", "a Markdown table"),
@@ -207,6 +212,7 @@ absl::Status ModelCommand::run() {
   options.device = runtime::ToString(device);
   options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
   options.steps = steps;
+  options.profile = profile;
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.empty() ? 0 : *parseBytes(memoryLimit);
@@ -227,6 +233,8 @@ absl::Status ModelCommand::run() {
   json::Object context{
       {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
+  if (profile)
+    printProfiles(rows, format);
   llvm::outs().flush();
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())

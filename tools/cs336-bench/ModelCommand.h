@@ -54,6 +54,7 @@ private:
   llvm::cl::opt<std::string> peer;
   llvm::cl::opt<std::string> peerPython;
   llvm::cl::opt<bool> perStep;
+  llvm::cl::opt<bool> profile;
   llvm::cl::opt<Format> format;
   CompileFlags compile;
 };

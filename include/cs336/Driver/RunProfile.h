@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cs336 {
@@ -32,19 +33,28 @@ public:
 
   /// What the runs have to be given, or null.
   virtual runtime::RunObserver *getObserver() = 0;
-  /// Around the runs; `stop` waits for them.
+  /// Around the runs, once; `stop` waits for them. Until then there can be no other profile of a GPU.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::Status stop(runtime::Session &session) = 0;
-  /// A row for each name, the most time first.
+  /// A row for each name, the most time first. The session may be gone.
   virtual void print(llvm::raw_ostream &stream) const = 0;
 };
 
 /// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds.
 void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream);
 
-/// A row for every phase and command name (equal kernels of all layers share one), the most time first: share of the
-/// whole, total and mean milliseconds, and how often it ran.
-void printCommands(const runtime::CommandProfile &profile, llvm::raw_ostream &stream);
+/// All runs of the commands of one name in one phase; equal kernels of all layers share one.
+struct CommandSummary {
+  std::string phase, name;
+  absl::Duration total;
+  int64_t runs = 0;
+};
+
+/// The most time first.
+std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
+
+/// A row for each: share of the whole, total and mean milliseconds, and how often it ran.
+void printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream);
 
 } // namespace cs336
 
