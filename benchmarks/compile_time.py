@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""How long a training step takes to compile, by size: through planned exec IR, and kernels apart.
+"""How long a training step takes to compile, by size.
 
-PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --sizes small,2.7B --output DIR/compile-time
+For the CPU through planned exec IR, and kernels apart; for GPUs all in one, with an empty and a filled cache.
+
+PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from pathlib import Path
 from record import describe, write
 
 
-def measure(command: list[str]) -> tuple[float, float]:
+def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
     """Wall-clock seconds and peak MiB of a run."""
     start = time.perf_counter()
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         sys.exit(f"failed: {shlex.join(command)}")
@@ -48,6 +50,45 @@ def compile_size(size: str, runs: int, folder: Path) -> dict[str, object]:
     return cell
 
 
+def compile_for_gpu(size: str, architecture: str, runs: int, folder: Path) -> dict[str, object]:
+    """Medians over runs of whole processes, from IR to an executable: each run first without a cache, then with it."""
+    model, executable = str(folder / "model.mlir"), folder / "step.cs336x"
+    measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", "train", "-o", model])
+    command = ["cs336-translate", "--emit-executable", "--device", "cuda", "--arch", architecture]
+    command += [model, "-o", str(executable)]
+    seconds: dict[str, list[float]] = {"cold": [], "warm": []}
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as cache:
+            for state in ("cold", "warm"):
+                seconds[state].append(measure(command, os.environ | {"CS336_CACHE_DIR": cache})[0])
+            kernels = len(list(Path(cache).glob("cubins/llvmcache-?*")))
+    return {
+        "gpu_cold_s": statistics.median(seconds["cold"]),
+        "gpu_warm_s": statistics.median(seconds["warm"]),
+        "gpu_cubins": kernels,
+        "gpu_executable_kib": executable.stat().st_size / 1024,
+    }
+
+
+def gpu_markdown(record: dict[str, object]) -> list[str]:
+    """The part of the page about GPUs, if that was measured."""
+    cells = [cell for cell in record["cells"] if "gpu_cold_s" in cell]
+    if not cells:
+        return []
+    lines = [
+        "",
+        f"From IR to an executable for {record['architecture']}, in one process:",
+        "",
+        "| size | empty cache (s) | filled cache (s) | cubins | executable (KiB) |",
+        "|---|---|---|---|---|",
+    ]
+    return lines + [
+        f"| {cell['size']} | {cell['gpu_cold_s']:.2f} | {cell['gpu_warm_s']:.2f} | {cell['gpu_cubins']} "
+        f"| {cell['gpu_executable_kib']:.0f} |"
+        for cell in cells
+    ]
+
+
 def markdown(record: dict[str, object]) -> str:
     """The record as a page."""
     lines = [
@@ -66,12 +107,13 @@ def markdown(record: dict[str, object]) -> str:
             f"| {cell['size']} | {cell['import_s']:.2f} | {cell['plan_s']:.2f} | {cell['plan_mib']:.0f} "
             f"| {cell['kernels_s']:.2f} | {cell['kernels']} |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + gpu_markdown(record)) + "\n"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--sizes", default="tiny,small,medium,large,xl,2.7B", help="comma-separated")
+    arguments.add_argument("--arch", help="measure compiling for GPUs too, for this architecture")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
@@ -79,8 +121,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):
             cells.append(compile_size(size, args.runs, Path(folder)))
+            if args.arch:
+                cells[-1] |= compile_for_gpu(size, args.arch, args.runs, Path(folder))
             print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
-    record = describe(sys.argv) | {"cells": cells}
+    record = describe(sys.argv) | {"architecture": args.arch, "cells": cells}
     write(record, markdown(record), args.output)
 
 

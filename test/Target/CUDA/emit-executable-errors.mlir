@@ -11,6 +11,10 @@
 // RUN: not cs336-translate --emit-executable --pipeline-options target=cuda %s 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: pipeline options 'target=cuda': the target is not the device that the program is compiled for: leave it out
 
+// A launch whose kernel writes to a workspace must have one.
+// RUN: not cs336-translate --emit-executable --device cuda %S/Inputs/planned-without-workspace.mlir 2>&1 | FileCheck %s --check-prefix=WORKSPACE
+// WORKSPACE: error: has a workspace of 0 bytes, and kernel 'total' needs {{[0-9]+}}: run --exec-add-workspaces before --exec-plan-memory
+
 // The text of a kernel that is named like a keyword does not compile. The error is at the kernel, says where the text is, and
 // holds the compiler's messages; without --dump-dir it says how to keep the text.
 // RUN: rm -rf %t.dump

@@ -46,3 +46,20 @@ exec.entry @others mode<forward> {
   // SMALL: exec.gemm {{.*}} workspace(%{{.*}} : memref<64xf32>)
   exec.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) workspace(%w : memref<64xf32>)
 }
+
+// A sum over so much that blocks share it: they leave partial sums to each other.
+exec.kernel @total(%x: tensor<1048576xf32>) : (memref<1048576xf32>) -> memref<f32> {
+  %0 = cs336.reduce sum %x axes = [0] : tensor<1048576xf32> -> tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+
+// CHECK-LABEL: exec.entry @sums
+// NONE-LABEL: exec.entry @sums
+exec.entry @sums mode<forward> {
+  %x = exec.input "x" : memref<1048576xf32>
+  %y = exec.output "y" output : memref<f32>
+  // CHECK: %[[PARTS:.*]] = exec.alloc : memref<[[SIZE:[0-9]+]]xf32>
+  // CHECK-NEXT: exec.launch @total ins(%{{.*}}) outs(%{{.*}} : memref<f32>) workspace(%[[PARTS]] : memref<[[SIZE]]xf32>)
+  // NONE: exec.launch @total {{.*}} workspace(
+  exec.launch @total ins(%x : memref<1048576xf32>) outs(%y : memref<f32>)
+}
