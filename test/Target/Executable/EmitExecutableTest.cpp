@@ -197,6 +197,53 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(train.commands[6]->phase, format::Phase::optimizer);
 }
 
+TEST_F(EmitExecutableTest, KernelsForGPUsKeepTheirFunctionsArchitecturesAndWorkspaces) {
+  kernels.target = Target::CUDA;
+  kernels.objects = {{"sm_80", {}, {1, 2}}, {"sm_90a", {}, {3, 4}}};
+  kernels.kernels["total"] = {{{"total_parts", 256, 128, 1024}, {"total", 1, 256, 0}}, {0, 1}, 1, 1, "// CUDA C++"};
+  auto bytes = Emit(R"mlir(
+exec.kernel @total(%x: tensor<64xf32>) : (memref<64xf32>) -> memref<f32> {
+  %0 = cs336.reduce sum %x axes = [0] : tensor<64xf32> -> tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
+  %x = exec.input "x" : memref<64xf32>
+  %a = exec.input "a" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<f32>
+  %b = exec.output "b" output : memref<4x4xf32>
+  %w = exec.alloc offset = 256 : memref<256xf32>
+  exec.launch @total ins(%x : memref<64xf32>) outs(%y : memref<f32>) workspace(%w : memref<256xf32>)
+  exec.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) workspace(%w : memref<256xf32>)
+}
+)mlir");
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::ExecutableT &description = executable->description();
+  EXPECT_EQ(description.target, format::Target::cuda);
+  ASSERT_THAT(description.objects, SizeIs(2));
+  EXPECT_EQ(description.objects[1]->target, "sm_90a");
+  EXPECT_THAT(description.objects[1]->image, ElementsAre(3, 4));
+
+  ASSERT_THAT(description.kernels, SizeIs(1));
+  const format::KernelT &kernel = *description.kernels[0];
+  EXPECT_THAT(kernel.objects, ElementsAre(0, 1));
+  EXPECT_EQ(kernel.text, "// CUDA C++");
+  ASSERT_THAT(kernel.functions, SizeIs(2));
+  EXPECT_EQ(kernel.functions[0]->symbol, "total_parts");
+  EXPECT_EQ(kernel.functions[0]->blocks, 256);
+  EXPECT_EQ(kernel.functions[0]->threads, 128);
+  EXPECT_EQ(kernel.functions[0]->shared_bytes, 1024);
+  EXPECT_EQ(kernel.functions[1]->symbol, "total");
+
+  const format::EntryT &norm = *executable->FindEntry("norm");
+  auto workspace = norm.commands[0]->body.AsLaunch()->workspace;
+  ASSERT_TRUE(workspace);
+  EXPECT_EQ(norm.buffers[*workspace]->byte_offset, 256);
+  EXPECT_EQ(norm.buffers[*workspace]->byte_size, 1024);
+  EXPECT_EQ(norm.commands[1]->body.AsGemm()->workspace, workspace);
+}
+
 TEST_F(EmitExecutableTest, RefusesAModuleWithoutEntries) {
   EXPECT_TRUE(failed(Emit(kKernels)));
   EXPECT_THAT(error, HasSubstr("has no exec.entry"));
