@@ -87,6 +87,11 @@ exec.kernel @embedding_grad_of_one(%id: tensor<i64>, %dx: tensor<1xf32>)
   %y = cs336.embedding_grad %id, %dx : tensor<i64>, tensor<1xf32> -> tensor<3x1xf32>
   exec.yield %y : tensor<3x1xf32>
 }
+exec.kernel @embedding_grad_of_one_row(%id: tensor<i64>, %dx: tensor<7xf32>)
+    : (memref<i64>, memref<7xf32>) -> memref<3x7xf32> {
+  %y = cs336.embedding_grad %id, %dx : tensor<i64>, tensor<7xf32> -> tensor<3x7xf32>
+  exec.yield %y : tensor<3x7xf32>
+}
 exec.kernel @table_of_constants(%x: tensor<5x3xbf16>) : (memref<5x3xbf16>) -> memref<5x3xbf16> {
   %c = cs336.constant dense<[1.0, -2.5, 4.0]> : tensor<3xbf16>
   %rows = cs336.broadcast %c dims = [1] : tensor<3xbf16> -> tensor<5x3xbf16>
@@ -272,6 +277,9 @@ def test_a_row_added_to_a_table(kernels: dict[str, HostKernel]) -> None:
     operands = [np.array(1), np.array([2.5], np.float32)]
     (table,) = run(kernels["embedding_grad_of_one"], operands, [((3, 1), np.float32)])
     np.testing.assert_array_equal(table, [[0], [2.5], [0]])
+    row = np.arange(7, dtype=np.float32)
+    (table,) = run(kernels["embedding_grad_of_one_row"], [np.array(2), row], [((3, 7), np.float32)])
+    np.testing.assert_array_equal(table, [np.zeros(7), np.zeros(7), row])
 
 
 def test_constants_that_differ(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

@@ -200,19 +200,20 @@ std::unique_ptr<ScheduledKernel> ScatterSchedule::schedule(const DeviceKernel &k
   program.extents.push_back(scatter->columns);
   unsigned column = program.extents.size() - 1;
   program.nests = {{0, column}, {column, column + 1}};
-  auto addLoad = [&](unsigned operand) {
+  // `end` is one past the dimension of the operand's last axis: a single position has a dimension, but no axis.
+  auto addLoad = [&](unsigned operand, unsigned end) {
     MemRefType type = kernel.operands[operand];
     auto [strides, offset] = type.getStridesAndOffset();
     AffineExpr index = getAffineConstantExpr(offset, context);
     for (auto [dim, stride] : llvm::enumerate(strides))
-      index = index + getAffineDimExpr(dim, context) * stride;
+      index = index + getAffineDimExpr(end - strides.size() + dim, context) * stride;
     program.scalars.push_back({.kind = Scalar::Kind::Load,
                                .type = type.getElementType(),
                                .operand = operand,
                                .index = simplifyAffineExpr(index, program.extents.size(), 0)});
   };
-  addLoad(scatter->ids);
-  addLoad(scatter->gradient);
+  addLoad(scatter->ids, column);
+  addLoad(scatter->gradient, column + 1);
   program.stores.push_back({kernel.numInputs, getAffineDimExpr(column, context), 1});
   mergeDimensions(program);
   auto scheduled = std::make_unique<ScatterKernel>(kernel, *scatter, std::move(program));
