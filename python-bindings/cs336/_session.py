@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,9 @@ class Session:
         """Compute what is derived from parameters; needed after setting them by index."""
         self._session.prepare()
 
-    def run(self, entry: str, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+    def run(
+        self, entry: str, inputs: Mapping[str, ArrayLike], outputs: Iterable[str] | None = None
+    ) -> dict[str, NDArray[Any]]:
         """Run an entry to its end.
 
         Parameters
@@ -127,6 +129,9 @@ class Session:
             "train", "forward_backward", "loss", "forward", or whatever the module's functions are called.
         inputs
             Every input by name.
+        outputs
+            Names of the outputs to copy; all unless some are named. The others stay where they are (see `share`); with
+            none to copy, a run on a GPU is enqueued and not waited for.
 
         Returns
         -------
@@ -136,15 +141,19 @@ class Session:
         Raises
         ------
         ValueError
-            If an input is missing, extra, of another type or shape, or out of its bound; then nothing has changed.
+            If an input is missing, extra, of another type or shape, or out of its bound; then nothing has changed. If
+            there is no such output.
         """
+        wanted = self._outputs.get(entry, {}) if outputs is None else list(outputs)
+        if unknown := [name for name in wanted if name not in self._outputs.get(entry, {})]:
+            raise ValueError(f"entry '{entry}' has no output '{unknown[0]}'")
         ports = self._inputs.get(entry, {})
         arrays = {
             name: _as_array(value, ports[name].dtype) if name in ports else np.asarray(value, order="C")
             for name, value in inputs.items()
         }
         self._session.run(entry, arrays)
-        return {name: self._session.output(entry, name) for name in self._outputs[entry]}
+        return {name: self._session.output(entry, name) for name in wanted}
 
     def share(self, name: str, entry: str | None = None) -> Any:
         """Give a variable, or an output of `entry`, to another library, without a copy.

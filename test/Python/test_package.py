@@ -71,6 +71,15 @@ def test_reading_gives_a_copy(session: cs336.Session) -> None:
     assert loss == kept
 
 
+def test_only_the_wanted_outputs_are_copied(session: cs336.Session) -> None:
+    both = session.run("train", batch())
+    assert set(session.run("train", batch(), outputs=["loss"])) == {"loss"} <= set(both)
+    assert session.run("train", batch(), outputs=()) == {}
+    with pytest.raises(ValueError, match="entry 'train' has no output 'grad'"):
+        session.run("train", batch(), outputs=["grad"])
+    assert int(session["adamw.step"]) == 3
+
+
 def test_float64_arrays_become_float32(session: cs336.Session) -> None:
     session["ln_final.weight"] = np.full(16, 0.1)
     assert np.all(session["ln_final.weight"] == np.float32(0.1))

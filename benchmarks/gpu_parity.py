@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Logits and every gradient of a model on a GPU, against PyTorch with the same parameters and tokens.
+
+The reference is PyTorch in full float32. PyTorch in the same type as ours stands beside it, so that a type's own error
+can be told from ours. Errors are ‖x − reference‖₂ / ‖reference‖₂; "worst gradient" is the largest of all parameters'.
+PyTorch reads our parameters where they lie, and our results are compared on the device.
+
+PYTHONPATH=build/release/python python3 benchmarks/gpu_parity.py --sizes small,2.7B --output DIR/gpu-parity
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import cs336
+import numpy as np
+import torch
+from record import describe, write
+
+sys.path.insert(0, str(Path(__file__).parent / "peers"))
+from torch_model import AUTOCAST, Transformer
+
+Tensors = dict[str, torch.Tensor]
+Cell = dict[str, object]
+
+
+def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
+    """‖value − reference‖₂ / ‖reference‖₂, summed in float64 in pieces that fit beside the model."""
+    pieces = zip(value.flatten().split(1 << 26), reference.flatten().split(1 << 26), strict=True)
+    sums = [((a.double() - b.double()).square().sum(), b.double().square().sum()) for a, b in pieces]
+    difference, norm = (sum(column).sqrt().item() for column in zip(*sums, strict=True))
+    return difference / norm
+
+
+@contextlib.contextmanager
+def arithmetic(dtype: str) -> Iterator[None]:
+    """PyTorch's products in the type."""
+    torch.set_float32_matmul_precision("highest" if dtype == "fp32" else "high")
+    low = AUTOCAST.get(dtype)
+    with torch.autocast("cuda", dtype=low) if low else contextlib.nullcontext():
+        yield
+    torch.set_float32_matmul_precision("highest")
+
+
+def torch_values(model: Transformer, parameters: Tensors, batch: Tensors, dtype: str) -> tuple[torch.Tensor, Tensors]:
+    """Logits, and the gradient of every parameter."""
+    for value in parameters.values():
+        value.grad = None
+    with arithmetic(dtype):
+        with torch.no_grad():
+            logits = model.logits(parameters, batch["tokens"])
+        loss = model.loss(parameters, batch["tokens"], batch["targets"])
+    loss.backward()
+    return logits, {name: value.grad for name, value in parameters.items()}
+
+
+def worst(gradients: Tensors, reference: Tensors) -> tuple[float, str]:
+    """The largest relative error, and whose it is."""
+    return max((relative_error(gradients[name], reference[name]), name) for name in reference)
+
+
+def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
+    """One row of the table."""
+    config = cs336.TransformerConfig.named(size, context_length=args.context, batch_size=args.batch)
+    random = np.random.default_rng(0)
+    shape = (config.batch_size, config.context_length)
+    arrays = {name: random.integers(0, config.vocab_size, shape) for name in ("tokens", "targets")}
+    batch = {name: torch.from_numpy(array).cuda() for name, array in arrays.items()}
+
+    forward = cs336.Session(
+        cs336.compile(cs336.build(config, "forward"), f"dtype={dtype}", device="cuda"), device="cuda"
+    )
+    forward.initialize(0)
+    forward.run("forward", {"tokens": arrays["tokens"]}, outputs=())
+    forward.synchronize()
+    logits = torch.from_dlpack(forward.share("logits", "forward")).clone()
+    torch.cuda.synchronize()
+    del forward
+    gc.collect()
+
+    executable = cs336.compile(cs336.build(config, "forward_backward"), f"dtype={dtype}", device="cuda")
+    session = cs336.Session(executable, device="cuda")
+    session.initialize(0)
+    session.run("forward_backward", arrays, outputs=())
+    session.synchronize()
+    names = [name for name, variable in executable.variables.items() if variable.kind == "parameter"]
+    gradients = {name: torch.from_dlpack(session.share(name, "forward_backward")) for name in names}
+    parameters = {name: torch.from_dlpack(session.share(name)).detach().requires_grad_() for name in names}
+
+    model = Transformer(asdict(config), "eager", torch.device("cuda"))
+    reference_logits, reference = torch_values(model, parameters, batch, "fp32")
+    cell: Cell = {"size": size, "dtype": dtype, "logits": relative_error(logits, reference_logits)}
+    cell["worst_gradient"], cell["worst_gradient_of"] = worst(gradients, reference)
+    print(cell, file=sys.stderr, flush=True)
+    if dtype != "fp32":
+        del session, gradients
+        own_logits, own = torch_values(model, parameters, batch, dtype)
+        cell["torch_logits"] = relative_error(own_logits, reference_logits)
+        cell["torch_worst_gradient"], _ = worst(own, reference)
+    return cell
+
+
+def markdown(record: dict[str, object]) -> str:
+    """The record as a page."""
+    lines = [
+        "# Values beside PyTorch's on a GPU",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        "",
+        f"    {record['command']}",
+        "",
+        "Relative distance from PyTorch in full float32, with the same parameters and tokens; under PyTorch: its own in "
+        "the type.",
+        "",
+        "| size | type | logits | worst gradient | of | PyTorch: logits | worst gradient |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for cell in record["cells"]:
+        errors = [cell["logits"], cell["worst_gradient"]]
+        own = [cell.get("torch_logits"), cell.get("torch_worst_gradient")]
+        texts = [f"{error:.1e}" for error in errors] + [f"`{cell['worst_gradient_of']}`"]
+        texts += [f"{error:.1e}" if error is not None else "" for error in own]
+        lines.append("| " + " | ".join([cell["size"], cell["dtype"], *texts]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--sizes", default="small", help="comma-separated")
+    arguments.add_argument("--dtypes", default="fp32,tf32", help="comma-separated: fp32, tf32, bf16, fp16")
+    arguments.add_argument("--context", type=int, default=256)
+    arguments.add_argument("--batch", type=int, default=4)
+    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    args = arguments.parse_args()
+
+    cells = []
+    for size in args.sizes.split(","):
+        for dtype in args.dtypes.split(","):
+            cells.append(measure(size, dtype, args))
+            gc.collect()
+            torch.cuda.empty_cache()
+    record = describe(sys.argv) | {"cells": cells}
+    write(record, markdown(record), args.output)
+
+
+if __name__ == "__main__":
+    main()
