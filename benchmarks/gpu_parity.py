@@ -115,8 +115,7 @@ def markdown(record: dict[str, object]) -> str:
         "",
         f"    {record['command']}",
         "",
-        "Relative distance from PyTorch in full float32, with the same parameters and tokens; under PyTorch: its own in "
-        "the type.",
+        "Relative distance from PyTorch in full float32, with the same parameters and tokens, and its own in the type.",
         "",
         "| size | type | logits | worst gradient | of | PyTorch: logits | worst gradient |",
         "|---|---|---|---|---|---|---|",
