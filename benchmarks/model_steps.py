@@ -19,6 +19,7 @@ from record import describe, write
 
 Row = dict[str, object]
 
+# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",
@@ -26,11 +27,22 @@ COLUMNS = {
     "mode": "{}",
     "median_ms": "{:.3f}",
     "std_ms": "{:.3f}",
+    "event_ms": "{:.3f}",
+    "kernels_ms": "{:.3f}",
+    "launches": "{:.0f}",
+    "gap_us_per_node": "{:.2f}",
     "tokens_per_second": "{:.0f}",
     "mfu": "{:.3f}",
     "memory_mib": "{:.0f}",
+    "device_memory_mib": "{:.0f}",
     "compile_seconds": "{:.2f}",
+    "load_seconds": "{:.2f}",
 }
+
+EVENTS = (
+    "median_ms is the host's time of a step, event_ms the GPU's own, kernels_ms the sum over the kernels, copies and "
+    "fills of a step; the gap is what lies between the two, by kernel."
+)
 
 
 def measure(arguments: list[str]) -> Row:
@@ -65,13 +77,15 @@ def markdown(record: Row) -> str:
     """The record as a page."""
     rows = record["results"]
     variants = peer_columns(rows)
-    titles = list(COLUMNS)
+    columns = {key: form for key, form in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
+    titles = list(columns)
     for variant in variants:
         titles += [f"torch {variant} ms", "ratio", "loss, gradient differ by", "torch MiB"]
     lines = [
         "# Steps of a Transformer",
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        *([EVENTS] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
         "",
         f"    {record['command']}",
@@ -80,9 +94,10 @@ def markdown(record: Row) -> str:
         "|---" * len(titles) + "|",
     ]
     for row in rows:
-        cells = [format_cell(row.get(key), form) for key, form in COLUMNS.items()]
+        shown = {key: format_cell(row.get(key), form) for key, form in columns.items()}
         if row["median_ms"] is None:
-            cells[list(COLUMNS).index("median_ms")] = "OOM" if "memory" in str(row["status"]) else "unsupported"
+            shown["median_ms"] = "OOM" if "memory" in str(row["status"]) else "unsupported"
+        cells = list(shown.values())
         for variant in variants:
             cells += [
                 format_cell(row.get(f"torch_{variant}_median_ms"), "{:.3f}"),

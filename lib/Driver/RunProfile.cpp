@@ -26,6 +26,7 @@ public:
     commands = summarizeCommands(profile);
     return absl::OkStatus();
   }
+  std::optional<GraphWork> getGraphWork() const override { return std::nullopt; }
   void print(llvm::raw_ostream &stream) const override { printCommands(commands, stream); }
 
 private:
@@ -52,15 +53,18 @@ public:
     if (!records.ok())
       return records.status();
     kernels = runtime::SummarizeKernels(*records);
+    graphWork = summarizeGraphWork(*records);
     profiler.reset(); // Another may follow.
     return absl::OkStatus();
   }
 
+  std::optional<GraphWork> getGraphWork() const override { return graphWork; }
   void print(llvm::raw_ostream &stream) const override { printKernels(kernels, stream); }
 
 private:
   std::unique_ptr<runtime::KernelProfiler> profiler;
   std::vector<runtime::KernelSummary> kernels;
+  GraphWork graphWork;
 };
 
 } // namespace
@@ -77,6 +81,17 @@ absl::StatusOr<std::unique_ptr<RunProfile>> RunProfile::create(runtime::DeviceId
   if (!profiler.ok())
     return profiler.status();
   return std::make_unique<KernelRunProfile>(*std::move(profiler));
+}
+
+GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records) {
+  GraphWork work;
+  for (const runtime::KernelRecord &record : records) {
+    if (record.graph_node == 0)
+      continue;
+    ++work.nodes;
+    work.nanoseconds += record.duration_ns;
+  }
+  return work;
 }
 
 void cs336::printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream) {

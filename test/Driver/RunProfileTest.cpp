@@ -27,6 +27,16 @@ TEST(RunProfileTest, KernelsHaveTheColumnsOfNsys) {
 )");
 }
 
+TEST(RunProfileTest, TheWorkOfAGraphLeavesOutWhatFeedsIt) {
+  GraphWork work = summarizeGraphWork({{"[CUDA memcpy Host-to-Device]", 0, 1000, /*graph_node=*/0},
+                                       {"mul_c522", 1000, 10, /*graph_node=*/7},
+                                       {"[CUDA memset]", 1020, 5, /*graph_node=*/8},
+                                       {"[CUDA memcpy Device-to-Host]", 1030, 2000, /*graph_node=*/0},
+                                       {"mul_c522", 3000, 20, /*graph_node=*/7}});
+  EXPECT_EQ(work.nodes, 3);
+  EXPECT_EQ(work.nanoseconds, 35);
+}
+
 TEST(RunProfileTest, NothingRanIsATableToo) {
   std::string text;
   llvm::raw_string_ostream stream(text);

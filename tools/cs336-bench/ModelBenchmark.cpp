@@ -66,10 +66,13 @@ std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Sess
 static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
                              const ModelDescription &description, const MeasureOptions &options,
                              Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
+  report("loading", 0);
+  Clock::time_point loadStart = Clock::now();
   absl::StatusOr<std::unique_ptr<runtime::Session>> session =
       runtime::Session::Create(std::move(executable), getSessionOptions(options));
   if (!session.ok())
     return session.status();
+  measurement.loadSeconds = getSeconds(loadStart);
   measurement.memoryBytes = (*session)->allocated_bytes();
   report("initial values", 0);
   if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
@@ -87,6 +90,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
 
   std::string entry = stringifyMode(description.mode).str();
   std::vector<runtime::NamedTensor> arguments = getArguments(**session, entry, batch);
+  bool isOnGPU = (*session)->device().kind == runtime::DeviceKind::kCuda;
   double total = static_cast<double>(measurement.warmup + options.steps);
   for (int64_t step = 0; step < measurement.warmup + options.steps; ++step) {
     bool isWarmup = step < measurement.warmup;
@@ -97,9 +101,22 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
       status = (*session)->Synchronize();
     if (!status.ok())
       return status;
-    if (!isWarmup)
-      measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);
+    if (isWarmup)
+      continue;
+    measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);
+    if (!isOnGPU)
+      continue;
+    absl::StatusOr<absl::Duration> duration = (*session)->LastRunDuration(entry);
+    if (!duration.ok())
+      return duration.status();
+    measurement.deviceMilliseconds.push_back(absl::ToDoubleMilliseconds(*duration));
   }
+  if (!isOnGPU)
+    return absl::OkStatus();
+  absl::StatusOr<runtime::SessionMemory> memory = (*session)->Memory();
+  if (!memory.ok())
+    return memory.status();
+  measurement.deviceMemoryBytes = memory->used;
   return absl::OkStatus();
 }
 
@@ -135,6 +152,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     Measurement &measurement = measurements.emplace_back();
     measurement.warmup = warmup;
     measurement.compileSeconds = compileSeconds;
+    measurement.numKernels = static_cast<int64_t>((*executable)->description().kernels.size());
     auto reportPart = [&](llvm::StringRef stage, double fraction) {
       report(stage, (static_cast<double>(index) + fraction) / static_cast<double>(options.warmups.size()));
     };

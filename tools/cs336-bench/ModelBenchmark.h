@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <optional>
 #include <vector>
 
 namespace cs336::bench {
@@ -45,10 +46,20 @@ struct Measurement {
   int64_t warmup = 0;
   /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
   absl::Status status;
+  /// By the host's clock: inputs, the launch of the step, and waiting for its end.
   std::vector<double> stepMilliseconds;
+  /// On a GPU, by its own: from the first command of the step to the end of its last.
+  std::vector<double> deviceMilliseconds;
   double compileSeconds = 0;
-  /// Parameters, state, inputs, outputs and arena.
+  /// Distinct ones of the executable.
+  int64_t numKernels = 0;
+  /// Of creating the session: kernels are loaded, memory is allocated, and on a GPU products are tuned, or what was
+  /// found before is looked up, and steps captured as graphs.
+  std::optional<double> loadSeconds;
+  /// As planned: parameters, state, inputs, outputs and arena.
   int64_t memoryBytes = 0;
+  /// On a GPU, by its own count, after the steps.
+  std::optional<int64_t> deviceMemoryBytes;
   /// With a peer, and after the first number of warm-up steps: what the first step computed, and what the peer did with
   /// the same parameters and tokens.
   std::optional<StepValues> values;

@@ -61,6 +61,8 @@ ModelCommand::ModelCommand()
               cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
                        "kernel by kernel on a GPU"),
               cl::cat(category), cl::sub(subcommand)),
+      noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
+            cl::sub(subcommand)),
       format("format", cl::desc("How to print the results"), cl::init(Format::Table),
              cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
                         clEnumValN(Format::Markdown, "markdown", "a Markdown table"),
@@ -167,10 +169,16 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       const TransformerConfig &config = description.transformer;
       progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}", describeSize(config), config.batchSize,
                                    config.contextLength, getName(type), stringifyMode(description.mode)));
-      progress.update("peak of products", 0);
-      absl::StatusOr<double> peak = peaks.get(description.dtype, type);
-      if (!peak.ok() && getFailureText(peak.status()).empty())
-        return peak.status();
+      std::optional<double> peak;
+      if (!noMFU) {
+        progress.update("peak of products", 0);
+        absl::StatusOr<double> rate = peaks.get(description.dtype, type);
+        if (rate.ok())
+          peak = *rate;
+        else if (getFailureText(rate.status()).empty())
+          return rate.status();
+      }
+      progress.update("compiling", 0);
       absl::StatusOr<std::vector<Measurement>> measured =
           measureModel(description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
       if (!measured.ok())
@@ -178,7 +186,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       for (Measurement &measurement : *measured) {
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
-        rows.push_back({description, type, peak.ok() ? std::optional(*peak) : std::nullopt, std::move(measurement)});
+        rows.push_back({description, type, peak, std::move(measurement)});
       }
     }
   }

@@ -55,6 +55,7 @@ private:
   llvm::cl::opt<std::string> peerPython;
   llvm::cl::opt<bool> perStep;
   llvm::cl::opt<bool> profile;
+  llvm::cl::opt<bool> noMFU;
   llvm::cl::opt<Format> format;
   CompileFlags compile;
 };

@@ -9,6 +9,8 @@
 
 #include "Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <optional>
@@ -96,6 +98,10 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"median (ms)", "median_ms"},
                                       {"min (ms)", "min_ms"},
                                       {"std/mean", "std_over_mean"},
+                                      {"event (ms)", "event_ms"},
+                                      {"kernels (ms)", "kernels_ms"},
+                                      {"launches", "launches"},
+                                      {"gap (µs/node)", "gap_us_per_node"},
                                       {"backward (ms)", "backward_ms"},
                                       {"backward/forward", "backward_over_forward"},
                                       {"tokens/s", "tokens_per_second"},
@@ -103,8 +109,12 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"MFU", "mfu"},
                                       {"peak (GFLOP/s)", "peak_gflops_per_second", true},
                                       {"memory (MiB)", "memory_mib"},
+                                      {"device memory (MiB)", "device_memory_mib"},
                                       {"compile (s)", "compile_seconds"},
-                                      {"steps (ms)", "step_ms", !perStep}};
+                                      {"load (s)", "load_seconds"},
+                                      {"distinct kernels", "distinct_kernels", true},
+                                      {"steps (ms)", "step_ms", !perStep},
+                                      {"event steps (ms)", "event_step_ms", true}};
   for (const std::string &variant : variants)
     llvm::append_values(columns, Report::Column{"torch " + variant + " (ms)", "torch_" + variant + "_median_ms"},
                         Report::Column{"ratio", "torch_" + variant + "_ratio"},
@@ -138,6 +148,49 @@ static void appendPeer(const ModelRow &row, llvm::StringRef variant, std::vector
                       peer->deviceMiB ? Cell::number(*peer->deviceMiB, 1) : Cell::empty());
 }
 
+static Cell makeList(llvm::ArrayRef<double> numbers, int digits) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(numbers, stream, [&](double number) { stream << llvm::format("%.*f", digits, number); }, " ");
+  return {std::move(text), json::Array(numbers)};
+}
+
+static Cell makeMiB(std::optional<int64_t> bytes) {
+  return bytes ? Cell::number(static_cast<double>(*bytes) / 1048576.0, 1) : Cell::empty();
+}
+
+/// A GPU's own time of a step beside the sum over its kernels: event, kernels, launches, gap.
+static void appendDeviceTimes(const Measurement &measurement, std::vector<Cell> &cells) {
+  if (measurement.deviceMilliseconds.empty()) {
+    cells.resize(cells.size() + 4, Cell::empty());
+    return;
+  }
+  double event = computeStatistics(measurement.deviceMilliseconds).median;
+  cells.push_back(Cell::number(event, 3));
+  std::optional<GraphWork> work = measurement.profile ? measurement.profile->getGraphWork() : std::nullopt;
+  if (!work || work->nodes == 0) {
+    cells.resize(cells.size() + 3, Cell::empty());
+    return;
+  }
+  auto steps = static_cast<double>(measurement.deviceMilliseconds.size());
+  double kernels = static_cast<double>(work->nanoseconds) * 1e-6 / steps;
+  double launches = static_cast<double>(work->nodes) / steps;
+  llvm::append_values(cells, Cell::number(kernels, 3), Cell::number(launches, 0),
+                      Cell::number((event - kernels) * 1e3 / launches, 3));
+}
+
+/// What is known of a measurement whether or not it succeeded, and every step's time.
+static void appendResources(const Measurement &measurement, std::vector<Cell> &cells) {
+  std::optional<int64_t> planned = measurement.memoryBytes ? std::optional(measurement.memoryBytes) : std::nullopt;
+  llvm::append_values(cells, makeMiB(planned), makeMiB(measurement.deviceMemoryBytes),
+                      Cell::number(measurement.compileSeconds, 2),
+                      measurement.loadSeconds ? Cell::number(*measurement.loadSeconds, 2) : Cell::empty(),
+                      Cell::integer(measurement.numKernels));
+  for (llvm::ArrayRef<double> times :
+       {llvm::ArrayRef(measurement.stepMilliseconds), llvm::ArrayRef(measurement.deviceMilliseconds)})
+    cells.push_back(times.empty() || !measurement.status.ok() ? Cell::empty() : makeList(times, 3));
+}
+
 static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
                                  llvm::ArrayRef<std::string> variants) {
   const TransformerConfig &config = row.description.transformer;
@@ -158,13 +211,11 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
       Cell::integer(measurement.warmup),
       Cell::integer(measurement.stepMilliseconds.size()),
   };
-  Cell memory = measurement.memoryBytes ? Cell::number(static_cast<double>(measurement.memoryBytes) / 1048576.0, 1)
-                                        : Cell::empty();
-  Cell compile = Cell::number(measurement.compileSeconds, 2);
   if (!measurement.status.ok()) {
-    for (int i = 0; i < 11; ++i)
-      cells.push_back(i == 0 ? Cell(getFailureText(measurement.status).str(), nullptr) : Cell::empty());
-    llvm::append_values(cells, memory, compile, Cell::empty());
+    constexpr size_t kTimes = 15; // Columns from the mean to the peak.
+    cells.emplace_back(getFailureText(measurement.status).str(), nullptr);
+    cells.resize(cells.size() + kTimes - 1, Cell::empty());
+    appendResources(measurement, cells);
     for (const std::string &variant : variants)
       appendPeer(row, variant, cells);
     cells.push_back(Cell(std::string(measurement.status.message())));
@@ -177,20 +228,15 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
   std::optional<double> forward = findForwardMean(row, rows);
   double backward = forward ? statistics.mean - *forward : 0;
   double rate = getModelFlops(config, row.description.mode) / seconds;
-  std::string times;
-  json::Array timeValues;
-  for (double time : measurement.stepMilliseconds) {
-    times += llvm::formatv("{0}{1:F3}", times.empty() ? "" : " ", time);
-    timeValues.push_back(time);
-  }
   llvm::append_values(cells, Cell::number(statistics.mean, 3), Cell::number(statistics.std, 3),
                       Cell::number(statistics.median, 3), Cell::number(statistics.min, 3),
-                      Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4),
-                      forward ? Cell::number(backward, 3) : Cell::empty(),
+                      Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4));
+  appendDeviceTimes(measurement, cells);
+  llvm::append_values(cells, forward ? Cell::number(backward, 3) : Cell::empty(),
                       forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
                       Cell::number(rate / 1e9, 2), row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
-                      row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty(), memory, compile,
-                      Cell(times, std::move(timeValues)));
+                      row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty());
+  appendResources(measurement, cells);
   for (const std::string &variant : variants)
     appendPeer(row, variant, cells);
   cells.push_back(Cell("ok"));

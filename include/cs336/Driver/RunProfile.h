@@ -18,10 +18,20 @@
 #include "absl/status/statusor.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace cs336 {
+
+/// What CUDA graphs ran on a GPU: kernels, and the copies and fills that are commands of an entry. The feeding of
+/// inputs and the reading of outputs around a graph are not part of it.
+struct GraphWork {
+  int64_t nodes = 0;
+  int64_t nanoseconds = 0; // The sum of their durations.
+};
+
+GraphWork summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records);
 
 /// `--profile` of the tools: kernels on a GPU, as they overlap and are replayed in graphs; commands, one after the
 /// other, on the CPU.
@@ -36,6 +46,8 @@ public:
   /// Around the runs, once; `stop` waits for them. Until then there can be no other profile of a GPU.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::Status stop(runtime::Session &session) = 0;
+  /// Of all runs together; nothing on the CPU.
+  virtual std::optional<GraphWork> getGraphWork() const = 0;
   /// A row for each name, the most time first. The session may be gone.
   virtual void print(llvm::raw_ostream &stream) const = 0;
 };
