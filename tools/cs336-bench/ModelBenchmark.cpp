@@ -26,8 +26,17 @@ using Clock = std::chrono::steady_clock;
 
 static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
-static absl::StatusOr<std::shared_ptr<const runtime::Executable>> compile(const ModelDescription &description,
-                                                                          const CompileOptions &options) {
+/// With what explains it.
+static std::string describe(Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  for (Diagnostic &note : diagnostic.getNotes())
+    absl::StrAppend(&text, "; ", note.str());
+  return text;
+}
+
+static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
+compile(const ModelDescription &description, const CompileOptions &options,
+        llvm::function_ref<void(llvm::StringRef)> warn) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
@@ -35,7 +44,9 @@ static absl::StatusOr<std::shared_ptr<const runtime::Executable>> compile(const 
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      absl::StrAppend(&message, message.empty() ? "" : "; ", diagnostic.str());
+      absl::StrAppend(&message, message.empty() ? "" : "; ", describe(diagnostic));
+    else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+      warn(describe(diagnostic));
   });
   FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(description, UnknownLoc::get(&context));
   if (failed(module))
@@ -136,9 +147,10 @@ static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &con
 
 absl::StatusOr<std::vector<Measurement>>
 cs336::bench::measureModel(const ModelDescription &description, const MeasureOptions &options,
-                           llvm::function_ref<void(llvm::StringRef, double)> report) {
+                           llvm::function_ref<void(llvm::StringRef, double)> report,
+                           llvm::function_ref<void(llvm::StringRef)> warn) {
   Clock::time_point start = Clock::now();
-  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile);
+  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile, warn);
   if (!executable.ok())
     return executable.status();
   double compileSeconds = getSeconds(start);

@@ -78,10 +78,12 @@ std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, 
 /// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
 /// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the session
 /// whose steps are timed runs one step first, whose values are kept for the comparison. `report` hears of the stage and
-/// of how much of the whole is done. A model that cannot be compiled gives one error for all.
+/// of how much of the whole is done, `warn` of what the compiler warns of. A model that cannot be compiled gives one
+/// error for all.
 absl::StatusOr<std::vector<Measurement>> measureModel(const ModelDescription &description,
                                                       const MeasureOptions &options,
-                                                      llvm::function_ref<void(llvm::StringRef, double)> report);
+                                                      llvm::function_ref<void(llvm::StringRef, double)> report,
+                                                      llvm::function_ref<void(llvm::StringRef)> warn);
 
 } // namespace cs336::bench
 

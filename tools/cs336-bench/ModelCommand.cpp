@@ -179,8 +179,9 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
           return rate.status();
       }
       progress.update("compiling", 0);
-      absl::StatusOr<std::vector<Measurement>> measured =
-          measureModel(description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
+      absl::StatusOr<std::vector<Measurement>> measured = measureModel(
+          description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
+          [&](llvm::StringRef warning) { progress.warn(warning); });
       if (!measured.ok())
         return measured.status();
       for (Measurement &measurement : *measured) {

@@ -9,6 +9,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace cs336::bench;
@@ -35,6 +36,12 @@ void Progress::start(const llvm::Twine &task) {
 void Progress::update(llvm::StringRef stage, double fraction) {
   if (isTerminal)
     draw(stage, fraction);
+}
+
+void Progress::warn(llvm::StringRef text) {
+  if (isTerminal)
+    llvm::errs() << kClearLine;
+  llvm::WithColor::warning(llvm::errs(), "cs336-bench") << text << "\n";
 }
 
 void Progress::draw(llvm::StringRef stage, double fraction) {

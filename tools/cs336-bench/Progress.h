@@ -25,6 +25,8 @@ public:
   void start(const llvm::Twine &task);
   /// How much of it is done, between 0 and 1, and in which stage it is.
   void update(llvm::StringRef stage, double fraction);
+  /// A line of its own.
+  void warn(llvm::StringRef text);
 
 private:
   void draw(llvm::StringRef stage, double fraction);
