@@ -1,0 +1,85 @@
+"""Variables and outputs of a session as PyTorch's tensors: the same memory, on the device of these tests."""
+
+from __future__ import annotations
+
+import cs336
+import numpy as np
+import pytest
+from device import DEVICE, compile_program, open_session
+
+torch = pytest.importorskip("torch")
+
+CONFIG = cs336.TransformerConfig(16, 24, 2, 2, vocab_size=31, context_length=7, batch_size=2)
+# A parameter of its own, and rows of one that is packed with others.
+PARAMETERS = ["lm_head.weight", "layers.1.attn.k_proj.weight"]
+
+
+@pytest.fixture
+def session() -> cs336.Session:
+    if DEVICE != "cpu" and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no GPU")
+    session = open_session(compile_program(cs336.build(CONFIG, "forward_backward")))
+    session.initialize(0)
+    return session
+
+
+def batch() -> dict[str, np.ndarray]:
+    tokens = np.arange(14).reshape(2, 7)
+    return {"tokens": tokens, "targets": tokens + 1}
+
+
+def synchronize() -> None:
+    """Wait for PyTorch, which works in a stream of its own."""
+    if DEVICE != "cpu":
+        torch.cuda.synchronize()
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_variable_lies_where_the_session_has_it(session: cs336.Session, name: str) -> None:
+    shared = torch.from_dlpack(session.share(name))
+    assert shared.device.type == DEVICE.split(":")[0]
+    assert shared.data_ptr() == torch.from_dlpack(session.share(name)).data_ptr()
+    assert np.array_equal(shared.cpu().numpy(), session[name])
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_what_either_side_writes_the_other_reads(session: cs336.Session, name: str) -> None:
+    shared = torch.from_dlpack(session.share(name))
+    session[name] = np.full(shared.shape, 7.0)
+    assert torch.all(shared == 7)
+    shared[1] = torch.arange(shared.shape[1], dtype=shared.dtype)
+    synchronize()
+    expected = np.full(shared.shape, 7.0)
+    expected[1] = np.arange(shared.shape[1])
+    assert np.array_equal(session[name], expected)
+
+
+def test_a_run_computes_with_what_pytorch_wrote(session: cs336.Session) -> None:
+    before = session.run("forward_backward", batch())["loss"]
+    weight = torch.from_dlpack(session.share("lm_head.weight"))
+    weight.zero_()
+    synchronize()
+    session.prepare()
+    # Equal logits: every token is as likely as the others.
+    assert session.run("forward_backward", batch())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
+    assert before != pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["loss", *PARAMETERS])
+def test_an_output_is_overwritten_by_the_next_run(session: cs336.Session, name: str) -> None:
+    first = session.run("forward_backward", batch())[name]
+    shared = torch.from_dlpack(session.share(name, entry="forward_backward"))
+    assert np.array_equal(shared.cpu().numpy(), first)
+    assert shared.data_ptr() == torch.from_dlpack(session.share(name, entry="forward_backward")).data_ptr()
+    session["lm_head.weight"] = session["lm_head.weight"] * 2
+    second = session.run("forward_backward", batch())[name]
+    session.synchronize()
+    assert not np.array_equal(first, second)
+    assert np.array_equal(shared.cpu().numpy(), second)
+
+
+def test_tensors_outlive_the_session(session: cs336.Session) -> None:
+    shared = torch.from_dlpack(session.share("lm_head.weight"))
+    values = session["lm_head.weight"]
+    del session
+    assert np.array_equal(shared.cpu().numpy(), values)

@@ -1,0 +1,53 @@
+"""`cs336-run --check-nan` and `--dump-values` on the device of these tests, where values may have to be fetched."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from device import DEVICE
+
+# Its logarithm of -1 is the second command's; the first is fine, and the third only spreads the NaN.
+PROGRAM = """
+func.func @forward(%x: tensor<2x3xf32>, %w: tensor<3x3xf32>) -> tensor<2x3xf32> {
+  %0 = cs336.matmul %x, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32> loc("first")
+  %1 = cs336.log %0 : tensor<2x3xf32> loc("second")
+  %2 = cs336.matmul %1, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32> loc("third")
+  return %2 : tensor<2x3xf32>
+}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A program, and inputs of which one element has no logarithm."""
+    program, inputs = tmp_path / "program.mlir", tmp_path / "inputs.npz"
+    program.write_text(PROGRAM)
+    np.savez(inputs, arg0=np.array([[1, 2, 3], [4, -1, 6]], np.float32), arg1=np.eye(3, dtype=np.float32))
+    return program, inputs
+
+
+def run(files: tuple[Path, Path], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """cs336-run beside the build that the tests run in."""
+    program, inputs = files
+    command = ["cs336-run", str(program), "--inputs", str(inputs), "--device", DEVICE, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+
+def test_the_first_nan_has_a_command_and_a_place(files: tuple[Path, Path]) -> None:
+    process = run(files, "--check-nan")
+    assert process.returncode == 1
+    assert re.search(r"launch '\S+' .*second.* first to write NaN at \[1, 1\]", process.stderr), process.stderr
+
+
+def test_dumped_values_are_what_the_device_computed(files: tuple[Path, Path]) -> None:
+    process = run(files, "--dump-values", "*gemm_first*")
+    assert process.returncode == 0, process.stderr
+    values = r"f32\[2, 3\] min -1 max 6 mean 2\.5; first 1 2 3 4 -1 6$"
+    dumped = [line for line in process.stdout.splitlines() if line.startswith("[")]
+    assert len(dumped) == 1
+    assert re.search(values, dumped[0]), process.stdout
