@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small Transformer language model on text, on the CPU, and writes what it learned.
+"""Trains a small Transformer language model on text, on a GPU or the CPU, and writes what it learned.
 
 DATA is a folder that `prepare_text.py` made, or any file, whose bytes are then the tokens. Into the folder `--out` go
 
@@ -152,13 +152,15 @@ class Curve:
         self._file.close()
 
 
-def compile_session(config: cs336.TransformerConfig, optimizer: cs336.Optimizer, threads: int) -> cs336.Session:
+def compile_session(
+    config: cs336.TransformerConfig, optimizer: cs336.Optimizer, device: str, threads: int
+) -> cs336.Session:
     """Build and compile the training program, and load it."""
     begin = time.perf_counter()
-    executable = cs336.compile(cs336.build(config, mode="train", optimizer=optimizer))
-    session = cs336.Session(executable, num_threads=threads)
+    executable = cs336.compile(cs336.build(config, mode="train", optimizer=optimizer), device=device)
+    session = cs336.Session(executable, device=device, num_threads=threads)
     print(
-        f"{config.parameter_count():,} parameters; compiled in {time.perf_counter() - begin:.1f} s; "
+        f"{config.parameter_count():,} parameters; compiled for {device} in {time.perf_counter() - begin:.1f} s; "
         f"{session.allocated_bytes / 2**20:.0f} MiB",
         flush=True,
     )
@@ -239,7 +241,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     training.add_argument("--weight-decay", type=float, default=0.1)
     training.add_argument("--max-norm", type=float, default=1.0, help="gradient clipping; 0 for none")
     training.add_argument("--seed", type=int, default=0)
-    training.add_argument("--threads", type=int, default=0, help="0 takes all cores")
+    training.add_argument("--device", default=cs336.best_device(), help="cpu or cuda (default here: %(default)s)")
+    training.add_argument("--threads", type=int, default=0, help="on the CPU; 0 takes all cores")
     training.add_argument("--eval-every", type=int, default=50, help="steps between held-out losses")
     training.add_argument("--eval-batches", type=int, default=4)
     training.add_argument("--checkpoint-every", type=int, default=100)
@@ -295,7 +298,7 @@ def main(arguments: list[str] | None = None) -> int:
             "eval_every": a.eval_every,
             "eval_batches": a.eval_batches,
         }
-        session = compile_session(config, optimizer, a.threads)
+        session = compile_session(config, optimizer, a.device, a.threads)
         train(session, text, config, a, run)
         if a.sample_tokens > 0:
             sample = write_text(session, text, config, a)

@@ -18,7 +18,7 @@ from cs336._compiler import (
     parse,
 )
 from cs336._config import Optimizer, TransformerConfig, size_names
-from cs336._session import Session
+from cs336._session import Session, best_device
 
 __all__ = [
     "Executable",
@@ -31,6 +31,7 @@ __all__ = [
     "Session",
     "TransformerConfig",
     "Variable",
+    "best_device",
     "build",
     "compile",
     "operations",

@@ -32,6 +32,17 @@ def _as_array(value: ArrayLike, dtype: str) -> NDArray[Any]:
     return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
 
 
+def best_device() -> str:
+    """Say where programs run fastest here.
+
+    Returns
+    -------
+    str
+        "cuda" where there is a GPU with a driver for CUDA 13 and cuBLAS, else "cpu". `cs336-bench doctor` says why.
+    """
+    return "cuda" if _cs336.has_usable_gpu() else "cpu"
+
+
 class Session:
     """A loaded executable with its variables. Not for use by several threads at once.
 

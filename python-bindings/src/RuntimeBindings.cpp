@@ -9,11 +9,13 @@
 #include "Bindings.h"
 #include "Errors.h"
 
+#include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/PlanSummary.h"
 #include "cs336/runtime/Session.h"
 #include "cs336/runtime/TensorFile.h"
 
+#include <algorithm>
 #include <nanobind/stl/string.h>
 
 #include <memory>
@@ -209,7 +211,19 @@ private:
 
 } // namespace
 
+/// Whether a GPU is here with all that running on it takes.
+static bool hasUsableGpu() {
+  auto isOptional = [](const runtime::CudaLibraryInfo &library) {
+    return library.name.find("cublasLt") == std::string::npos;
+  };
+  std::vector<runtime::CudaLibraryInfo> libraries = runtime::QueryCudaLibraries();
+  return runtime::QueryCudaTarget(0).ok() && std::all_of(libraries.begin(), libraries.end(), [&](const auto &library) {
+           return isOptional(library) || library.status.ok();
+         });
+}
+
 void python::bindRuntime(nb::module_ &module) {
+  module.def("has_usable_gpu", &hasUsableGpu);
   nb::class_<ProgramFile>(module, "Executable")
       .def(nb::init<nb::bytes>(), nb::arg("bytes"))
       .def_prop_ro("bytes", [](const ProgramFile &file) { return file.bytes; })

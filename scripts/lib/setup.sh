@@ -97,6 +97,18 @@ need_venv() {
   printf '%s\n' "$wanted" >"$stamp"
 }
 
+# CUDA's libraries, where there is a driver that could run something with them.
+need_gpu_libraries() {
+  local requirements=$ROOT/python-bindings/requirements-gpu.txt stamp=$VENV/requirements-gpu.sha256 wanted
+  [ -e /dev/nvidiactl ] || return 0
+  wanted=$(sha256sum <"$requirements")
+  [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
+  say "This machine has a GPU: installing $(grep -c == "$requirements") PyPI wheels with CUDA's libraries into .venv (once)"
+  logged "$ROOT/build/log/pip-gpu.txt" "$PYTHON" -m pip install --disable-pip-version-check --no-input \
+    --only-binary :all: -r "$requirements"
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
 # Compilations at a time: a file that includes MLIR takes up to 1.5 GB.
 build_jobs() {
   local cores memory
