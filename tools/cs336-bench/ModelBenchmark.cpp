@@ -73,6 +73,13 @@ std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Sess
   return arguments;
 }
 
+/// What parameters depend on: neither the batch's size nor its length.
+static std::string describeParameters(const ModelDescription &description, uint64_t seed) {
+  const TransformerConfig &config = description.transformer;
+  return absl::StrCat(config.vocabSize, " ", config.dModel, " ", config.dFF, " ", config.numLayers, " ",
+                      static_cast<int>(description.dtype), " ", seed);
+}
+
 /// Runs one session's warm-ups and steps into `measurement`.
 static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
                              const ModelDescription &description, const MeasureOptions &options,
@@ -91,7 +98,8 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
 
   if (options.peer) {
     report("values", 0);
-    if (absl::Status status = options.peer->give(**session, batch); !status.ok())
+    if (absl::Status status = options.peer->give(**session, describeParameters(description, options.seed), batch);
+        !status.ok())
       return status;
     absl::StatusOr<StepValues> values = runStep(**session, description, batch);
     if (!values.ok())

@@ -49,13 +49,17 @@ TorchPeer::~TorchPeer() {
   (void)llvm::sys::fs::remove_directories(folder);
 }
 
-absl::Status TorchPeer::give(const runtime::Session &session, const runtime::TensorMap &batch) const {
+absl::Status TorchPeer::give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch) {
+  if (absl::Status status = runtime::WriteTensors(getPath("batch.npz"), batch); !status.ok() || model == givenModel)
+    return status;
+  givenModel.clear();
   absl::StatusOr<runtime::TensorMap> parameters = session.SaveVariables(runtime::VariableSet::kParameters);
   if (!parameters.ok())
     return parameters.status();
   if (absl::Status status = runtime::WriteTensors(getPath("params.safetensors"), *parameters); !status.ok())
     return status;
-  return runtime::WriteTensors(getPath("batch.npz"), batch);
+  givenModel = model.str();
+  return absl::OkStatus();
 }
 
 static json::Object describe(const TransformerConfig &config) {

@@ -47,8 +47,9 @@ public:
   static absl::StatusOr<std::unique_ptr<TorchPeer>> start(const PeerOptions &options);
   ~TorchPeer();
 
-  /// The peer's files: from now on it has the session's parameters and this batch.
-  absl::Status give(const runtime::Session &session, const runtime::TensorMap &batch) const;
+  /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
+  /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
+  absl::Status give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch);
   /// Values and times of every variant; an error other than a lack of memory ends the sweep.
   absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
 
@@ -61,6 +62,8 @@ private:
 
   PeerOptions options;
   std::string folder;
+  /// Whose parameters the folder has.
+  std::string givenModel;
   std::unique_ptr<PeerProcess> process;
 };
 
