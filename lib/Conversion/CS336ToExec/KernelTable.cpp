@@ -7,12 +7,9 @@
 
 #include "KernelTable.h"
 
-#include "LastUses.h"
+#include "cs336/Dialect/Exec/IR/KernelNames.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallVectorExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -43,29 +40,9 @@ static std::vector<const void *> encode(const Group &group, FunctionType signatu
   return key;
 }
 
-/// What the kernel computes: the names of its first operations, without those that only arrange indices.
-static std::string describe(const Group &group) {
-  constexpr size_t kMostNames = 4;
-  SmallVector<StringRef> names;
-  for (Operation *op : group.getOps())
-    if (!isRematerializable(op) && names.size() < kMostNames)
-      names.push_back(op->getName().stripDialect());
-  if (names.empty())
-    names.push_back(group.getOps().empty() ? StringRef("copy") : group.getOps().back()->getName().stripDialect());
-  return llvm::join(names, "_");
-}
-
-/// A hash of the kernel's text, the same wherever and however often the program is compiled.
-static uint16_t hashText(KernelOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).printGenericOpForm().useLocalScope());
-  return static_cast<uint16_t>(llvm::xxh3_64bits(text));
-}
-
 KernelOp KernelTable::create(const Group &group, FunctionType signature) {
   OpBuilder builder(signature.getContext());
-  std::string description = describe(group);
+  std::string description = describeOperations(group.getOps());
   auto kernel = KernelOp::create(builder, group.getLoc(), description, signature);
   Block &body = kernel.getBody().emplaceBlock();
   SmallVector<Value> values;
@@ -80,7 +57,7 @@ KernelOp KernelTable::create(const Group &group, FunctionType signature) {
   }
   auto outputs = llvm::map_to_vector(group.getOutputs(), [&](Value value) { return values[group.getNumber(value)]; });
   YieldOp::create(builder, group.getLoc(), outputs);
-  kernel.setSymName(llvm::formatv("{0}_{1:x-4}", description, hashText(kernel)).str());
+  nameByContents(kernel, description);
   symbols.insert(kernel, position);
   return kernel;
 }
