@@ -249,6 +249,24 @@ exec.entry @f mode<forward> {
 
 // -----
 
+// What has nothing to do with the first result may run after it, and needs the operand.
+exec.kernel @both(%a: tensor<4xf32>, %b: tensor<4xf32>)
+    : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
+  %0 = cs336.neg %a : tensor<4xf32>
+  %1 = cs336.add %a, %b : tensor<4xf32>
+  exec.yield %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  %z = exec.output "z" output : memref<4xf32>
+  exec.copy ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  // expected-error@below {{writes outs[0] over ins[0], which @both does not read element by element}}
+  exec.launch @both ins(%y, %x : memref<4xf32>, memref<4xf32>) outs(%y, %z : memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<8xf32>
   // expected-error@below {{reaches element 8 of storage that has 8}}

@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -47,13 +48,33 @@ LogicalResult KernelOp::verifyRegions() {
   return success();
 }
 
+/// The operations that `value` is computed with: those that read each other's results, whatever the direction.
+static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
+  llvm::SmallSetVector<Operation *, 8> found;
+  auto add = [&](Operation *op) {
+    if (op && !op->hasTrait<OpTrait::IsTerminator>())
+      found.insert(op);
+  };
+  add(value.getDefiningOp());
+  for (unsigned next = 0; next < found.size(); ++next) {
+    Operation *op = found[next];
+    for (Value operand : op->getOperands())
+      add(operand.getDefiningOp());
+    // Everybody computes constants anew.
+    if (op->getNumOperands() != 0)
+      llvm::for_each(op->getUsers(), add);
+  }
+  return found;
+}
+
 bool KernelOp::canWriteOver(unsigned in, unsigned out) {
   if (getInTypes()[in] != getOutTypes()[out])
     return false;
   // Several operations and several results may become several loops, the second of which would read what the first
-  // has overwritten. One operation, or one result, becomes one loop.
+  // has overwritten. One operation, or one result, becomes one loop. What is not connected has loops of its own.
+  llvm::SmallSetVector<Operation *, 8> connected = collectConnected(getYieldedValues()[out]);
   unsigned computing = 0;
-  for (Operation &op : getBody().front().without_terminator()) {
+  for (Operation *op : connected) {
     auto fusible = cast<FusibleOpInterface>(op);
     if (fusible.isRematerializable())
       continue;
@@ -61,11 +82,13 @@ bool KernelOp::canWriteOver(unsigned in, unsigned out) {
     if (fusible.getFusionKind() != FusionKind::Pointwise)
       return false;
   }
-  if (computing > 1 && getOutTypes().size() > 1)
+  auto isConnected = [&](Value result) { return connected.contains(result.getDefiningOp()); };
+  if (computing > 1 && llvm::count_if(getYieldedValues(), isConnected) > 1)
     return false;
-  // Read through a broadcast, one element goes to many places.
-  return llvm::all_of(getBody().getArgument(in).getUsers(), [](Operation *user) {
+  // Read through a broadcast, one element goes to many places; read by what is not connected, it is needed at a time
+  // that nobody knows.
+  return llvm::all_of(getBody().getArgument(in).getUsers(), [&](Operation *user) {
     auto fusible = dyn_cast<FusibleOpInterface>(user);
-    return fusible && !fusible.isRematerializable();
+    return fusible && !fusible.isRematerializable() && connected.contains(user);
   });
 }
