@@ -164,6 +164,17 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
   EXPECT_TRUE((*session)->Synchronize().ok());
 }
 
+TEST_F(CudaSessionTest, PassesAStructureOfPointers) {
+  ProgramBuilder program = SampleProgram();
+  program.executable().kernels[0]->functions[0]->symbol = "scale_rows_structure";
+  auto session = Create(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->InitializeVariables(7).ok());
+  ASSERT_TRUE((*session)->Prepare().ok());
+  ASSERT_TRUE(Step(**session, 0).ok());
+  EXPECT_EQ((*session)->Output("train", "y")->values<float>()[11], 11);
+}
+
 TEST_F(CudaSessionTest, InitializesAsTheCpuDoes) {
   auto session = *Create(SampleProgram());
   ProgramBuilder program = SampleProgram();
@@ -319,6 +330,9 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   status = status_of([&](auto &executable) { function(executable).symbol = "increment"; });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(status), HasSubstr("its kernel does not take the 3 operands that it gives"));
+  status = status_of([&](auto &executable) { executable.kernels[1]->functions[0]->symbol = "scale_rows_structure"; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(status), HasSubstr("its kernel does not take the 1 operands that it gives"));
   status = status_of([&](auto &executable) { function(executable).threads = 1024; });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("blocks of 1024 threads"));

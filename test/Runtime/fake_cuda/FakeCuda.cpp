@@ -35,6 +35,7 @@ struct CUmod_st {};
 struct CUfunc_st {
   size_t parameters;
   void (*body)(void *const *operands);
+  bool takes_structure = false; // Of all pointers, as its one parameter.
 };
 struct CUctx_st {};
 
@@ -60,15 +61,16 @@ T *Operand(void *const *operands, size_t index) {
   return reinterpret_cast<T *>(ToHost(*static_cast<CUdeviceptr *>(operands[index])));
 }
 
+void ScaleRows(void *const *operands) {
+  for (int i = 0; i != 12; ++i)
+    Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
+}
+
 /// The sample program's kernels; "fault" is what a bad address does.
 std::map<std::string, CUfunc_st> &Functions() {
   static std::map<std::string, CUfunc_st> functions = {
-      {"scale_rows",
-       {3,
-        [](void *const *operands) {
-          for (int i = 0; i != 12; ++i)
-            Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
-        }}},
+      {"scale_rows", {3, ScaleRows}},
+      {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
       {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
@@ -266,10 +268,10 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
   return value > kSharedBytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
-  if (index >= function->parameters)
+  if (index >= (function->takes_structure ? 1 : function->parameters))
     return CUDA_ERROR_INVALID_VALUE;
   *offset = 8 * index;
-  *size = 8;
+  *size = function->takes_structure ? 8 * function->parameters : 8;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
