@@ -8,7 +8,6 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 
 #include "DeviceSources.h"
-#include "cs336/Codegen/KernelToLinalg.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
@@ -56,6 +55,8 @@ public:
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel);
+  /// The kernel in as many grids as it takes. Nothing where no schedule accepts a part; `whyNot` then says why.
+  SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot);
   /// Null where no schedule accepts the part; `whyNot` then says why.
   ScheduledPart schedulePart(const DeviceKernel &part, std::string &whyNot);
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
@@ -63,14 +64,12 @@ private:
 
   /// Holds the kernels' linalg forms while the text is written.
   OwningOpRef<ModuleOp> linalgForms;
+  std::unique_ptr<KernelSchedule> batched = createBatchedSchedule();
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
 };
 
 } // namespace
-
-/// Storage is aligned to at least this.
-static constexpr int64_t storageAlignment = 16;
 
 /// What the address of element 0 of the buffer is a multiple of, in bytes.
 static int64_t getAlignment(MemRefType type) {
@@ -78,32 +77,27 @@ static int64_t getAlignment(MemRefType type) {
   SmallVector<int64_t> strides;
   if (failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(offset))
     return elementBytes;
-  return std::gcd(offset * elementBytes, storageAlignment);
+  return std::gcd(offset * elementBytes, DeviceKernel::storageAlignment);
 }
 
 FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel) {
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForms->getBody());
-  FailureOr<func::FuncOp> function = lowerKernelToLinalg(kernel, builder);
-  if (failed(function))
+  FailureOr<DeviceKernel> form = DeviceKernel::read(kernel, builder);
+  if (failed(form))
     return failure();
-  DeviceKernel form{
-      kernel.getSymName().str(), *function, {}, {}, static_cast<unsigned>(kernel.getInTypes().size()), {}};
-  for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes()))
-    form.operands.push_back(cast<MemRefType>(type));
-  form.alignments.assign(form.operands.size(), storageAlignment);
   for (exec::LaunchOp launch : launches[kernel.getSymName()])
     for (auto [alignment, buffer] :
-         llvm::zip_equal(form.alignments, llvm::concat<Value>(launch.getInputs(), launch.getOutputs())))
+         llvm::zip_equal(form->alignments, llvm::concat<Value>(launch.getInputs(), launch.getOutputs())))
       alignment = std::gcd(alignment, getAlignment(cast<MemRefType>(buffer.getType())));
   return form;
 }
 
-/// The operations of the kernel's body, in order: "Computes cs336.sigmoid, cs336.mul".
+/// The operations of the kernel's body, in order of the first of each: "Computes cs336.sigmoid, cs336.mul".
 static std::string listOperations(exec::KernelOp kernel) {
-  std::string list;
+  llvm::SmallSetVector<StringRef, 8> names;
   for (Operation &op : kernel.getBody().front().without_terminator())
-    list += (list.empty() ? "Computes " : ", ") + op.getName().getStringRef().str();
-  return list.empty() ? "Copies operands" : list;
+    names.insert(op.getName().getStringRef());
+  return names.empty() ? "Copies operands" : "Computes " + llvm::join(names, ", ");
 }
 
 /// "6 blocks of 256 threads"
@@ -121,8 +115,8 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
   SmallVector<exec::LaunchOp> uses = launches.lookup(form.name);
   if (!uses.empty()) {
     auto first = cast<exec::CommandOpInterface>(uses.front().getOperation());
-    os << "// Launched for " << exec::getSourcePath(first->getLoc()) << " ("
-       << exec::stringifyCommandPhase(first.getPhase()) << ")";
+    StringRef path = exec::getSourcePath(first->getLoc()), phase = exec::stringifyCommandPhase(first.getPhase());
+    os << "// Launched for " << (path.empty() ? phase.str() : (path + " (" + phase + ")").str());
     if (uses.size() > 1)
       os << " and " << uses.size() - 1 << (uses.size() == 2 ? " other" : " others");
     os << ".\n";
@@ -134,9 +128,11 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
   if (text.workspaceBytes != 0)
     os << "; a workspace of " << text.workspaceBytes << " bytes";
   os << ".\n//\n";
-  for (auto [i, type] : llvm::enumerate(form.operands))
-    os << "//   " << form.getOperandName(i) << ": " << type << "\n";
-  os << "//\n//===----------------------------------------------------------------------===//\n\n";
+  std::string operands = parts.front().kernel->describeOperands();
+  if (operands.empty())
+    for (auto [i, type] : llvm::enumerate(form.operands))
+      os << "//   " << form.getOperandName(i) << ": " << type << "\n";
+  os << operands << "//\n//===----------------------------------------------------------------------===//\n\n";
 }
 
 /// Whether `name` can be that of a C function.
@@ -178,6 +174,21 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
   return parts;
 }
 
+SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) {
+  SmallVector<ScheduledPart> parts;
+  std::string whyNotBatched;
+  if (std::unique_ptr<ScheduledKernel> whole = batched->schedule(kernel, whyNotBatched)) {
+    parts.push_back({batched->getName(), std::move(whole)});
+    return parts;
+  }
+  for (const DeviceKernel &part : splitByShape(kernel)) {
+    parts.push_back(schedulePart(part, whyNot));
+    if (!parts.back().kernel)
+      return {};
+  }
+  return parts;
+}
+
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
@@ -186,15 +197,13 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
     return failure();
 
   KernelText text;
-  SmallVector<ScheduledPart> parts;
-  for (const DeviceKernel &part : splitByShape(*form)) {
-    parts.push_back(schedulePart(part, whyNot));
-    const ScheduledKernel *scheduled = parts.back().kernel.get();
-    if (!scheduled)
-      return KernelText();
-    scheduled->collectDeviceSources(text.sources);
-    llvm::append_range(text.grids, scheduled->getFunctions());
-    text.workspaceBytes = std::max(text.workspaceBytes, scheduled->getWorkspaceBytes());
+  SmallVector<ScheduledPart> parts = scheduleParts(*form, whyNot);
+  if (parts.empty())
+    return KernelText();
+  for (const ScheduledPart &part : parts) {
+    part.kernel->collectDeviceSources(text.sources);
+    llvm::append_range(text.grids, part.kernel->getFunctions());
+    text.workspaceBytes = std::max(text.workspaceBytes, part.kernel->getWorkspaceBytes());
   }
   llvm::raw_string_ostream os(text.functions);
   emitComment(kernel, *form, parts, text, os);

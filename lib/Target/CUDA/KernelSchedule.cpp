@@ -7,7 +7,23 @@
 
 #include "cs336/Target/CUDA/KernelSchedule.h"
 
+#include "cs336/Codegen/KernelToLinalg.h"
+
+using namespace mlir;
+using namespace cs336;
 using namespace cs336::cuda;
+
+FailureOr<DeviceKernel> DeviceKernel::read(exec::KernelOp kernel, OpBuilder &builder) {
+  FailureOr<func::FuncOp> function = lowerKernelToLinalg(kernel, builder);
+  if (failed(function))
+    return failure();
+  unsigned numInputs = kernel.getInTypes().size(), numOutputs = kernel.getOutTypes().size();
+  DeviceKernel form{kernel.getSymName().str(), *function, {}, {}, numInputs, llvm::to_vector(llvm::seq(numOutputs))};
+  for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes()))
+    form.operands.push_back(cast<MemRefType>(type));
+  form.alignments.assign(form.operands.size(), storageAlignment);
+  return form;
+}
 
 std::string DeviceKernel::getOperandName(unsigned operand) const {
   return operand < numInputs ? "in" + std::to_string(operand) : "out" + std::to_string(operand - numInputs);

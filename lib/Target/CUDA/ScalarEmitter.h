@@ -52,6 +52,7 @@ public:
 
   /// Of a load that has been done: the element, in the type of the memory.
   void provide(unsigned load, std::string element) { loaded[load] = std::move(element); }
+  const std::string &getLoaded(unsigned load) const { return loaded.find(load)->second; }
 
   /// A number that no variable's name has had.
   unsigned takeNumber() { return numVariables++; }

@@ -18,12 +18,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
 
 #define __global__
 #define __device__
+#define __constant__
+#define __grid_constant__
 #define __launch_bounds__(threads)
 // Blocks run one after the other, so one place serves all of them.
 #define __shared__ static
@@ -177,7 +180,7 @@ T __shfl_xor_sync(unsigned, T value, int distance) {
 inline unsigned __ballot_sync(unsigned, bool value) { return HostBlock::current->ballot(value); }
 inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 
-/// Calls the function once a thread of the grid, with a buffer a parameter.
+/// Calls the function once a thread of the grid, with a buffer a parameter, or with all of them in one structure.
 template <typename... Parameters>
 void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads) {
   blockDim = {threads, 1, 1};
@@ -185,9 +188,12 @@ void runOnHost(void (*function)(Parameters...), void *const *buffers, long long 
   for (long long number = 0; number < blocks; ++number) {
     blockIdx = {static_cast<unsigned>(number), 0, 0};
     block.run([&] {
-      [&]<size_t... i>(std::index_sequence<i...>) {
-        function(static_cast<Parameters>(buffers[i])...);
-      }(std::index_sequence_for<Parameters...>());
+      if constexpr ((std::is_pointer_v<Parameters> && ...))
+        [&]<size_t... i>(std::index_sequence<i...>) {
+          function(static_cast<Parameters>(buffers[i])...);
+        }(std::index_sequence_for<Parameters...>());
+      else
+        function(*reinterpret_cast<const Parameters *>(buffers)...);
     });
   }
 }

@@ -8,6 +8,7 @@
 #ifndef CS336_TARGET_CUDA_KERNELSCHEDULE_H
 #define CS336_TARGET_CUDA_KERNELSCHEDULE_H
 
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -21,7 +22,7 @@ namespace cs336::cuda {
 using cs336::KernelFunction;
 
 /// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
-/// have several shapes, each shape is a part of its own.
+/// have several shapes, each shape is a part of its own, except for the batched schedule.
 struct DeviceKernel {
   /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
@@ -32,8 +33,15 @@ struct DeviceKernel {
   /// Bytes that the address of element 0 of each operand is a multiple of, in every launch.
   llvm::SmallVector<int64_t> alignments;
   unsigned numInputs;
-  /// The outputs to write, of one shape.
+  /// The outputs to write.
   llvm::SmallVector<unsigned> outputs;
+
+  /// Storage is aligned to at least this.
+  static constexpr int64_t storageAlignment = 16;
+
+  /// All of a kernel, whose linalg form is built at the builder's insertion point. Fails with a diagnostic where it has
+  /// none. The alignments are those of storage: whoever knows of launches that pass views lowers them.
+  static mlir::FailureOr<DeviceKernel> read(exec::KernelOp kernel, mlir::OpBuilder &builder);
 
   /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
   std::string getOperandName(unsigned operand) const;
@@ -54,6 +62,8 @@ public:
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
   /// One sentence for the comment above the kernel: what a thread does.
   virtual std::string describe() const = 0;
+  /// Lines of that comment that say what the operands are, where a line each would be too many.
+  virtual std::string describeOperands() const { return ""; }
   /// Writes the functions.
   virtual void emit(llvm::raw_ostream &os) const = 0;
 };
@@ -66,6 +76,10 @@ public:
   /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …".
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
 };
+
+/// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp. Comes before all others, which
+/// want outputs of one shape.
+std::unique_ptr<KernelSchedule> createBatchedSchedule();
 
 /// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPointwiseSchedule();
@@ -85,7 +99,7 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 /// Blocks turn tiles of operands that lie in another order; see TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
-/// All schedules, the most specialised first.
+/// All schedules of outputs of one shape, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
 
 } // namespace cs336::cuda

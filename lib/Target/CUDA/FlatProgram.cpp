@@ -1,0 +1,150 @@
+//===- FlatProgram.cpp - Programs that walk their operands in order -------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlatProgram.h"
+#include "IterationSpace.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+SmallVector<DeviceKernel> cs336::cuda::splitIndependentOutputs(const DeviceKernel &kernel) {
+  func::FuncOp function = kernel.function;
+  Block &body = function.getBody().front();
+  llvm::EquivalenceClasses<Operation *> connected;
+  for (Operation &op : body.without_terminator()) {
+    connected.insert(&op);
+    // Bodies of loops, too, use what is computed in front of them.
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        // What is computed from nothing ties nobody together.
+        if (producer && producer->getBlock() == &body && producer->getNumOperands() != 0)
+          connected.unionSets(producer, &op);
+      }
+    });
+  }
+
+  SmallVector<DeviceKernel> parts;
+  llvm::SmallDenseMap<Operation *, unsigned> partOfLeader;
+  for (unsigned output : kernel.outputs) {
+    Operation *producer = body.getTerminator()->getOperand(output).getDefiningOp();
+    unsigned part = parts.size();
+    if (producer)
+      part = partOfLeader.try_emplace(connected.getLeaderValue(producer), part).first->second;
+    if (part == parts.size())
+      parts.emplace_back(kernel).outputs.clear();
+    parts[part].outputs.push_back(output);
+  }
+  return parts;
+}
+
+namespace {
+/// Checks a program of one dimension, and writes its form.
+class FlatReader {
+public:
+  FlatReader(const DeviceKernel &kernel, FlatProgram &flat, std::string &whyNot)
+      : kernel(kernel), flat(flat), whyNot(whyNot), os(flat.form) {}
+
+  LogicalResult read();
+
+private:
+  LogicalResult readScalar(const Scalar &scalar);
+  LogicalResult readAccess(unsigned operand, AffineExpr index);
+  LogicalResult refuse(const Twine &reason) {
+    whyNot = reason.str();
+    return failure();
+  }
+
+  const DeviceKernel &kernel;
+  FlatProgram &flat;
+  std::string &whyNot;
+  llvm::raw_string_ostream os;
+};
+} // namespace
+
+LogicalResult FlatReader::readAccess(unsigned operand, AffineExpr index) {
+  bool isScalar = index.isSymbolicOrConstant();
+  if (index != getAffineDimExpr(0, index.getContext()) && index != getAffineConstantExpr(0, index.getContext()))
+    return refuse(Twine("does not walk through ") + kernel.getOperandName(operand) + " in the order of memory");
+  auto *known = llvm::find(flat.operands, operand);
+  unsigned role = known - flat.operands.begin();
+  if (known == flat.operands.end()) {
+    flat.operands.push_back(operand);
+    flat.isScalar.push_back(isScalar);
+  } else if (flat.isScalar[role] != isScalar) {
+    return refuse(Twine("reads ") + kernel.getOperandName(operand) + " in two ways");
+  }
+  os << " operand " << role << (isScalar ? " scalar " : " ") << kernel.operands[operand].getElementType();
+  return success();
+}
+
+LogicalResult FlatReader::readScalar(const Scalar &scalar) {
+  if (scalar.box)
+    return refuse("reads parts of operands only");
+  os << scalar.type << " =";
+  switch (scalar.kind) {
+  case Scalar::Kind::Load:
+    if (scalar.operand >= kernel.numInputs)
+      return refuse("reads what an output held");
+    return readAccess(scalar.operand, scalar.index);
+  case Scalar::Kind::Constant:
+    os << ' ' << scalar.constant;
+    return success();
+  case Scalar::Kind::Operation:
+    os << ' ' << scalar.op->getName() << scalar.op->getAttrDictionary();
+    for (unsigned operand : scalar.operands)
+      os << " %" << operand;
+    return success();
+  case Scalar::Kind::Index:
+  case Scalar::Kind::Table:
+  case Scalar::Kind::Gather:
+  case Scalar::Kind::Choice:
+    return refuse("computes with the places of elements");
+  case Scalar::Kind::Reduced:
+    return refuse("reduces over an axis");
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+LogicalResult FlatReader::read() {
+  if (flat.program.extents.size() != 1)
+    return refuse("has " + Twine(flat.program.extents.size()) + " loops and not one");
+  for (const Scalar &scalar : flat.program.scalars) {
+    if (failed(readScalar(scalar)))
+      return failure();
+    os << '\n';
+  }
+  for (const Store &store : flat.program.stores) {
+    os << "store %" << store.value;
+    if (failed(readAccess(store.operand, store.index)))
+      return failure();
+    os << '\n';
+  }
+  return success();
+}
+
+FailureOr<FlatProgram> FlatProgram::read(const DeviceKernel &kernel, std::string &whyNot) {
+  if (splitIndependentOutputs(kernel).size() != 1) {
+    whyNot = "computes outputs that have nothing to do with each other";
+    return failure();
+  }
+  auto shapes = llvm::map_range(kernel.outputs,
+                                [&](unsigned output) { return kernel.operands[kernel.numInputs + output].getShape(); });
+  if (!llvm::all_equal(shapes)) {
+    whyNot = "has outputs of several shapes";
+    return failure();
+  }
+  FailureOr<KernelProgram> program = KernelProgram::read(kernel, whyNot);
+  if (failed(program))
+    return failure();
+  mergeDimensions(*program);
+  FlatProgram flat{std::move(*program), {}, {}, {}};
+  if (failed(FlatReader(kernel, flat, whyNot).read()))
+    return failure();
+  return flat;
+}
