@@ -42,6 +42,8 @@ static void addCleanup(OpPassManager &manager) {
 void cs336::buildPlanning(OpPassManager &manager, Target target) {
   if (target == Target::CUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
+    // Before workspaces, of which a batch would want one for all.
+    manager.addPass(createBatchLaunchesPass());
     manager.addPass(createAddWorkspacesPass());
   }
   manager.addNestedPass<exec::EntryOp>(

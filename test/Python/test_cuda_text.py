@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_on_host import HostKernel, compile_for_host, emit_cuda
+from cuda_on_host import HostKernel, compile_for_host, emit_cuda, run_opt
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -376,6 +376,48 @@ def test_adamw_in_place(kernels: dict[str, HostKernel], rng: np.random.Generator
     kernels[f"adamw_{form}"](p, g, m, v, lr, c1, c2, scale, np.array([apply]), p, m, v)
     for actual, exact in zip((p, m, v), expected, strict=True):
         np.testing.assert_allclose(actual, exact, rtol=1e-5, atol=1e-6)
+
+
+def test_updates_of_many_parameters_at_once(tmp_path: pathlib.Path, rng: np.random.Generator) -> None:
+    # Fewer than a vector, a vector and a half, less and more than a block, whole blocks.
+    sizes = [1, 3, 6, 4096, 13, *(int(size) for size in rng.integers(2, 10000, 5)), 8192]
+    kernels, launches, buffers = "", "", ""
+    for number, size in enumerate(sizes):
+        kernels += ADAMW.format(form="pytorch").replace("adamw_pytorch", f"update{number}").replace("30x12", str(size))
+        own = [f"%{name}{number}" for name in "pgmv"]
+        own_types, scalar_types = ", ".join([f"memref<{size}xf32>"] * 4), "memref<f32>, " * 4 + "memref<i1>"
+        kinds = {"p": "parameter", "m": "state", "v": "state"}
+        for name in "pmv":
+            kernels += f"exec.variable @{name}{number} {kinds[name]} : memref<{size}xf32>\n"
+            buffers += f"%{name}{number} = exec.get @{name}{number} : memref<{size}xf32>\n"
+        buffers += f'%g{number} = exec.input "g{number}" : memref<{size}xf32>\n'
+        launches += (
+            f"exec.launch @update{number} ins({', '.join(own)}, %lr, %c1, %c2, %scale, %apply : {own_types}, "
+            f"{scalar_types}) outs({own[0]}, {own[2]}, {own[3]} : {', '.join([f'memref<{size}xf32>'] * 3)})\n"
+        )
+    for name, kind in (("lr", "f32"), ("c1", "f32"), ("c2", "f32"), ("scale", "f32"), ("apply", "i1")):
+        buffers += f'%{name} = exec.input "{name}" : memref<{kind}>\n'
+    ir = f"{kernels}exec.entry @train mode<train> {{\n{buffers}{launches}}}\n"
+    # A parameter of one element is read as single elements are, so it stays apart.
+    batched = run_opt(ir, "--exec-batch-launches")
+    assert batched.count("exec.launch") == 2
+    compiled = compile_for_host(emit_cuda(batched, "--require-all"), tmp_path)
+    (kernel,) = (kernel for name, kernel in compiled.items() if "_batch_" in name)
+
+    members = [
+        [normal(rng, size), normal(rng, size), normal(rng, size), np.abs(normal(rng, size))] for size in sizes[1:]
+    ]
+    lr, c1, c2, scale = (np.float32([value]) for value in (1e-2, 0.271, 0.142625, 0.5))
+    expected = []
+    for p, g, m, v in members:
+        wide = [array.astype(np.float64) for array in (p, g * scale, m, v)]
+        expected.append(adamw("pytorch", *wide, float(lr[0]), float(c1[0]), float(c2[0])))
+    inputs = [buffer for member in members for buffer in member]
+    outputs = [buffer for p, _, m, v in members for buffer in (p, m, v)]
+    kernel(*inputs, lr, c1, c2, scale, np.array([True]), *outputs)
+    for (p, _, m, v), exact in zip(members, expected, strict=True):
+        for actual, wanted in zip((p, m, v), exact, strict=True):
+            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_operands_that_a_launch_places_askew_are_not_read_as_vectors(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HERE = pathlib.Path(__file__).parent
-TRANSLATE = HERE.parents[2] / "build/dev/bin/cs336-translate"
+TOOLS = HERE.parents[2] / "build/dev/bin"
 
 _KERNEL = re.compile(
     r"^//===- (?P<name>\w+) -===//$.*?^// Grid of (?P<grids>[^;\n]*?)(?:; a workspace of (?P<workspace>\d+) bytes)?\.$"
@@ -31,12 +31,20 @@ _GRID = re.compile(r"(\d+) blocks? of (\d+) threads")
 _FUNCTION = re.compile(r"^extern \"C\" __global__ [^\n]*\n(\w+)\(", re.MULTILINE)
 
 
-def emit_cuda(exec_ir: str, *flags: str) -> str:
-    """Translate kernels of exec IR to CUDA C++."""
-    command = [TRANSLATE, "--emit-cuda", *flags]
-    done = subprocess.run(command, input=exec_ir, capture_output=True, text=True, check=False)
+def _run_tool(name: str, text: str, *flags: str) -> str:
+    done = subprocess.run([TOOLS / name, *flags], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def emit_cuda(exec_ir: str, *flags: str) -> str:
+    """Translate kernels of exec IR to CUDA C++."""
+    return _run_tool("cs336-translate", exec_ir, "--emit-cuda", *flags)
+
+
+def run_opt(ir: str, *passes: str) -> str:
+    """Run passes on IR."""
+    return _run_tool("cs336-opt", ir, *passes)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,373 @@
+//===- BatchLaunchesPass.cpp - One launch for many buffers ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlatProgram.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/Exec/IR/KernelNames.h"
+#include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "cs336/Target/CUDA/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
+namespace cs336 {
+#define GEN_PASS_DEF_BATCHLAUNCHESPASS
+#include "cs336/Target/CUDA/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+/// Bytes of parameters that a launch has at most.
+static constexpr size_t maxParameterBytes = 32764;
+
+namespace {
+
+/// What a kernel does, whatever the shapes.
+struct KernelForm {
+  std::string text;
+  /// Of each input: whether it is one element, the same for all.
+  SmallVector<bool> isScalar;
+};
+
+/// Reads the forms of kernels; each once.
+class KernelForms {
+public:
+  explicit KernelForms(ModuleOp module) : symbols(module), linalgForms(ModuleOp::create(module.getLoc())) {}
+
+  /// Null for kernels that no batch can have.
+  FailureOr<const KernelForm *> find(LaunchOp launch);
+  KernelOp getKernel(LaunchOp launch) const { return symbols.lookup<KernelOp>(launch.getKernel()); }
+  SymbolTable &getSymbols() { return symbols; }
+
+private:
+  SymbolTable symbols;
+  OwningOpRef<ModuleOp> linalgForms;
+  DenseMap<StringAttr, std::unique_ptr<KernelForm>> forms;
+};
+
+/// Launches that become one, in the place of the last.
+struct Batch {
+  SmallVector<LaunchOp> members;
+  /// Where they stand among the entry's commands.
+  SmallVector<unsigned> positions;
+  llvm::SmallDenseSet<const void *> reads, writes;
+};
+
+/// The bytes of an entry's allocations that are in use, as its commands move.
+class LiveSets {
+public:
+  explicit LiveSets(ArrayRef<CommandOpInterface> commands);
+
+  /// Moves the commands at `positions` to the place of the last if that leaves the largest live set of the original
+  /// order the largest.
+  bool moveToLast(ArrayRef<unsigned> positions);
+
+private:
+  int64_t getLargest(ArrayRef<unsigned> places) const;
+
+  llvm::MapVector<AllocOp, SmallVector<unsigned, 4>> uses;
+  /// Where the command of each position is now.
+  SmallVector<unsigned> places;
+  int64_t bound;
+};
+
+struct BatchLaunchesPass : cs336::impl::BatchLaunchesPassBase<BatchLaunchesPass>, CountingPass {
+  using BatchLaunchesPassBase::BatchLaunchesPassBase;
+
+  void runOnOperation() override {
+    if (failed(batchLaunches()))
+      signalPassFailure();
+  }
+
+private:
+  using MergedKernels = std::map<std::vector<const void *>, KernelOp>;
+
+  LogicalResult batchLaunches();
+  FailureOr<SmallVector<Batch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
+  void merge(const Batch &batch, KernelForms &forms, MergedKernels &merged);
+  KernelOp createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc);
+
+  PassCounter numLaunches{this, "num-launches", "Number of launches that became part of another"};
+  PassCounter numBatches{this, "num-batches", "Number of launches that they became"};
+  PassCounter numKernels{this, "num-kernels", "Number of kernels created"};
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What kernels do
+//===----------------------------------------------------------------------===//
+
+FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
+  auto [entry, isNew] = forms.try_emplace(launch.getKernelAttr().getAttr());
+  if (!isNew)
+    return entry->second.get();
+  OpBuilder builder = OpBuilder::atBlockEnd(linalgForms->getBody());
+  FailureOr<cuda::DeviceKernel> kernel = cuda::DeviceKernel::read(getKernel(launch), builder);
+  if (failed(kernel))
+    return failure();
+  std::string whyNot;
+  FailureOr<cuda::FlatProgram> flat = cuda::FlatProgram::read(*kernel, whyNot);
+  if (failed(flat))
+    return nullptr;
+
+  auto form = std::make_unique<KernelForm>();
+  form->isScalar.assign(kernel->numInputs, false);
+  llvm::raw_string_ostream text(form->text);
+  text << flat->form << kernel->numInputs << " inputs, operands";
+  for (auto [operand, isScalar] : llvm::zip_equal(flat->operands, flat->isScalar)) {
+    text << ' ' << operand;
+    if (operand < kernel->numInputs)
+      form->isScalar[operand] = isScalar;
+  }
+  entry->second = std::move(form);
+  return entry->second.get();
+}
+
+//===----------------------------------------------------------------------===//
+// What may move
+//===----------------------------------------------------------------------===//
+
+/// What stands for the bytes of `buffer`: a variable's name, as an entry may get it several times, or their owner.
+static const void *getOwner(Value buffer) {
+  Operation *storage = getStorage(buffer);
+  if (auto get = dyn_cast<GetOp>(storage))
+    return get.getVariableAttr().getAttr().getAsOpaquePointer();
+  return storage;
+}
+
+/// Whether a batch cannot pass the command, and the command not join it.
+static bool conflicts(const Batch &batch, CommandOpInterface command) {
+  if (command.getRecordedEvent() || command.getAwaitedEvent())
+    return true;
+  return llvm::any_of(command.getReads(), [&](Value read) { return batch.writes.contains(getOwner(read)); }) ||
+         llvm::any_of(command.getWrites(), [&](Value write) {
+           const void *owner = getOwner(write);
+           return batch.writes.contains(owner) || batch.reads.contains(owner);
+         });
+}
+
+LiveSets::LiveSets(ArrayRef<CommandOpInterface> commands)
+    : places(llvm::to_vector(llvm::seq<unsigned>(0, commands.size()))) {
+  for (auto [position, command] : llvm::enumerate(commands)) {
+    auto use = [&, position = position](Value buffer) {
+      if (auto alloc = dyn_cast<AllocOp>(getStorage(buffer).getOperation()))
+        uses[alloc].push_back(position);
+    };
+    llvm::for_each(const_cast<CommandOpInterface &>(command).getReads(), use);
+    llvm::for_each(const_cast<CommandOpInterface &>(command).getWrites(), use);
+  }
+  bound = getLargest(places);
+}
+
+int64_t LiveSets::getLargest(ArrayRef<unsigned> places) const {
+  std::vector<ArenaBlock> blocks;
+  for (const auto &[alloc, positions] : uses) {
+    ArenaBlock &block =
+        blocks.emplace_back(ArenaBlock{getStorageBytes(const_cast<AllocOp &>(alloc).getType()), ~0u, 0u});
+    for (unsigned position : positions) {
+      block.first = std::min(block.first, places[position]);
+      block.last = std::max(block.last, places[position]);
+    }
+  }
+  return getLargestLiveSet(blocks);
+}
+
+bool LiveSets::moveToLast(ArrayRef<unsigned> positions) {
+  SmallVector<unsigned> moved(places);
+  for (unsigned position : positions)
+    moved[position] = positions.back();
+  if (getLargest(moved) > bound)
+    return false;
+  places = std::move(moved);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding batches
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
+                                                             KernelForms &forms) {
+  using Key = std::tuple<StringRef, uint64_t, CommandPhase>;
+  std::map<Key, Batch> open;
+  SmallVector<Batch> batches;
+  auto close = [&](Batch &batch) {
+    if (batch.members.size() >= minMembers)
+      batches.push_back(std::move(batch));
+    batch = Batch();
+  };
+
+  for (auto [position, each] : llvm::enumerate(commands)) {
+    CommandOpInterface command = each;
+    // Nothing that passes it may need what it does, be it a member of another batch.
+    for (auto &[key, batch] : open)
+      if (conflicts(batch, command))
+        close(batch);
+    auto launch = dyn_cast<LaunchOp>(command.getOperation());
+    if (!launch || launch.getWorkspace())
+      continue;
+    FailureOr<const KernelForm *> form = forms.find(launch);
+    if (failed(form))
+      return failure();
+    if (!*form)
+      continue;
+    Batch &batch = open[{(*form)->text, command.getStream(), command.getPhase()}];
+    size_t bytes =
+        (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
+    if (bytes > maxParameterBytes)
+      close(batch);
+    batch.members.push_back(launch);
+    batch.positions.push_back(position);
+    for (Value read : command.getReads())
+      batch.reads.insert(getOwner(read));
+    for (Value write : command.getWrites())
+      batch.writes.insert(getOwner(write));
+  }
+  for (auto &[key, batch] : open)
+    close(batch);
+  llvm::sort(batches, [](const Batch &lhs, const Batch &rhs) { return lhs.positions.back() < rhs.positions.back(); });
+  return batches;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Inputs of the members, one member after the other, without those that they share; then those.
+template <typename T, typename GetInputs>
+static SmallVector<T> collectInputs(unsigned numMembers, ArrayRef<bool> isShared, GetInputs getInputs) {
+  SmallVector<T> inputs;
+  for (unsigned member = 0; member < numMembers; ++member)
+    for (auto [input, shared] : llvm::zip_equal(getInputs(member), isShared))
+      if (!shared)
+        inputs.push_back(input);
+  for (auto [input, shared] : llvm::zip_equal(getInputs(0), isShared))
+    if (shared)
+      inputs.push_back(input);
+  return inputs;
+}
+
+KernelOp BatchLaunchesPass::createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc) {
+  OpBuilder builder(&getContext());
+  auto getTypes = [&](unsigned member) { return KernelOp(kernels[member]).getInTypes(); };
+  SmallVector<Type> inputs = collectInputs<Type>(kernels.size(), isShared, getTypes), outputs;
+  for (KernelOp kernel : kernels)
+    llvm::append_range(outputs, kernel.getOutTypes());
+
+  auto merged = KernelOp::create(builder, loc, "batch", builder.getFunctionType(inputs, outputs));
+  Block &body = merged.getBody().emplaceBlock();
+  auto getArguments = [&](unsigned member) { return KernelOp(kernels[member]).getBody().getArguments(); };
+  SmallVector<BlockArgument> originals = collectInputs<BlockArgument>(kernels.size(), isShared, getArguments);
+  for (BlockArgument original : originals)
+    body.addArgument(original.getType(), original.getLoc());
+
+  builder.setInsertionPointToStart(&body);
+  unsigned numShared = llvm::count(isShared, true), next = 0;
+  SmallVector<Value> yielded;
+  for (KernelOp kernel : kernels) {
+    IRMapping mapping;
+    unsigned nextShared = originals.size() - numShared;
+    for (auto [argument, shared] : llvm::zip_equal(kernel.getBody().getArguments(), isShared))
+      mapping.map(argument, body.getArgument(shared ? nextShared++ : next++));
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      builder.clone(op, mapping);
+    for (Value value : kernel.getYieldedValues())
+      yielded.push_back(mapping.lookup(value));
+  }
+  YieldOp::create(builder, loc, yielded);
+
+  KernelOp first = kernels.front();
+  auto operations = llvm::make_pointer_range(first.getBody().front().without_terminator());
+  nameByContents(merged, describeOperations(llvm::to_vector(operations)) + "_batch");
+  ++numKernels;
+  return merged;
+}
+
+void BatchLaunchesPass::merge(const Batch &batch, KernelForms &forms, MergedKernels &merged) {
+  SmallVector<LaunchOp> members(batch.members);
+  auto kernels = llvm::map_to_vector(members, [&](LaunchOp member) { return forms.getKernel(member); });
+  SmallVector<bool> isShared = (*forms.find(members.front()))->isScalar;
+  for (auto [input, shared] : llvm::enumerate(isShared))
+    shared &= llvm::all_equal(
+        llvm::map_range(members, [input = input](LaunchOp member) { return Value(member.getInputs()[input]); }));
+
+  std::vector<const void *> key;
+  for (KernelOp kernel : kernels)
+    key.push_back(kernel.getAsOpaquePointer());
+  for (bool shared : isShared)
+    key.push_back(shared ? this : nullptr);
+  KernelOp &kernel = merged[key];
+  if (!kernel) {
+    auto locations = llvm::map_to_vector(members, [](LaunchOp member) { return member.getLoc(); });
+    kernel = createKernel(kernels, isShared, FusedLoc::get(&getContext(), locations));
+    // Kernels stand before what launches them.
+    forms.getSymbols().insert(kernel, Block::iterator(*getOperation().getOps<EntryOp>().begin()));
+  }
+
+  auto getInputs = [&](unsigned member) { return members[member].getInputs(); };
+  SmallVector<Value> outputs;
+  for (LaunchOp member : members)
+    llvm::append_range(outputs, member.getOutputs());
+  LaunchOp last = members.back();
+  // Of one member's place in the model there is nothing to say; the phase is that of all.
+  Location loc = inPhase(getPhase(last.getLoc()), UnknownLoc::get(&getContext()));
+  OpBuilder builder(last);
+  LaunchOp::create(builder, loc, kernel.getSymName(), collectInputs<Value>(members.size(), isShared, getInputs),
+                   outputs,
+                   /*workspace=*/Value(), last.getStream());
+  for (LaunchOp member : members)
+    member.erase();
+  numLaunches += members.size();
+  ++numBatches;
+}
+
+LogicalResult BatchLaunchesPass::batchLaunches() {
+  ModuleOp module = getOperation();
+  if (minMembers < 2)
+    return module.emitError() << "min-members must be at least 2, is " << minMembers.getValue();
+
+  KernelForms forms(module);
+  MergedKernels merged;
+  llvm::SmallSetVector<KernelOp, 8> replaced;
+  for (auto entry : module.getOps<EntryOp>()) {
+    auto commands = llvm::to_vector(entry.getBody().getOps<CommandOpInterface>());
+    FailureOr<SmallVector<Batch>> batches = findBatches(commands, forms);
+    if (failed(batches))
+      return failure();
+    LiveSets liveSets(commands);
+    for (const Batch &batch : *batches) {
+      LaunchOp first = batch.members.front();
+      if (!liveSets.moveToLast(batch.positions)) {
+        remark::missed(first.getLoc(), remark::RemarkOpts::name("KeptApart").category("exec-batch-launches"))
+            << remark::add("{0} launches like this one stay apart: as one they would raise the largest live set",
+                           batch.members.size());
+        continue;
+      }
+      for (LaunchOp member : batch.members)
+        replaced.insert(forms.getKernel(member));
+      merge(batch, forms, merged);
+    }
+  }
+
+  llvm::StringSet<> launched;
+  module.walk([&](LaunchOp launch) { launched.insert(launch.getKernel()); });
+  for (KernelOp kernel : replaced)
+    if (!launched.contains(kernel.getSymName()))
+      kernel.erase();
+  return success();
+}
