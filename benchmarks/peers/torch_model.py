@@ -234,11 +234,12 @@ def main() -> None:
             answer = measure(json.loads(line))
         except torch.OutOfMemoryError:
             answer = {"error": "out of memory"}
-        print(json.dumps(answer), flush=True)
+        # Before the answer: then the other side measures, and counts the device's memory.
         torch.compiler.reset()
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ protected:
 
 TEST_F(GemmTuningTest, AnotherProcessFindsWhatOneAdded) {
   EXPECT_EQ(Open().Find("a"), absl::nullopt);
-  Open().Add("a", Choice(1));
+  Open().Settle("a", Choice(1));
   GemmTuning tuning = Open();
   EXPECT_EQ(tuning.Find("a"), Choice(1));
   EXPECT_EQ(tuning.Find("b"), absl::nullopt);
@@ -49,7 +49,7 @@ TEST_F(GemmTuningTest, AnotherProcessFindsWhatOneAdded) {
 }
 
 TEST_F(GemmTuningTest, DevicesAndLibrariesAreApart) {
-  Open().Add("a", Choice(1));
+  Open().Settle("a", Choice(1));
   EXPECT_EQ(Open("NVIDIA A100").Find("a"), absl::nullopt);
   EXPECT_EQ(Open("NVIDIA H200", 130200).Find("a"), absl::nullopt);
   // Under this one's name, but written for another.
@@ -59,12 +59,27 @@ TEST_F(GemmTuningTest, DevicesAndLibrariesAreApart) {
 
 TEST_F(GemmTuningTest, WhatOthersAddedMeanwhileStays) {
   GemmTuning first = Open(), second = Open();
-  first.Add("a", Choice(1));
-  second.Add("b", Choice(2));
+  first.Settle("a", Choice(1));
+  second.Settle("b", Choice(2));
   EXPECT_EQ(second.Find("a"), Choice(1));
   GemmTuning third = Open();
   EXPECT_EQ(third.Find("a"), Choice(1));
   EXPECT_EQ(third.Find("b"), Choice(2));
+}
+
+TEST_F(GemmTuningTest, TheFirstOfTwoThatTimedAProblemIsTaken) {
+  GemmTuning first = Open(), second = Open();
+  EXPECT_EQ(first.Settle("a", Choice(1)), Choice(1));
+  EXPECT_EQ(second.Settle("a", Choice(2)), Choice(1));
+  EXPECT_EQ(second.Find("a"), Choice(1));
+}
+
+TEST_F(GemmTuningTest, AChoiceThatTheLibraryNoLongerHasIsReplaced) {
+  Open().Settle("a", Choice(1));
+  GemmTuning tuning = Open();
+  ASSERT_EQ(tuning.Find("a"), Choice(1));
+  EXPECT_EQ(tuning.Settle("a", Choice(2)), Choice(2));
+  EXPECT_EQ(Open().Find("a"), Choice(2));
 }
 
 TEST_F(GemmTuningTest, ManyProcessesLoseNothing) {
@@ -76,7 +91,7 @@ TEST_F(GemmTuningTest, ManyProcessesLoseNothing) {
     if (child == 0) {
       GemmTuning tuning = Open();
       for (int i = 0; i != kEach; ++i)
-        tuning.Add(absl::StrCat(process, ".", i), Choice(i));
+        tuning.Settle(absl::StrCat(process, ".", i), Choice(i));
       _exit(0);
     }
     children.push_back(child);
@@ -94,7 +109,7 @@ TEST_F(GemmTuningTest, ManyProcessesLoseNothing) {
 
 TEST_F(GemmTuningTest, ADamagedFileIsReplaced) {
   const std::string good = [&] {
-    Open().Add("a", Choice(1));
+    Open().Settle("a", Choice(1));
     std::ifstream file(Open().path());
     return std::string(std::istreambuf_iterator<char>(file), {});
   }();
@@ -111,7 +126,7 @@ TEST_F(GemmTuningTest, ADamagedFileIsReplaced) {
         replace("0,", "-1,"), replace("0,", ""), replace("0,", "{},"), replace("0,", "0.5,")}) {
     std::ofstream(Open().path(), std::ios::trunc) << text;
     EXPECT_EQ(Open().Find("a"), absl::nullopt) << text;
-    Open().Add("b", Choice(2));
+    Open().Settle("b", Choice(2));
     EXPECT_EQ(Open().Find("b"), Choice(2)) << text;
   }
 }
@@ -119,12 +134,12 @@ TEST_F(GemmTuningTest, ADamagedFileIsReplaced) {
 TEST_F(GemmTuningTest, WithoutAFileItRemembersInMemory) {
   std::ofstream(folder_) << "a file where the folder should be";
   GemmTuning unwritable = Open();
-  unwritable.Add("a", Choice(1));
+  unwritable.Settle("a", Choice(1));
   EXPECT_EQ(unwritable.Find("a"), Choice(1));
   EXPECT_EQ(Open().Find("a"), absl::nullopt);
 
   GemmTuning none("", "NVIDIA H200", 130100);
-  none.Add("a", Choice(1));
+  none.Settle("a", Choice(1));
   EXPECT_EQ(none.Find("a"), Choice(1));
   EXPECT_EQ(none.path(), "");
 }

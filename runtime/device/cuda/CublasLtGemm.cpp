@@ -142,7 +142,8 @@ public:
       return absl::OkStatus();
     CS336_ASSIGN_OR_RETURN(std::vector<cublaslt::MatmulAlgo> candidates, Propose(alignments));
     CS336_ASSIGN_OR_RETURN(GemmChoice choice, ChooseFastest(candidates));
-    library_.tuning().Add(key, choice);
+    if (GemmChoice settled = library_.tuning().Settle(key, choice); settled != choice)
+      Take(settled);
     return absl::OkStatus();
   }
 

@@ -67,23 +67,24 @@ absl::optional<GemmChoice> GemmTuning::Find(const std::string &problem) const {
   return found->second;
 }
 
-void GemmTuning::Add(const std::string &problem, const GemmChoice &choice) {
+GemmChoice GemmTuning::Settle(const std::string &problem, const GemmChoice &choice) {
+  absl::optional<GemmChoice> refused = Find(problem);
   choices_[problem] = choice;
   if (path_.empty())
-    return;
+    return choice;
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   int lock = open(absl::StrCat(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0)
-    return;
+    return choice;
   absl::Cleanup unlock = [lock] { close(lock); };
   if (flock(lock, LOCK_EX) != 0)
-    return;
-  // What another process has found meanwhile is as good as ours.
+    return choice;
   for (auto &[key, value] : Read())
-    if (key != problem)
+    if (key != problem || value != refused)
       choices_[key] = value;
   Write(choices_);
+  return choices_[problem];
 }
 
 GemmTuning::Choices GemmTuning::Read() const {

@@ -39,7 +39,10 @@ public:
   GemmTuning(const std::string &folder, std::string device, int64_t library_version);
 
   absl::optional<GemmChoice> Find(const std::string &problem) const;
-  void Add(const std::string &problem, const GemmChoice &choice);
+  /// Stores a choice for a problem that had none, or one that its library no
+  /// longer has, and returns the one to use: where another process was first it
+  /// is that one's, so that all who share the file compute the same bits.
+  GemmChoice Settle(const std::string &problem, const GemmChoice &choice);
 
   const std::string &path() const { return path_; } // Empty: memory alone.
 
