@@ -92,6 +92,7 @@ private:
   void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr) {
     results.push_back({value, makePort(context(), kind, name, views)});
   }
+  Value buildSumOfSquares(Value gradient, Type compute);
   Value buildGradientNorm();
   const Scalars &getScalars(FloatType type);
   void buildUpdate(const Update &update);
@@ -135,22 +136,35 @@ BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, Arra
   return function.getBody().addArgument(type, location(name));
 }
 
+/// Σg² as one kernel: the squares take no memory.
+Value AdamWBuilder::buildSumOfSquares(Value gradient, Type compute) {
+  RankedTensorType type = tensorType(gradient);
+  auto fused = FusedOp::create(b, RankedTensorType::get({}, compute), gradient);
+  ImplicitLocOpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&fused.getBody().emplaceBlock());
+  Value converted = convert(b, fused.getBody().addArgument(type, gradient.getLoc()), compute);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value sum = ReduceOp::create(b, RankedTensorType::get({}, compute), ReduceKind::Sum,
+                               MulOp::create(b, converted, converted), axes);
+  YieldOp::create(b, sum);
+  return fused.getResult(0);
+}
+
 /// ‖g‖₂ over all gradients together, in float32 at least.
 Value AdamWBuilder::buildGradientNorm() {
   bool isF64 =
       llvm::any_of(updates, [](const Update &update) { return tensorType(update.gradient).getElementType().isF64(); });
   Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
-  Value sum;
+  // All sums of squares before what adds them up, so that one launch may compute them.
+  SmallVector<Value> squares;
   for (const Update &update : updates) {
     b.setLoc(location(update.name));
-    Value gradient = convert(b, update.gradient, compute);
-    RankedTensorType type = tensorType(gradient);
-    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    Value square = ReduceOp::create(b, type.clone(ArrayRef<int64_t>{}), ReduceKind::Sum,
-                                    MulOp::create(b, gradient, gradient), axes);
-    sum = sum ? AddOp::create(b, sum, square).getResult() : square;
+    squares.push_back(buildSumOfSquares(update.gradient, compute));
   }
   b.setLoc(location("grad_norm"));
+  Value sum = squares.front();
+  for (Value square : ArrayRef(squares).drop_front())
+    sum = AddOp::create(b, sum, square);
   return SqrtOp::create(b, sum);
 }
 

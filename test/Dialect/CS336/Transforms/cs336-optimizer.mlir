@@ -52,11 +52,15 @@ func.func @train(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w"
 func.func @clip(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %b: tensor<3xbf16> {cs336.kind = "parameter", cs336.name = "b"})
     -> (tensor<3xbf16> {cs336.kind = "gradient", cs336.name = "b"}, tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
     attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<max_norm = 1.0>} {
+  // The squares of a gradient are in no memory, and all sums come before what adds them up.
+  // CHECK: %[[BS:.*]] = cs336.fused(
   // CHECK: %[[BW:.*]] = cs336.cast %{{.*}} : tensor<3xbf16> -> tensor<3xf32>
   // CHECK: %[[B2:.*]] = cs336.mul %[[BW]], %[[BW]]
-  // CHECK: %[[BS:.*]] = cs336.reduce sum %[[B2]] axes = [0]
+  // CHECK: cs336.reduce sum %[[B2]] axes = [0]
+  // CHECK: : (tensor<3xbf16>) -> tensor<f32>
+  // CHECK: %[[AS:.*]] = cs336.fused(
   // CHECK: %[[A2:.*]] = cs336.mul
-  // CHECK: %[[AS:.*]] = cs336.reduce sum %[[A2]] axes = [0]
+  // CHECK: cs336.reduce sum %[[A2]] axes = [0]
   // CHECK: %[[SUM:.*]] = cs336.add %[[BS]], %[[AS]]
   // CHECK: %[[NORM:.*]] = cs336.sqrt %[[SUM]]
   // CHECK: %[[EPS:.*]] = cs336.constant dense<9.99999997E-7>
