@@ -268,3 +268,27 @@ def test_reduced_in_a_part_of_the_result(around: dict[str, HostKernel], rng: np.
     x, y = normal(rng, 40, 24), np.full(48, np.nan, np.float32)
     around["padded_sum"](x, y)
     np.testing.assert_allclose(y, np.pad(x.astype(np.float64).sum(1), (5, 3)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_many_sums_at_once(dtype: str, tmp_path: pathlib.Path, rng: np.random.Generator) -> None:
+    # Fewer than a vector, whole vectors, a few more; a block, and several.
+    sizes = [2, 16, 13, *(int(size) for size in rng.integers(3, 40000, 4)), 16384, 50001]
+    arguments = ", ".join(f"%x{i}: tensor<{size}x{dtype}>" for i, size in enumerate(sizes))
+    operands = ", ".join(f"memref<{size}x{dtype}>" for size in sizes)
+    body = "".join(
+        f"%w{i} = cs336.cast %x{i} : tensor<{size}x{dtype}> -> tensor<{size}xf64>\n"
+        f"%q{i} = cs336.mul %w{i}, %w{i} : tensor<{size}xf64>\n"
+        f"%s{i} = cs336.reduce sum %q{i} axes = [0] : tensor<{size}xf64> -> tensor<f64>\n"
+        for i, size in enumerate(sizes)
+    )
+    sums = ", ".join(f"%s{i}" for i in range(len(sizes)))
+    types, results = (", ".join([name] * len(sizes)) for name in ("tensor<f64>", "memref<f64>"))
+    kernel = f"exec.kernel @sums({arguments}) : ({operands}) -> ({results}) {{\n{body}exec.yield {sums} : {types}\n}}"
+    text = emit_cuda(kernel, "--require-all")
+    assert "// Schedule batched_reduction: " in text
+    inputs = [rng.standard_normal(size).astype(DTYPES[dtype]) for size in sizes]
+    outputs = [np.zeros(1) for _ in sizes]
+    compile_for_host(text, tmp_path)["sums"](*inputs, *outputs)
+    for x, total in zip(inputs, outputs, strict=True):
+        np.testing.assert_allclose(total[0], np.sum(x.astype(np.float64) ** 2), rtol=1e-12)

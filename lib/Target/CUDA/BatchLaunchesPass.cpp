@@ -229,7 +229,8 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
     Batch &batch = open[{(*form)->text, command.getStream(), command.getPhase()}];
     size_t bytes =
         (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
-    if (bytes > maxParameterBytes)
+    // A batch of reductions has a workspace, too.
+    if (bytes + sizeof(void *) > maxParameterBytes)
       close(batch);
     batch.members.push_back(launch);
     batch.positions.push_back(position);

@@ -133,7 +133,7 @@ void ColumnReductionKernel::emitStage(raw_ostream &os) const {
   os << "  if (" << column << " < " << program.extents[innermost] << ") {\n";
   indices.emitLoop(os, "    ", reduction.loops.begin, program.getExtents(reduction.loops), 1, begin,
                    std::to_string(grid.parts * getRows()));
-  emitLoopBody(os, "    ");
+  emitLoopBody(os, "    ", vectors);
   os << "  }\n";
   emitResults(os, "reduceColumns<" + std::to_string(columns.threads) + ", " + std::to_string(getRows()) + ">");
   os << "  if (threadIdx.x >= " << columns.threads << " || " << column << " >= " << program.extents[innermost]

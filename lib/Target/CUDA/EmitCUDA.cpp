@@ -64,7 +64,7 @@ private:
 
   /// Holds the kernels' linalg forms while the text is written.
   OwningOpRef<ModuleOp> linalgForms;
-  std::unique_ptr<KernelSchedule> batched = createBatchedSchedule();
+  SmallVector<std::unique_ptr<KernelSchedule>> batched = createBatchedSchedules();
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
 };
@@ -176,10 +176,12 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
 
 SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) {
   SmallVector<ScheduledPart> parts;
-  std::string whyNotBatched;
-  if (std::unique_ptr<ScheduledKernel> whole = batched->schedule(kernel, whyNotBatched)) {
-    parts.push_back({batched->getName(), std::move(whole)});
-    return parts;
+  for (const std::unique_ptr<KernelSchedule> &schedule : batched) {
+    std::string whyNotBatched;
+    if (std::unique_ptr<ScheduledKernel> whole = schedule->schedule(kernel, whyNotBatched)) {
+      parts.push_back({schedule->getName(), std::move(whole)});
+      return parts;
+    }
   }
   for (const DeviceKernel &part : splitByShape(kernel)) {
     parts.push_back(schedulePart(part, whyNot));

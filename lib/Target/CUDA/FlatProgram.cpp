@@ -7,6 +7,7 @@
 
 #include "FlatProgram.h"
 #include "IterationSpace.h"
+#include "ReductionKernel.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
@@ -95,6 +96,9 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   case Scalar::Kind::Constant:
     os << ' ' << scalar.constant;
     return success();
+  case Scalar::Kind::Reduced:
+    os << " reduced";
+    [[fallthrough]];
   case Scalar::Kind::Operation:
     os << ' ' << scalar.op->getName() << scalar.op->getAttrDictionary();
     for (unsigned operand : scalar.operands)
@@ -105,8 +109,6 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   case Scalar::Kind::Gather:
   case Scalar::Kind::Choice:
     return refuse("computes with the places of elements");
-  case Scalar::Kind::Reduced:
-    return refuse("reduces over an axis");
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -142,6 +144,16 @@ FailureOr<FlatProgram> FlatProgram::read(const DeviceKernel &kernel, std::string
   FailureOr<KernelProgram> program = KernelProgram::read(kernel, whyNot);
   if (failed(program))
     return failure();
+  if (program->hasReductions()) {
+    FailureOr<Reduction> reduction = Reduction::read(kernel, whyNot);
+    if (failed(reduction))
+      return failure();
+    if (reduction->getNumPoints() != 1) {
+      whyNot = "reduces to more than one element";
+      return failure();
+    }
+    program = std::move(reduction->program);
+  }
   mergeDimensions(*program);
   FlatProgram flat{std::move(*program), {}, {}, {}};
   if (failed(FlatReader(kernel, flat, whyNot).read()))

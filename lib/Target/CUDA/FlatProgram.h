@@ -18,8 +18,8 @@ namespace cs336::cuda {
 /// order of the first.
 llvm::SmallVector<DeviceKernel> splitIndependentOutputs(const DeviceKernel &kernel);
 
-/// A pointwise program of one dimension. It takes of every operand either the element in the same place in memory or
-/// the only one, so that what it does says nothing of shapes.
+/// A program of one dimension: a pointwise one, or one that reduces to single elements. It takes of every operand
+/// either the element in the same place in memory or the only one, so that what it does says nothing of shapes.
 struct FlatProgram {
   KernelProgram program;
   /// The operands that are used, in order of the first use.
@@ -30,7 +30,7 @@ struct FlatProgram {
   /// the same to different buffers.
   std::string form;
 
-  int64_t getNumElements() const { return program.getNumPoints(); }
+  int64_t getNumElements() const { return program.extents.front(); }
 
   /// Reads a kernel all of whose outputs need each other's values. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<FlatProgram> read(const DeviceKernel &kernel, std::string &whyNot);

@@ -29,6 +29,13 @@ std::string DeviceKernel::getOperandName(unsigned operand) const {
   return operand < numInputs ? "in" + std::to_string(operand) : "out" + std::to_string(operand - numInputs);
 }
 
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createBatchedSchedules() {
+  llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
+  schedules.push_back(createBatchedSchedule());
+  schedules.push_back(createBatchedReductionSchedule());
+  return schedules;
+}
+
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createKernelSchedules() {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   schedules.push_back(createTransposeSchedule());

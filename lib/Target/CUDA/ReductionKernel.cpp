@@ -24,6 +24,15 @@ using namespace cs336::cuda;
 // Reduction
 //===----------------------------------------------------------------------===//
 
+Reduction Reduction::of(KernelProgram program) {
+  Reduction reduction{std::move(program), {}, {}};
+  for (auto [id, scalar] : llvm::enumerate(reduction.program.scalars))
+    if (scalar.kind == Scalar::Kind::Reduced)
+      reduction.reduced.push_back(id);
+  reduction.loops = reduction.program.nests.back();
+  return reduction;
+}
+
 FailureOr<Reduction> Reduction::read(const DeviceKernel &kernel, std::string &whyNot) {
   FailureOr<KernelProgram> program = KernelProgram::read(kernel, whyNot);
   if (failed(program))
@@ -33,11 +42,7 @@ FailureOr<Reduction> Reduction::read(const DeviceKernel &kernel, std::string &wh
     return failure();
   }
   mergeDimensions(*program);
-  Reduction reduction{std::move(*program), {}, {}};
-  for (auto [id, scalar] : llvm::enumerate(reduction.program.scalars))
-    if (scalar.kind == Scalar::Kind::Reduced)
-      reduction.reduced.push_back(id);
-  reduction.loops = reduction.program.nests.back();
+  Reduction reduction = of(std::move(*program));
   bool needsOthers = llvm::any_of(reduction.program.collectOperands(reduction.getCombined()), [&](unsigned id) {
     return reduction.program.scalars[id].kind == Scalar::Kind::Reduced;
   });
@@ -136,14 +141,18 @@ void ReductionKernel::emitCombiners(raw_ostream &os) const {
   }
 }
 
+void ReductionKernel::emitPartials(raw_ostream &os) const {
+  for (auto [number, id] : llvm::enumerate(reduction.reduced))
+    os << "  " << ExpressionPrinter::getComputeType(getType(number)) << " partial" << number << " = "
+       << ExpressionPrinter::print(getNeutralElement(reduction.program.scalars[id])).text << ";\n";
+}
+
 void ReductionKernel::emitAccumulators(raw_ostream &os) const {
+  if (vectors.width == 1)
+    return emitPartials(os);
   for (auto [number, id] : llvm::enumerate(reduction.reduced)) {
     StringRef type = ExpressionPrinter::getComputeType(getType(number));
     std::string neutral = ExpressionPrinter::print(getNeutralElement(reduction.program.scalars[id])).text;
-    if (vectors.width == 1) {
-      os << "  " << type << " partial" << number << " = " << neutral << ";\n";
-      continue;
-    }
     os << "  Vector<" << type << ", " << vectors.width << "> partial" << number << " = {";
     for (int64_t lane = 0; lane < vectors.width; ++lane)
       os << (lane == 0 ? "" : ", ") << neutral;
@@ -151,16 +160,17 @@ void ReductionKernel::emitAccumulators(raw_ostream &os) const {
   }
 }
 
-void ReductionKernel::emitLoopBody(raw_ostream &os, StringRef indent) const {
+void ReductionKernel::emitLoopBody(raw_ostream &os, StringRef indent, VectorAxis step) const {
   std::string inner = (indent + "  ").str();
-  ScalarEmitter emitter(kernel, reduction.program, indices, vectors, os);
+  ScalarEmitter emitter(kernel, reduction.program, indices, step, os);
+  StringRef lane = vectors.width == 1 ? "" : step.width == 1 ? "[0]" : "[lane]";
   SmallVector<unsigned> scalars = reduction.program.collectOperands(reduction.getCombined());
   emitter.emitLoads(scalars, inner);
   std::string body = emitter.openLanes(inner);
   emitter.emitOperations(scalars, body);
   for (auto [number, id] : llvm::enumerate(reduction.reduced)) {
     const Scalar &scalar = reduction.program.scalars[id];
-    Expression partial{"partial" + std::to_string(number) + (vectors.width > 1 ? "[lane]" : "")};
+    Expression partial{"partial" + std::to_string(number) + lane.str()};
     Expression value = emitter.getExpression(scalar.operands.front());
     os << body << partial.text << " = " << ExpressionPrinter::print(scalar.op, {partial, value}).text << ";\n";
   }
@@ -227,9 +237,7 @@ void ReductionKernel::emitCombiningStage(raw_ostream &os) const {
   indices.emitPoint(os, "  ", 0, program.getExtents(program.getPoint()), "point", 1);
   emitCombiners(os);
   emitWorkspace(os);
-  for (auto [number, id] : llvm::enumerate(reduction.reduced))
-    os << "  " << ExpressionPrinter::getComputeType(getType(number)) << " partial" << number << " = "
-       << ExpressionPrinter::print(getNeutralElement(program.scalars[id])).text << ";\n";
+  emitPartials(os);
   os << "  for (" << indices.getType() << " part = threadIdx.x % 32; part < " << grid.parts << "; part += 32) {\n";
   for (unsigned number = 0; number < reduction.reduced.size(); ++number)
     os << "    partial" << number << " = combine" << number << "(partial" << number << ", parts" << number << "[part * "

@@ -21,6 +21,8 @@ struct Reduction {
 
   /// Reads a kernel and merges its dimensions. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<Reduction> read(const DeviceKernel &kernel, std::string &whyNot);
+  /// Of a program that fits.
+  static Reduction of(KernelProgram program);
 
   /// What the reductions combine.
   llvm::SmallVector<unsigned> getCombined() const;
@@ -67,14 +69,22 @@ protected:
   void emitCombiners(llvm::raw_ostream &os) const;
   /// `partial0`, …: accumulators of a thread.
   void emitAccumulators(llvm::raw_ostream &os) const;
-  /// The body of the loop and its closing brace.
-  void emitLoopBody(llvm::raw_ostream &os, llvm::StringRef indent) const;
+  /// The body of the loop and its closing brace; with `step` of one element, of a loop over what vectors leave.
+  void emitLoopBody(llvm::raw_ostream &os, llvm::StringRef indent, VectorAxis step) const;
   /// `result0`, …: what `combineThreads`, the head of a call of a function of runtime/kernels, makes of the
   /// accumulators.
   void emitResults(llvm::raw_ostream &os, llvm::StringRef combineThreads) const;
   /// Of the threads that have results: stores what is computed from them, or stores them as those of `part` for the
   /// point in `position`.
   void emitEnd(llvm::raw_ostream &os, llvm::StringRef position) const;
+
+  /// `parts0`, …: where in the workspace the results of parts are.
+  void emitWorkspace(llvm::raw_ostream &os) const;
+  /// Computes outputs from `result0`, ….
+  void emitOutputs(llvm::raw_ostream &os, VectorAxis vectors) const;
+  mlir::Type getType(unsigned number) const { return reduction.program.scalars[reduction.reduced[number]].type; }
+  /// `partial0`, …: accumulators of a thread, of one element each.
+  void emitPartials(llvm::raw_ostream &os) const;
 
   const DeviceKernel kernel;
   const Reduction reduction;
@@ -86,10 +96,6 @@ private:
   static bool needs64Bit(const Reduction &reduction, const ReductionGrid &grid);
   /// Bytes of all parts' results of a reduction.
   int64_t getPartialBytes(unsigned number) const;
-  mlir::Type getType(unsigned number) const { return reduction.program.scalars[reduction.reduced[number]].type; }
-  void emitWorkspace(llvm::raw_ostream &os) const;
-  /// Computes outputs from `result0`, ….
-  void emitOutputs(llvm::raw_ostream &os, VectorAxis vectors) const;
   /// The second function: combines the parts' results.
   void emitCombiningStage(llvm::raw_ostream &os) const;
 };

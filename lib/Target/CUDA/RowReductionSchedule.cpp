@@ -122,7 +122,7 @@ void RowReductionKernel::emitStage(raw_ostream &os) const {
   emitCombiners(os);
   emitAccumulators(os);
   indices.emitLoop(os, "  ", reduction.loops.begin, program.getExtents(reduction.loops), vectors.width, begin, step);
-  emitLoopBody(os, "  ");
+  emitLoopBody(os, "  ", vectors);
   emitResults(os, combineThreads);
   os << "  if (threadIdx.x" << (team == RowTeam::Warp ? " % 32" : "") << " != 0)\n    return;\n";
   emitEnd(os, "row");

@@ -84,6 +84,39 @@ exec.kernel @askew(%a: tensor<8xf32>, %b: tensor<16xf32>) : (memref<8xf32>, memr
   exec.yield %0, %1 : tensor<8xf32>, tensor<16xf32>
 }
 
+// Sums of squares: a block's in the workspace, then a warp adds up those of a member.
+// CHECK: //===- norms -===//
+// CHECK: // Schedule batched_reduction: 2 members, 16384 of one a block, of 20007 in all, then a warp a member.
+// CHECK-NEXT: // Grid of 3 blocks of 256 threads, then 1 block of 256 threads; a workspace of 16 bytes.
+// CHECK: struct norms_Operands {
+// CHECK-NEXT:   void *pointers[5];
+// CHECK: norms_parts(const __grid_constant__ norms_Operands operands) {
+// CHECK: Vector<float, 4> partial0 = {0.0f, 0.0f, 0.0f, 0.0f};
+// CHECK-NEXT: for (unsigned i0 = begin + threadIdx.x * 4; i0 + 3 < end; i0 += 1024) {
+// CHECK: partial0[lane] = partial0[lane] + x0[lane] * x0[lane];
+// CHECK: // Fewer than a vector at the end of a member.
+// CHECK-NEXT: for (unsigned i0 = end - end % 4 + threadIdx.x; i0 < end; i0 += 256) {
+// CHECK-NEXT:   const float x0 = in0[i0];
+// CHECK-NEXT:   partial0[0] = partial0[0] + x0 * x0;
+// CHECK-NEXT: }
+// CHECK-NEXT: const auto result0 = reduceBlock<256>(reduceLanes(partial0, combine0), combine0);
+// CHECK: unsigned char *const workspace = static_cast<unsigned char *>(operands.pointers[4]);
+// CHECK: parts0[blockIdx.x] = result0;
+// CHECK: norms(const __grid_constant__ norms_Operands operands) {
+// CHECK-NEXT: const unsigned member = blockIdx.x * 8 + threadIdx.x / 32;
+// CHECK: const unsigned end = norms_firstBlocks[member + 1];
+// CHECK-NEXT: for (unsigned part = norms_firstBlocks[member] + threadIdx.x % 32; part < end; part += 32) {
+// CHECK: out0[0] = sqrtf(result0);
+exec.kernel @norms(%a: tensor<200x100xf32>, %b: tensor<7xf32>) : (memref<200x100xf32>, memref<7xf32>) -> (memref<f32>, memref<f32>) {
+  %0 = cs336.mul %a, %a : tensor<200x100xf32>
+  %1 = cs336.reduce sum %0 axes = [0, 1] : tensor<200x100xf32> -> tensor<f32>
+  %2 = cs336.sqrt %1 : tensor<f32>
+  %3 = cs336.mul %b, %b : tensor<7xf32>
+  %4 = cs336.reduce sum %3 axes = [0] : tensor<7xf32> -> tensor<f32>
+  %5 = cs336.sqrt %4 : tensor<f32>
+  exec.yield %2, %5 : tensor<f32>, tensor<f32>
+}
+
 // Two things are no batch, nor is one thing to the same elements, which are better read once.
 // CHECK: //===- two_things -===//
 // CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 8.

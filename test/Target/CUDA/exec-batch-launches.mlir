@@ -5,9 +5,9 @@
 // RUN: cs336-opt --exec-batch-launches=min-members=2 --pass-statistics %s 2>&1 >/dev/null | FileCheck %s --check-prefix=COUNTS
 // RUN: cs336-opt --exec-batch-launches=min-members=2 --remarks-filter-missed=exec-batch-launches %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// COUNTS: exec-batch-launches num-launches {{ *}}9  Number of launches that became part of another
-// COUNTS-NEXT: exec-batch-launches num-batches {{ *}}4  Number of launches that they became
-// COUNTS-NEXT: exec-batch-launches num-kernels {{ *}}3  Number of kernels created
+// COUNTS: exec-batch-launches num-launches {{ *}}11  Number of launches that became part of another
+// COUNTS-NEXT: exec-batch-launches num-batches {{ *}}5  Number of launches that they became
+// COUNTS-NEXT: exec-batch-launches num-kernels {{ *}}4  Number of kernels created
 
 exec.variable @a parameter : memref<8x4xf32>
 exec.variable @b parameter : memref<7xf32>
@@ -76,6 +76,35 @@ exec.entry @update mode<train> {
   exec.launch @scale_vector ins(%b, %s : memref<7xf32>, memref<f32>) outs(%b : memref<7xf32>)
   exec.copy ins(%s : memref<f32>) outs(%y : memref<f32>)
   exec.launch @scale ins(%c, %s : memref<8x4xf32>, memref<f32>) outs(%c : memref<8x4xf32>)
+}
+
+// Reductions to single elements, whatever the shapes; those to more stay.
+// CHECK-LABEL: exec.entry @reductions
+// CHECK: exec.launch @reduce_batch_{{.*}} ins(%{{.*}}, %{{.*}} : memref<8x4xf32>, memref<7xf32>) outs(%{{.*}}, %{{.*}} : memref<f32>, memref<f32>)
+// CHECK-COUNT-2: exec.launch @sum_rows
+exec.kernel @sum(%x: tensor<8x4xf32>) : (memref<8x4xf32>) -> memref<f32> {
+  %0 = cs336.reduce sum %x axes = [0, 1] : tensor<8x4xf32> -> tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+exec.kernel @sum_vector(%x: tensor<7xf32>) : (memref<7xf32>) -> memref<f32> {
+  %0 = cs336.reduce sum %x axes = [0] : tensor<7xf32> -> tensor<f32>
+  exec.yield %0 : tensor<f32>
+}
+exec.kernel @sum_rows(%x: tensor<8x4xf32>) : (memref<8x4xf32>) -> memref<8xf32> {
+  %0 = cs336.reduce sum %x axes = [1] : tensor<8x4xf32> -> tensor<8xf32>
+  exec.yield %0 : tensor<8xf32>
+}
+exec.entry @reductions mode<forward> {
+  %x = exec.input "x" : memref<8x4xf32>
+  %v = exec.input "v" : memref<7xf32>
+  %a = exec.output "a" output : memref<f32>
+  %b = exec.output "b" output : memref<f32>
+  %c = exec.output "c" output : memref<8xf32>
+  %d = exec.output "d" output : memref<8xf32>
+  exec.launch @sum ins(%x : memref<8x4xf32>) outs(%a : memref<f32>)
+  exec.launch @sum_vector ins(%v : memref<7xf32>) outs(%b : memref<f32>)
+  exec.launch @sum_rows ins(%x : memref<8x4xf32>) outs(%c : memref<8xf32>)
+  exec.launch @sum_rows ins(%x : memref<8x4xf32>) outs(%d : memref<8xf32>)
 }
 
 // Each with its own scalar: all operands are the members'.

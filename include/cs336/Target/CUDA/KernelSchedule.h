@@ -22,7 +22,7 @@ namespace cs336::cuda {
 using cs336::KernelFunction;
 
 /// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
-/// have several shapes, each shape is a part of its own, except for the batched schedule.
+/// have several shapes, each shape is a part of its own, except for the batched schedules.
 struct DeviceKernel {
   /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
@@ -77,9 +77,11 @@ public:
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
 };
 
-/// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp. Comes before all others, which
-/// want outputs of one shape.
+/// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedSchedule();
+
+/// The same for reductions to single elements; see BatchedReductionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createBatchedReductionSchedule();
 
 /// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPointwiseSchedule();
@@ -98,6 +100,9 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 
 /// Blocks turn tiles of operands that lie in another order; see TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
+
+/// The schedules of outputs of any shapes, which come before those of outputs of one.
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createBatchedSchedules();
 
 /// All schedules of outputs of one shape, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();

@@ -49,9 +49,9 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
   let summary = "Merges launches that do the same thing to different buffers";
   let description = [{
     Updates of parameters are one launch a parameter, and each of a few microseconds that the device mostly waits. This pass makes
-    one launch of those that differ in nothing but their buffers and sizes. Members of a batch have the same body up to shapes, a
-    pointwise one that walks through its operands in the order of memory or reads single elements; they stand on one stream and
-    belong to one phase. The merged launch stands in the place of the last member.
+    one launch of those that differ in nothing but their buffers and sizes. Members of a batch have the same body up to shapes:
+    pointwise, or a reduction to single elements, that walks through its operands in the order of memory or reads single
+    elements. They stand on one stream and belong to one phase. The merged launch stands in the place of the last member.
 
     A member may move there if no command that it passes, other members included, writes what it touches or reads what it writes, and
     none records an event or waits for one. That is asked of storage, not of elements. Batches that would raise the entry's
