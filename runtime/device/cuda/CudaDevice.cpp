@@ -53,11 +53,12 @@ private:
 /// place, or one parameter, a structure of pointers, holds them all.
 absl::Status CheckParameters(const CudaFunction &function, size_t count, const DriverApi &driver) {
   size_t offset = 0, size = 0;
-  absl::Status status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
-  if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
+  absl::Status status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
+  if (status.ok() && size == count * sizeof(void *))
     return status;
-  status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
-  if (status.ok() && offset == 0 && size == count * sizeof(void *))
+  // Asking for a parameter that is not there is an error that checking tools report, so it is done last.
+  status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
+  if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
     return status;
   return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands that it gives"));
 }
