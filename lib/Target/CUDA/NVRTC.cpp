@@ -124,7 +124,14 @@ llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
       auto functions = std::make_shared<Functions>();
       if (llvm::StringRef missing = functions->find(handle); !missing.empty())
         return llvm::createStringError(library + " has no function " + missing);
-      return NVRTC(root, functions);
+      NVRTC compiler(root, functions);
+      // The compiler opens its other half by name, which the loader finds in toolkits, but not in wheels. Without that
+      // half it says so when it compiles.
+      llvm::SmallString<128> builtins(path::parent_path(library));
+      path::append(builtins, "libnvrtc-builtins.so." + compiler.getVersion());
+      if (fs::exists(builtins))
+        llvm::sys::DynamicLibrary::getPermanentLibrary(builtins.c_str());
+      return compiler;
     }
   }
   return llvm::createStringError("cannot find NVRTC 13 (searched " + searched +
