@@ -213,13 +213,11 @@ private:
 
 /// Whether a GPU is here with all that running on it takes.
 static bool hasUsableGpu() {
-  auto isOptional = [](const runtime::CudaLibraryInfo &library) {
-    return library.name.find("cublasLt") == std::string::npos;
-  };
   std::vector<runtime::CudaLibraryInfo> libraries = runtime::QueryCudaLibraries();
-  return runtime::QueryCudaTarget(0).ok() && std::all_of(libraries.begin(), libraries.end(), [&](const auto &library) {
-           return isOptional(library) || library.status.ok();
-         });
+  bool hasProducts = std::any_of(libraries.begin(), libraries.end(), [](const runtime::CudaLibraryInfo &library) {
+    return library.name.find("cublasLt") != std::string::npos && library.status.ok();
+  });
+  return hasProducts && runtime::QueryCudaTarget(0).ok();
 }
 
 void python::bindRuntime(nb::module_ &module) {

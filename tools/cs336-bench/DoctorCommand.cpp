@@ -9,8 +9,8 @@
 
 #include "PeerProcess.h"
 #include "cs336/Target/CPU/CPUTarget.h"
-#include "cs336/Target/CUDA/CubinCache.h"
 #include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/runtime/CacheFolder.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -130,7 +130,7 @@ static uint64_t getBytes(llvm::StringRef folder) {
 
 static Finding findCache() {
   Finding finding{"cache", false, "compiling for GPUs quickly", ""};
-  std::string folder = CubinCache::getDefaultFolder();
+  std::string folder = runtime::CacheFolder();
   if (folder.empty()) {
     finding.details = "no home folder: name one with CS336_CACHE_DIR";
     return finding;

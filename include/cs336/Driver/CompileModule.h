@@ -9,7 +9,7 @@
 #define CS336_DRIVER_COMPILEMODULE_H
 
 #include "cs336/Pipelines/Pipelines.h"
-#include "cs336/Target/CUDA/CubinCache.h"
+#include "cs336/runtime/CacheFolder.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct CompileOptions {
   /// CUDA: the architectures that kernels get machine code for: "sm_80", "sm_90a".
   std::vector<std::string> architectures = {"sm_90a"};
   /// CUDA: folder that keeps machine code between runs, see CubinCache; empty for none.
-  std::string cacheFolder = CubinCache::getDefaultFolder();
+  std::string cacheFolder = runtime::CacheFolder();
   /// Where to write the IR after every pass, the plan, and the kernels' text and machine code; made if it is missing.
   /// Empty for nowhere.
   std::string dumpDir;

@@ -24,7 +24,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
@@ -35,16 +34,6 @@ namespace path = llvm::sys::path;
 
 static constexpr llvm::StringLiteral kMagic = "cs336-cubin 1 ";
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-";
-
-std::string CubinCache::getDefaultFolder() {
-  if (auto folder = llvm::sys::Process::GetEnv("CS336_CACHE_DIR"); folder && !folder->empty())
-    return *folder;
-  llvm::SmallString<128> folder;
-  if (!path::cache_directory(folder)) // $XDG_CACHE_HOME or ~/.cache.
-    return "";
-  path::append(folder, "cs336-opt");
-  return folder.str().str();
-}
 
 CubinCache::CubinCache(llvm::StringRef folder, uint64_t maxBytes) : maxBytes(maxBytes) {
   llvm::SmallString<128> cubins(folder);

@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_DEVICE_CUDA_CUBLASLTGEMM_H
 #define CS336_RUNTIME_DEVICE_CUDA_CUBLASLTGEMM_H
 
+#include "cs336/runtime/CacheFolder.h"
 #include "cs336/runtime/Device.h"
 #include "device/GemmProblem.h"
 #include "device/cuda/CublasLtApi.h"
@@ -28,8 +29,8 @@ class CublasLt {
 public:
   /// NOT_FOUND or FAILED_PRECONDITION if there is no usable library. The
   /// context outlives it. Algorithms are remembered in `tuning_folder`.
-  static absl::StatusOr<std::unique_ptr<CublasLt>>
-  Create(const CudaContext &context, const std::string &tuning_folder = GemmTuning::DefaultFolder());
+  static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context,
+                                                          const std::string &tuning_folder = CacheFolder());
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
   CublasLt &operator=(const CublasLt &) = delete;

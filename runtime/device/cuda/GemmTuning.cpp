@@ -11,7 +11,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -117,20 +116,6 @@ void GemmTuning::Write(const Choices &choices) const {
     std::filesystem::rename(partial, path_, ignored);
   else
     std::filesystem::remove(partial, ignored);
-}
-
-std::string GemmTuning::DefaultFolder() {
-  auto get = [](const char *name) -> std::string {
-    const char *value = std::getenv(name);
-    return value ? value : "";
-  };
-  if (std::string folder = get("CS336_CACHE_DIR"); !folder.empty())
-    return folder;
-  if (std::string folder = get("XDG_CACHE_HOME"); !folder.empty())
-    return absl::StrCat(folder, "/cs336-opt");
-  if (std::string home = get("HOME"); !home.empty())
-    return absl::StrCat(home, "/.cache/cs336-opt");
-  return "";
 }
 
 } // namespace cs336::runtime

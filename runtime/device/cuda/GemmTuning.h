@@ -46,10 +46,6 @@ public:
 
   const std::string &path() const { return path_; } // Empty: memory alone.
 
-  /// $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else
-  /// ~/.cache/cs336-opt; empty if there is no home either.
-  static std::string DefaultFolder();
-
 private:
   using Choices = absl::flat_hash_map<std::string, GemmChoice>;
   Choices Read() const;

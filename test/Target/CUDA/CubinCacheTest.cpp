@@ -16,7 +16,6 @@
 #include "gtest/gtest.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,18 +172,6 @@ TEST_F(CubinCacheTest, PruningKeepsTheFolderBelowItsBound) {
   }
   EXPECT_LE(bytes, 64u << 10);
   EXPECT_GT(bytes, 32u << 10) << "more was removed than needed";
-}
-
-TEST_F(CubinCacheTest, TheFolderIsWhereTheEnvironmentSays) {
-  auto withEnvironment = [](const char *own, const char *xdg) {
-    own ? setenv("CS336_CACHE_DIR", own, 1) : unsetenv("CS336_CACHE_DIR");
-    xdg ? setenv("XDG_CACHE_HOME", xdg, 1) : unsetenv("XDG_CACHE_HOME");
-    setenv("HOME", "/home/someone", 1);
-    return CubinCache::getDefaultFolder();
-  };
-  EXPECT_EQ(withEnvironment("/scratch/kernels", "/xdg"), "/scratch/kernels");
-  EXPECT_EQ(withEnvironment(nullptr, "/xdg"), "/xdg/cs336-opt");
-  EXPECT_EQ(withEnvironment("", nullptr), "/home/someone/.cache/cs336-opt");
 }
 
 TEST(CubinCacheKeyTest, DependsOnCodeAndArchitecture) {

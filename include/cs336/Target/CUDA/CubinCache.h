@@ -24,9 +24,6 @@ public:
   /// What the folder may grow to before the entries that were unused for longest are removed.
   static constexpr uint64_t kDefaultMaxBytes = uint64_t(1) << 30;
 
-  /// $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else ~/.cache/cs336-opt; empty if there is no home either.
-  static std::string getDefaultFolder();
-
   /// The entries are in `folder`/cubins, which the first store makes.
   explicit CubinCache(llvm::StringRef folder, uint64_t maxBytes = kDefaultMaxBytes);
 
