@@ -59,6 +59,9 @@ class Session:
         Threads that a kernel may use; 0 takes all cores.
     memory_limit_bytes
         Most bytes to allocate; 0 takes what the machine has.
+    poison_memory
+        Before each run, fill inputs, outputs and scratch memory with NaN, so that whatever is read before it was
+        written, or left unwritten, shows. For debugging: it costs a pass over that memory.
 
     Raises
     ------
@@ -71,9 +74,14 @@ class Session:
     """
 
     def __init__(
-        self, executable: Executable, device: str = "cpu", num_threads: int = 0, memory_limit_bytes: int = 0
+        self,
+        executable: Executable,
+        device: str = "cpu",
+        num_threads: int = 0,
+        memory_limit_bytes: int = 0,
+        poison_memory: bool = False,
     ) -> None:
-        self._session = _cs336.Session(executable._executable, device, num_threads, memory_limit_bytes)
+        self._session = _cs336.Session(executable._executable, device, num_threads, memory_limit_bytes, poison_memory)
         self._variables = executable.variables
         self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
         self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}

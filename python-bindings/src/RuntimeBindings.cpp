@@ -113,11 +113,13 @@ private:
 
 class ProgramSession {
 public:
-  ProgramSession(const ProgramFile &file, const std::string &device, int numThreads, int64_t memoryLimit) {
+  ProgramSession(const ProgramFile &file, const std::string &device, int numThreads, int64_t memoryLimit,
+                 bool poisonMemory) {
     runtime::SessionOptions options;
     options.device = device;
     options.num_threads = numThreads;
     options.memory_limit_bytes = memoryLimit;
+    options.poison_memory = poisonMemory;
     absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(file.executable, options);
     if (!created.ok())
       throwDeviceStatus(created.status());
@@ -231,8 +233,8 @@ void python::bindRuntime(nb::module_ &module) {
       .def("variables", &ProgramFile::getVariables)
       .def("plan", &ProgramFile::getPlan, nb::arg("entry"), nb::arg("largest"));
   nb::class_<ProgramSession>(module, "Session")
-      .def(nb::init<const ProgramFile &, const std::string &, int, int64_t>(), nb::arg("executable"), nb::arg("device"),
-           nb::arg("num_threads"), nb::arg("memory_limit_bytes"))
+      .def(nb::init<const ProgramFile &, const std::string &, int, int64_t, bool>(), nb::arg("executable"),
+           nb::arg("device"), nb::arg("num_threads"), nb::arg("memory_limit_bytes"), nb::arg("poison_memory"))
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))
       .def("prepare", &ProgramSession::prepare)

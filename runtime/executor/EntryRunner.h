@@ -39,6 +39,10 @@ public:
   /// To be called once the device has its workspace.
   absl::Status Finish();
 
+  /// Fills the memory of inputs and outputs. Outputs that lie elsewhere, as
+  /// variables do, keep their values.
+  absl::Status FillPorts(uint8_t byte);
+
   /// Checks and feeds the inputs, then executes the commands in order, or
   /// enqueues that. Allocates nothing unless it fails or there is an observer.
   absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer);

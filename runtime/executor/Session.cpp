@@ -26,6 +26,9 @@ namespace {
 
 constexpr absl::string_view kPrepareEntry = "prepare";
 
+/// A byte that makes NaN of every float type.
+constexpr uint8_t kPoison = 0xFF;
+
 /// Bytes that a session allocates, by what for.
 struct MemoryDemand {
   int64_t parameters = 0, state = 0, derived = 0, alignment = 0, ports = 0, workspace = 0;
@@ -122,13 +125,12 @@ public:
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
 
-    // Only now, since commands may have been tried out to be prepared. The arena
-    // gets what is NaN in every float type: what is read before it was written
-    // shows.
+    // Only now, since commands may have been tried out to be prepared.
     CS336_RETURN_IF_ERROR(variables_.Clear());
-    CS336_RETURN_IF_ERROR(memory.Fill(arena_.data(), 0xFF, arena_.size()));
-    for (auto &[name, runner] : runners_)
+    for (auto &[name, runner] : runners_) {
+      CS336_RETURN_IF_ERROR(Poison(*runner));
       CS336_RETURN_IF_ERROR(Annotate(runner->Finish(), absl::StrCat("entry '", name, "'")));
+    }
     return absl::OkStatus();
   }
 
@@ -145,6 +147,8 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
+    if (options_.poison_memory)
+      CS336_RETURN_IF_ERROR(Poison(*runner));
     absl::Status status = runner->Run(inputs, observer);
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
@@ -164,6 +168,12 @@ public:
   VariableStore &variables() { return variables_; }
 
 private:
+  absl::Status Poison(EntryRunner &runner) {
+    CS336_RETURN_IF_ERROR(device_->Synchronize());
+    CS336_RETURN_IF_ERROR(device_->memory().Fill(arena_.data(), kPoison, arena_.size()));
+    return runner.FillPorts(kPoison);
+  }
+
   std::shared_ptr<const Executable> executable_;
   SessionOptions options_;
   MemoryDemand demand_;

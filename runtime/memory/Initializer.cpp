@@ -8,12 +8,12 @@
 #include "memory/Initializer.h"
 
 #include "device/cpu/Parallel.h"
+#include "memory/NormalQuantile.h"
 #include "memory/Philox.h"
 #include "tensor/Elements.h"
 
 #include <algorithm>
 #include <cmath>
-#include <unsupported/Eigen/SpecialFunctions>
 
 namespace cs336::runtime {
 
@@ -41,7 +41,7 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
   uint64_t stream = HashName(name);
   double lower = NormalCdf(-init.cut), width = NormalCdf(init.cut) - lower;
   auto sample = [&](double uniform) {
-    double x = Eigen::numext::ndtri(lower + uniform * width);
+    double x = NormalQuantile(lower + uniform * width);
     // Rounding at the ends of the interval must not pass the cut.
     return static_cast<T>(std::clamp(x, -init.cut, init.cut) * init.std);
   };

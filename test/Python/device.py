@@ -19,5 +19,5 @@ def compile_program(program: cs336.Module | str) -> cs336.Executable:
 
 
 def open_session(executable: cs336.Executable, **options: Any) -> cs336.Session:
-    """Load an executable on the device of these tests."""
-    return cs336.Session(executable, device=DEVICE, **options)
+    """Load an executable on the device of these tests; what a run leaves unwritten is NaN."""
+    return cs336.Session(executable, device=DEVICE, poison_memory=True, **options)

@@ -51,3 +51,12 @@ def test_dumped_values_are_what_the_device_computed(files: tuple[Path, Path]) ->
     dumped = [line for line in process.stdout.splitlines() if line.startswith("[")]
     assert len(dumped) == 1
     assert re.search(values, dumped[0]), process.stdout
+
+
+def test_what_a_run_needs_survives_poisoned_memory(files: tuple[Path, Path], tmp_path: Path) -> None:
+    np.savez(files[1], arg0=np.array([[1, 2, 3], [4, 5, 6]], np.float32), arg1=np.eye(3, dtype=np.float32))
+    output = tmp_path / "outputs.npz"
+    process = run(files, "--steps", "3", "--poison-memory", "--check-nan", "--outputs", str(output))
+    assert process.returncode == 0, process.stderr
+    (result,) = np.load(output).values()
+    np.testing.assert_allclose(result, np.log([[1, 2, 3], [4, 5, 6]]), rtol=1e-6)

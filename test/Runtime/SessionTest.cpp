@@ -11,6 +11,7 @@
 #include "device/cpu/Parallel.h"
 
 #include <cmath>
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
@@ -97,6 +98,26 @@ TEST(SessionTest, CommandsSplitRowsByGrain) {
     }
   }
   EXPECT_EQ(next, 10);
+}
+
+TEST(SessionTest, PoisonShowsWhatARunLeavesUnwritten) {
+  ProgramBuilder program;
+  uint32_t kernel = program.Kernel("record_range");
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t ranges = entry.Output("ranges", MakeType(DType::kI64, {10, 2}));
+  entry.Launch(kernel, {ranges}, {0}, /*rows=*/5, /*grain=*/5);
+  for (bool poison : {false, true}) {
+    SessionOptions options;
+    options.poison_memory = poison;
+    auto session = *Session::Create(*program.Build(), options);
+    for (int run = 0; run != 2; ++run) {
+      ASSERT_TRUE(session->Run("forward", {}).ok());
+      TensorView found = *session->OutputOnDevice("forward", "ranges");
+      EXPECT_EQ(found.values<int64_t>()[8], 0);
+      EXPECT_EQ(found.values<int64_t>()[19], run == 0 || poison ? -1 : 0) << "run " << run;
+      std::memset(const_cast<void *>(found.data()), 0, found.num_bytes());
+    }
+  }
 }
 
 TEST(SessionTest, KernelsMayUseLibm) {

@@ -165,5 +165,26 @@ TEST(StorageTest, BytesForPeople) {
   EXPECT_GT(AvailableHostMemory(), 0);
 }
 
+TEST(SumOfSquaresTest, AddsEveryElementOfEveryType) {
+  EXPECT_EQ(*SumOfSquares(MakeTensor<float>(DType::kF32, {3}, {1, -2, 3})), 14);
+  EXPECT_EQ(*SumOfSquares(MakeTensor<int64_t>(DType::kI64, {2, 1}, {3, 4})), 25);
+  EXPECT_EQ(*SumOfSquares(*Cast(MakeTensor<float>(DType::kF32, {2}, {0.5, 1.5}), DType::kBF16)), 2.5);
+  EXPECT_EQ(*SumOfSquares(*Tensor::Create({DType::kF64, {0, 4}})), 0);
+  EXPECT_EQ(SumOfSquares(*Tensor::Create({DType::kI1, {2}})).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SumOfSquaresTest, NeitherLengthNorStridesNorThreadsMatter) {
+  // Several parts and a rest; all partial sums are exact.
+  int64_t count = 5 * 65536 + 13;
+  Tensor tensor = *Tensor::Create({DType::kF32, {count, 2}});
+  for (int64_t i = 0; i != count; ++i)
+    tensor.mutable_values<float>()[2 * i] = static_cast<float>(i % 7);
+  double expected = 0;
+  for (int64_t i = 0; i != count; ++i)
+    expected += static_cast<double>(i % 7) * static_cast<double>(i % 7);
+  EXPECT_EQ(*SumOfSquares(tensor), expected);
+  EXPECT_EQ(*SumOfSquares(TensorView({DType::kF32, {count}}, {2}, tensor.data())), expected);
+}
+
 } // namespace
 } // namespace cs336::runtime

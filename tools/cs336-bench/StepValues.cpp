@@ -46,12 +46,10 @@ Agreement cs336::bench::compare(const StepValues &ours, const StepValues &theirs
 }
 
 static absl::Status addSquares(const TensorView &tensor, double &sum) {
-  absl::StatusOr<runtime::Tensor> wide = runtime::Cast(tensor, DType::kF64);
-  if (!wide.ok())
-    return wide.status();
-  for (double value : wide->values<double>())
-    sum += value * value;
-  return absl::OkStatus();
+  absl::StatusOr<double> squares = runtime::SumOfSquares(tensor);
+  if (squares.ok())
+    sum += *squares;
+  return squares.status();
 }
 
 /// The mean over rows of log Σ exp(logits) - logits[target].

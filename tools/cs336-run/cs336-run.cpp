@@ -70,6 +70,10 @@ struct Flags {
       cl::value_desc("pattern"), cl::cat(category)};
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
+  cl::opt<bool> poisonMemory{"poison-memory",
+                             cl::desc("Fill inputs, outputs and scratch memory with NaN before each step: what is read "
+                                      "before it was written, or left unwritten, shows"),
+                             cl::cat(category)};
   cl::opt<bool> profile{"profile",
                         cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
                                  "kernel on a GPU"),
@@ -153,6 +157,7 @@ absl::Status Runner::load() {
   SessionOptions options;
   options.device = ToString(flags.device);
   options.num_threads = flags.numThreads;
+  options.poison_memory = flags.poisonMemory;
   absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(*std::move(executable), options);
   if (!created.ok())
     return created.status();

@@ -35,6 +35,11 @@ struct SessionOptions {
   /// Most bytes that the session may allocate on its device; 0 takes what is
   /// available there.
   int64_t memory_limit_bytes = 0;
+  /// Before each run, fills the entry's inputs and outputs and the arena with
+  /// what is NaN in every float type: whatever is read before it was written,
+  /// or left unwritten, shows. To find mistakes of a compiler; costs a pass over
+  /// that memory.
+  bool poison_memory = false;
   /// For collectives; null is a group of one.
   std::shared_ptr<Communicator> communicator;
 };

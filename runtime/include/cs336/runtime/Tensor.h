@@ -120,6 +120,10 @@ absl::Status CopyElements(const TensorView &src, const MutableTensorView &dst);
 /// they do not fit; an i1 is whether the value is other than 0.
 absl::StatusOr<Tensor> Cast(const TensorView &src, DType dtype);
 
+/// The squares of all elements, a number each, added in float64; always in the
+/// same order. INVALID_ARGUMENT for an i1.
+absl::StatusOr<double> SumOfSquares(const TensorView &tensor);
+
 } // namespace cs336::runtime
 
 #endif // CS336_RUNTIME_TENSOR_H

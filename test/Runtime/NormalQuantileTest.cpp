@@ -1,0 +1,44 @@
+//===- NormalQuantileTest.cpp - The normal distribution's inverse ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "memory/NormalQuantile.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+namespace cs336::runtime {
+namespace {
+
+double Cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
+
+TEST(NormalQuantileTest, InvertsTheDistribution) {
+  for (double x = -37; x < 8; x += 0.001) {
+    double p = Cdf(x);
+    // What rounding p itself does to x: near 1 it has few digits left.
+    double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+    double bound = 1e-14 * (1 + std::abs(x)) + 0x1p-52 * p / density;
+    EXPECT_NEAR(NormalQuantile(p), x, bound) << "p = " << p;
+  }
+}
+
+TEST(NormalQuantileTest, IsOddAboutOneHalf) {
+  EXPECT_EQ(NormalQuantile(0.5), 0);
+  for (double p : {0x1p-40, 0x1p-10, 0x1p-4, 0.0625, 0.25, 0.375})
+    EXPECT_EQ(NormalQuantile(p), -NormalQuantile(1 - p));
+}
+
+TEST(NormalQuantileTest, IsContinuousWhereTheFormulaChanges) {
+  for (double p : {0.075, 0.925, std::exp(-25.0)}) {
+    double below = NormalQuantile(p * (1 - 1e-12)), above = NormalQuantile(p * (1 + 1e-12));
+    EXPECT_LT(below, above);
+    EXPECT_NEAR(below, above, 1e-10);
+  }
+}
+
+} // namespace
+} // namespace cs336::runtime
