@@ -196,3 +196,26 @@ func.func @collectives(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "
   %e = cs336.all_reduce sum %t world = 4 : tensor<8x4xf32>
   return %a, %b, %c, %d, %e : tensor<4x8xf32>, tensor<16x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Attention reads heads, and parts of a packed product, where they lie, as long as the last axis is contiguous; merging
+// heads is a view.
+// CHECK-LABEL: exec.entry @attention
+func.func @attention(%qkv: tensor<2x5x96xf32> {cs336.kind = "input", cs336.name = "qkv"},
+                     %vt: tensor<2x16x5x2xf32> {cs336.kind = "input", cs336.name = "vt"})
+    -> (tensor<2x5x32xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: %q = exec.view %qkv : memref<2x5x96xf32> to memref<2x5x2x16xf32, strided<[480, 96, 16, 1]>>
+  // CHECK: %k = exec.view %qkv : memref<2x5x96xf32> to memref<2x5x2x16xf32, strided<[480, 96, 16, 1], offset: 32>>
+  // CHECK: exec.copy ins(%{{.*}} : memref<2x5x2x16xf32, strided<[160, 2, 1, 10]>>) outs(%[[V:.*]] : memref<2x5x2x16xf32>)
+  // CHECK: exec.launch @attention_{{.*}} ins(%q, %k, %[[V]] : {{.*}}) outs(%[[O:.*]], %{{.*}} : memref<2x5x2x16xf32>, memref<2x2x5xf32>)
+  // CHECK-NOT: exec.launch
+  %q3 = cs336.slice %qkv offsets = [0, 0, 0] : tensor<2x5x96xf32> -> tensor<2x5x32xf32>
+  %q = cs336.reshape %q3 : tensor<2x5x32xf32> -> tensor<2x5x2x16xf32> loc("q")
+  %k3 = cs336.slice %qkv offsets = [0, 0, 32] : tensor<2x5x96xf32> -> tensor<2x5x32xf32>
+  %k = cs336.reshape %k3 : tensor<2x5x32xf32> -> tensor<2x5x2x16xf32> loc("k")
+  %v = cs336.transpose %vt perm = [0, 2, 3, 1] : tensor<2x16x5x2xf32> -> tensor<2x5x2x16xf32> loc("v")
+  %o, %lse = cs336.attention %q, %k, %v {scale = 2.5e-01 : f64, causal} : tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32> -> tensor<2x2x5xf32>
+  %y = cs336.reshape %o : tensor<2x5x2x16xf32> -> tensor<2x5x32xf32>
+  return %y : tensor<2x5x32xf32>
+}

@@ -334,6 +334,41 @@ class Program:
             pullback,
         )
 
+    def attention(self, query: Value, key: Value, value: Value, scale: float, causal: bool) -> Value:
+        """Attend from [B, Sq, H, D] to [B, Sk, Hkv, D]; the gradient is the formula's, not the blocked loops'."""
+        group = query.shape[2] // key.shape[2]
+        q = query.array.transpose(0, 2, 1, 3)
+        k, v = (np.repeat(x.array.transpose(0, 2, 1, 3), group, axis=1) for x in (key, value))
+        scores = scale * q @ k.swapaxes(-1, -2)
+        if causal:
+            scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        p = powers / powers.sum(-1, keepdims=True)
+
+        def ungroup(gradient: Array) -> Array:
+            b, heads, length, dim = gradient.shape
+            return gradient.reshape(b, heads // group, group, length, dim).sum(axis=2).transpose(0, 2, 1, 3)
+
+        def pullback(g: Array) -> list[Array]:
+            do = g.transpose(0, 2, 1, 3)
+            dp = do @ v.swapaxes(-1, -2)
+            ds = scale * p * (dp - (dp * p).sum(-1, keepdims=True))
+            return [
+                (ds @ k).transpose(0, 2, 1, 3),
+                ungroup(ds.swapaxes(-1, -2) @ q),
+                ungroup(p.swapaxes(-1, -2) @ do),
+            ]
+
+        output = Value(f"%{len(self.lines)}", query.dtype, (p @ v).transpose(0, 2, 1, 3), [query, key, value], pullback)
+        sums = "x".join(str(size) for size in scores.shape[:-1])
+        flags = f"{{scale = {literal(scale)} : f64{', causal' if causal else ''}}}"
+        self.lines.append(
+            f"{output.name}, %lse{len(self.lines)} = cs336.attention {query.name}, {key.name}, {value.name} {flags}"
+            f" : {query.type}, {key.type} -> tensor<{sums}x{query.dtype}>"
+        )
+        self.values.append(output)
+        return output
+
     # --- Composites. ---
 
     def linear(self, x: Value, weight: Value) -> Value:

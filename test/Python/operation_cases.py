@@ -116,6 +116,25 @@ def _cross_entropy(program: Program, p: list[Value]) -> Value:
     return program.cross_entropy(p[0], program.constant(np.array([[1, 4, 0], [2, 2, 3]]), "i64"))
 
 
+def _attention_cases() -> list[Case]:
+    """With the head sizes that targets have schedules for, and with one that they have none for."""
+    cases = []
+    for name, heads, key_heads, queries, keys, dim, causal in (
+        ("full", 2, 2, 3, 3, 8, False),
+        ("causal", 2, 2, 5, 5, 8, True),
+        ("cross", 1, 1, 2, 5, 8, False),
+        ("causal-fewer-keys", 1, 1, 5, 3, 8, True),
+        ("causal-more-keys", 1, 1, 2, 5, 8, True),
+        ("grouped", 4, 2, 3, 4, 8, True),
+        ("odd", 4, 2, 3, 4, 3, True),
+    ):
+        shapes = ((2, queries, heads, dim), (2, keys, key_heads, dim), (2, keys, key_heads, dim))
+        cases.append(
+            Case(f"attention-{name}", shapes, lambda program, p, c=causal: program.attention(p[0], p[1], p[2], 0.4, c))
+        )
+    return cases
+
+
 CASES: list[Case] = [
     *_unary_cases(),
     *_binary_cases(),
@@ -131,6 +150,7 @@ CASES: list[Case] = [
     Case("reduce-sum", ((2, 3, 4),), lambda program, p: program.reduce("sum", p[0], [0, 2])),
     Case("reduce-max", ((3, 5),), lambda program, p: program.reduce("max", p[0], [1])),
     *_matmul_cases(),
+    *_attention_cases(),
     Case("embedding", ((5, 3),), _embedding),
     Case("embedding-single", ((5, 3),), _embedding_of_one),
     Case("linear", ((2, 2, 3), (4, 3)), lambda program, p: program.linear(p[0], p[1])),

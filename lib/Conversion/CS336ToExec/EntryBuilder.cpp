@@ -181,15 +181,30 @@ void EntryBuilder::convertView(ViewOpInterface view) {
   contents[copy] = result;
 }
 
+static bool readsContiguousRows(Operation *op) {
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  return fusible && fusible.readsContiguousRows();
+}
+
+static bool hasContiguousRows(MemRefType type) {
+  return type.getRank() == 0 || type.getShape().back() == 1 || type.getStridesAndOffset().first.back() == 1;
+}
+
 void EntryBuilder::launch(Operation *op) {
   Group group = Group::collect(op);
   SmallVector<Value> buffers;
   SmallVector<Placement> operands;
   SmallVector<MemRefType> types;
   for (Value input : group.getInputs()) {
-    operands.push_back(getPlacement(input));
-    types.push_back(operands.back().type);
     buffers.push_back(getBuffer(input));
+    operands.push_back(getPlacement(input));
+    if (readsContiguousRows(op) && !hasContiguousRows(operands.back().type)) {
+      remark::missed(op->getLoc(), remark::RemarkOpts::name("OperandCopied").category(kRemarkCategory))
+          << "copied first: the kernel reads elements of the last axis next to each other";
+      buffers.back() = createDenseCopy(builder, op->getLoc(), buffers.back());
+      operands.back() = {buffers.back(), typeOf(buffers.back())};
+    }
+    types.push_back(operands.back().type);
   }
   KernelOp kernel = kernels.getOrCreate(group, types);
   SmallVector<Value> targets;

@@ -153,9 +153,10 @@ void Autocast::restoreOperands(Operation *op) {
 }
 
 void Autocast::setResults(Operation *op, Choice choice) {
+  auto policyOp = dyn_cast<AutocastOpInterface>(op);
   for (OpResult result : op->getResults()) {
     FloatType before = getFloatType(result.getType());
-    if (!before)
+    if (!before || (policyOp && policyOp.keepsResultType(result.getResultNumber())))
       continue;
     auto tensor = cast<RankedTensorType>(result.getType());
     FloatType compute = choice.compute ? choice.compute : choice.result;

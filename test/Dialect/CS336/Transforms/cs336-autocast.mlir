@@ -136,3 +136,16 @@ func.func @foreign(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %p: i1) -> (tensor<
   return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 func.func private @callee(tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// Attention computes in the low type and keeps its sums in float32.
+// CHECK-LABEL: func.func @attention(
+// FP16-LABEL: func.func @attention(
+// TF32-LABEL: func.func @attention(
+func.func @attention(%q: tensor<2x5x4x16xf32>, %k: tensor<2x7x2x16xf32>) -> (tensor<2x5x4x16xf32>, tensor<2x4x5xf32>) {
+  // CHECK: cs336.attention %{{.*}} : tensor<2x5x4x16xbf16>, tensor<2x7x2x16xbf16> -> tensor<2x4x5xf32>
+  // CHECK-NEXT: return %{{.*}}, %{{.*}} : tensor<2x5x4x16xbf16>, tensor<2x4x5xf32>
+  // FP16: cs336.attention %{{.*}} : tensor<2x5x4x16xf16>, tensor<2x7x2x16xf16> -> tensor<2x4x5xf32>
+  // TF32: cs336.attention %{{.*}} {causal, precision = #cs336.precision<tf32>, scale = 2.500000e-01 : f64} : tensor<2x5x4x16xf32>
+  %o, %lse = cs336.attention %q, %k, %k {scale = 2.5e-01 : f64, causal} : tensor<2x5x4x16xf32>, tensor<2x7x2x16xf32> -> tensor<2x4x5xf32>
+  return %o, %lse : tensor<2x5x4x16xf32>, tensor<2x4x5xf32>
+}

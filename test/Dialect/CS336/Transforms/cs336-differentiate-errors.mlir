@@ -71,3 +71,14 @@ func.func @blocks(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
 ^next:
   return %w : tensor<f32>
 }
+
+// -----
+
+func.func @sums(%q: tensor<1x1x1x8xf32> {cs336.kind = "parameter", cs336.name = "q"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // expected-error@+2 {{could not build its adjoint}}
+  // expected-error@+1 {{has no gradient of log_sum_exp, which the loss depends on; compute it from the scores}}
+  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<1x1x1x8xf32>, tensor<1x1x1x8xf32> -> tensor<1x1x1xf32>
+  %loss = cs336.reshape %lse : tensor<1x1x1xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -124,3 +124,18 @@ func.func @forward(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
   %0 = cs336.exp %w : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// The gradient of attention starts from its sums, with the attributes of the forward operation.
+// CHECK-LABEL: @attention
+func.func @attention(%q: tensor<2x5x4x16xf32> {cs336.kind = "parameter", cs336.name = "q"},
+                     %k: tensor<2x7x2x16xf32> {cs336.kind = "parameter", cs336.name = "k"},
+                     %v: tensor<2x7x2x16xf32> {cs336.kind = "parameter", cs336.name = "v"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK: %[[O:.*]], %[[LSE:.*]] = cs336.attention
+  // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = cs336.attention_backward %{{.*}}, %{{.*}}, %{{.*}}, %[[O]], %[[LSE]], %{{.*}} {causal, precision = #cs336.precision<tf32>, scale = 2.500000e-01 : f64}
+  // CHECK: return %{{.*}}, %[[DQ]], %[[DK]], %[[DV]]
+  %o, %lse = cs336.attention %q, %k, %v {scale = 2.5e-01 : f64, causal, precision = #cs336.precision<tf32>}
+      : tensor<2x5x4x16xf32>, tensor<2x7x2x16xf32> -> tensor<2x4x5xf32>
+  %loss = cs336.reduce sum %o axes = [0, 1, 2, 3] : tensor<2x5x4x16xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -41,7 +41,9 @@ def CS336_AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
   let methods = [
     InterfaceMethod<"The policy.", "::cs336::AutocastPolicy", "getAutocastPolicy", (ins)>,
     InterfaceMethod<"Lets float32 matrix products round their inputs to tf32; others ignore it.",
-      "void", "allowTF32", (ins), "", "return;">];
+      "void", "allowTF32", (ins), "", "return;">,
+    InterfaceMethod<"Whether a result keeps its type where the others become what the policy computes.",
+      "bool", "keepsResultType", (ins "unsigned":$result), "", "return false;">];
 }
 
 def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
@@ -61,7 +63,11 @@ def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
     InterfaceMethod<[{
       Whether the operation is index arithmetic only (constants, broadcasts, iota), so that every kernel that reads it
       computes it again rather than loading it.
-    }], "bool", "isRematerializable", (ins), "", "return false;">];
+    }], "bool", "isRematerializable", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Whether operands of rank 1 or more must have the elements of their last axis next to each other in memory; other
+      axes may have any strides.
+    }], "bool", "readsContiguousRows", (ins), "", "return false;">];
 }
 
 def CS336_CostOpInterface : OpInterface<"CostOpInterface"> {

@@ -8,6 +8,7 @@
 #ifndef CS336_DIALECT_CS336_IR_CS336OPS_TD
 #define CS336_DIALECT_CS336_IR_CS336OPS_TD
 
+include "cs336/Dialect/CS336/IR/CS336AttentionOps.td"
 include "cs336/Dialect/CS336/IR/CS336CompositeOps.td"
 include "cs336/Dialect/CS336/IR/CS336PointwiseOps.td"
 include "cs336/Dialect/CS336/IR/CS336TensorOps.td"

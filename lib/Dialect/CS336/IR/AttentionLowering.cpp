@@ -1,0 +1,230 @@
+//===- AttentionLowering.cpp - The formula of attention as linalg ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operations' definitions, a statement a line, with scores and probabilities as tensors. Targets compute attention
+// by blocks, in schedules of their own; this is what is left for sizes that those do not take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarConversion.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace cs336;
+
+using Lowered = FailureOr<SmallVector<Value>>;
+
+namespace {
+/// A tensor and what its axes are, a letter each: b batch, i query, j key, k key head, g place in the group of query
+/// heads that share it, d feature; H is the query head that k and g name.
+struct Indexed {
+  Value tensor;
+  StringRef axes;
+};
+
+/// Scalar arithmetic of one element.
+using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
+
+/// Builds statements over the axes of an attention.
+class StatementBuilder {
+public:
+  template <typename Op>
+  StatementBuilder(OpBuilder &builder, Op op)
+      : builder(builder), loc(op.getLoc()), isCausal(op.getCausal()), scale(op.getScale().convertToDouble()),
+        compute(getComputeType(op.getQuery().getType().getElementType())) {
+    auto sizes = op.getSizes();
+    group = sizes.group;
+    sizeOf = {{'b', sizes.batch},    {'i', sizes.queries}, {'j', sizes.keys},
+              {'k', sizes.keyHeads}, {'g', sizes.group},   {'d', sizes.headDim}};
+  }
+
+  /// Σ over the axes that `axes` lacks of the product of two tensors.
+  Indexed sumOfProducts(Indexed lhs, Indexed rhs, StringRef axes);
+  /// Combines one axis, the last.
+  Indexed reduce(Indexed input, bool isMax);
+  /// An element of the result for one of every input.
+  Indexed map(ArrayRef<Indexed> inputs, StringRef axes, Body body, Value init = Value());
+  Value write(Indexed input, Indexed init);
+
+  /// scale · Σ_d q·k, over [b, i, k, g, j].
+  Indexed buildScores(Value query, Value key);
+  /// The number where query i sees key j, else `hidden`, inside of a statement over [b, i, k, g, j].
+  Value hide(OpBuilder &b, Location at, Value number, double hidden);
+
+  Value constant(OpBuilder &b, Location at, double value) {
+    return arith::ConstantOp::create(b, at, b.getFloatAttr(compute, value));
+  }
+
+  static constexpr StringRef kScores = "bikgj", kRows = "bikg";
+
+private:
+  Value makeTensor(StringRef axes);
+  Value fill(StringRef axes, TypedAttr value);
+  AffineMap getMap(StringRef loops, StringRef axes);
+  Indexed build(StringRef loops, ArrayRef<Indexed> inputs, Value init, StringRef axes, Body body);
+
+  OpBuilder &builder;
+  Location loc;
+  bool isCausal;
+  double scale;
+  Type compute;
+  int64_t group;
+  llvm::SmallDenseMap<char, int64_t> sizeOf;
+};
+} // namespace
+
+/// H stands for k and g.
+static bool isAxisOf(char axis, StringRef axes) {
+  return axes.contains(axis) || (axes.contains('H') && (axis == 'k' || axis == 'g'));
+}
+
+Value StatementBuilder::makeTensor(StringRef axes) {
+  auto shape = llvm::map_to_vector(axes, [&](char axis) { return sizeOf.lookup(axis); });
+  return tensor::EmptyOp::create(builder, loc, shape, compute);
+}
+
+AffineMap StatementBuilder::getMap(StringRef loops, StringRef axes) {
+  auto dim = [&](char axis) { return builder.getAffineDimExpr(loops.find(axis)); };
+  SmallVector<AffineExpr> exprs;
+  for (char axis : axes)
+    exprs.push_back(axis != 'H' ? dim(axis) : group == 1 ? dim('k') : dim('k') * group + dim('g'));
+  return AffineMap::get(loops.size(), 0, exprs, builder.getContext());
+}
+
+/// Loops that `axes` does not have are reduced over.
+Indexed StatementBuilder::build(StringRef loops, ArrayRef<Indexed> inputs, Value init, StringRef axes, Body body) {
+  SmallVector<Value> tensors;
+  SmallVector<AffineMap> maps;
+  for (const Indexed &input : inputs) {
+    tensors.push_back(input.tensor);
+    maps.push_back(getMap(loops, input.axes));
+  }
+  maps.push_back(getMap(loops, axes));
+  SmallVector<utils::IteratorType> iterators;
+  for (char loop : loops)
+    iterators.push_back(isAxisOf(loop, axes) ? utils::IteratorType::parallel : utils::IteratorType::reduction);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, init.getType(), tensors, init, maps, iterators,
+      [&](OpBuilder &b, Location at, ValueRange scalars) { linalg::YieldOp::create(b, at, body(b, at, scalars)); });
+  return {generic.getResult(0), axes};
+}
+
+Value StatementBuilder::fill(StringRef axes, TypedAttr value) {
+  return build(axes, {}, makeTensor(axes), axes,
+               [&](OpBuilder &b, Location at, ValueRange) -> Value { return arith::ConstantOp::create(b, at, value); })
+      .tensor;
+}
+
+Indexed StatementBuilder::sumOfProducts(Indexed lhs, Indexed rhs, StringRef axes) {
+  Value init = fill(axes, builder.getZeroAttr(compute));
+  std::string loops;
+  for (char axis : StringRef("bikgjd"))
+    if (isAxisOf(axis, lhs.axes) || isAxisOf(axis, rhs.axes))
+      loops.push_back(axis);
+  return build(loops, {lhs, rhs}, init, axes, [&](OpBuilder &b, Location at, ValueRange scalars) -> Value {
+    Value product = arith::MulFOp::create(b, at, convertScalar(b, at, scalars[0], compute),
+                                          convertScalar(b, at, scalars[1], compute));
+    return arith::AddFOp::create(b, at, scalars[2], product, arith::FastMathFlags::reassoc);
+  });
+}
+
+Indexed StatementBuilder::reduce(Indexed input, bool isMax) {
+  StringRef kept = input.axes.drop_back();
+  TypedAttr neutral = builder.getZeroAttr(compute);
+  if (isMax)
+    neutral = builder.getFloatAttr(compute, -std::numeric_limits<double>::infinity());
+  return build(input.axes, input, fill(kept, neutral), kept,
+               [&](OpBuilder &b, Location at, ValueRange scalars) -> Value {
+                 if (isMax)
+                   return arith::MaximumFOp::create(b, at, scalars[1], scalars[0]);
+                 return arith::AddFOp::create(b, at, scalars[1], scalars[0], arith::FastMathFlags::reassoc);
+               });
+}
+
+Indexed StatementBuilder::map(ArrayRef<Indexed> inputs, StringRef axes, Body body, Value init) {
+  return build(axes, inputs, init ? init : makeTensor(axes), axes, body);
+}
+
+/// Rounds a result to where it belongs.
+Value StatementBuilder::write(Indexed input, Indexed init) {
+  Type element = getElementTypeOrSelf(init.tensor.getType());
+  return build(input.axes, input, init.tensor, init.axes,
+               [&](OpBuilder &b, Location at, ValueRange scalars) { return convertScalar(b, at, scalars[0], element); })
+      .tensor;
+}
+
+Indexed StatementBuilder::buildScores(Value query, Value key) {
+  Indexed products = sumOfProducts({query, "biHd"}, {key, "bjkd"}, kScores);
+  return map(products, kScores, [&](OpBuilder &b, Location at, ValueRange scalars) -> Value {
+    return arith::MulFOp::create(b, at, scalars[0], constant(b, at, scale));
+  });
+}
+
+Value StatementBuilder::hide(OpBuilder &b, Location at, Value number, double hidden) {
+  if (!isCausal)
+    return number;
+  Value query = linalg::IndexOp::create(b, at, kScores.find('i'));
+  Value key = linalg::IndexOp::create(b, at, kScores.find('j'));
+  Value sees = arith::CmpIOp::create(b, at, arith::CmpIPredicate::sle, key, query);
+  return arith::SelectOp::create(b, at, sees, number, constant(b, at, hidden));
+}
+
+FusionKind AttentionOp::getFusionKind() { return FusionKind::Opaque; }
+bool AttentionOp::readsContiguousRows() { return true; }
+
+Lowered AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
+  StatementBuilder s(builder, *this);
+  Value query = inputs[0], key = inputs[1], value = inputs[2];
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Indexed products = s.buildScores(query, key);
+  Indexed scores = s.map(products, s.kScores,
+                         [&](OpBuilder &b, Location at, ValueRange x) { return s.hide(b, at, x[0], -kInfinity); });
+  Indexed maximum = s.reduce(scores, /*isMax=*/true);
+  Indexed powers = s.map({scores, maximum}, s.kScores, [](OpBuilder &b, Location at, ValueRange x) -> Value {
+    return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
+  });
+  Indexed sum = s.reduce(powers, /*isMax=*/false);
+  Indexed sums = s.sumOfProducts(powers, {value, "bjkd"}, "bikgd");
+  Indexed quotients = s.map({sums, sum}, "bikgd", [](OpBuilder &b, Location at, ValueRange x) -> Value {
+    return arith::DivFOp::create(b, at, x[0], x[1]);
+  });
+  Indexed logarithms = s.map({maximum, sum}, s.kRows, [](OpBuilder &b, Location at, ValueRange x) -> Value {
+    return arith::AddFOp::create(b, at, x[0], math::LogOp::create(b, at, x[1]));
+  });
+  return SmallVector<Value>{s.write(quotients, {inits[0], "biHd"}), s.write(logarithms, {inits[1], "bHi"})};
+}
+
+FusionKind AttentionBackwardOp::getFusionKind() { return FusionKind::Opaque; }
+bool AttentionBackwardOp::readsContiguousRows() { return true; }
+
+Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
+  StatementBuilder s(builder, *this);
+  Indexed query{inputs[0], "biHd"}, key{inputs[1], "bjkd"}, value{inputs[2], "bjkd"}, output{inputs[3], "biHd"},
+      logSumExp{inputs[4], "bHi"}, gradient{inputs[5], "biHd"};
+  double scale = getScale().convertToDouble();
+
+  Indexed products = s.buildScores(query.tensor, key.tensor);
+  Indexed probabilities =
+      s.map({products, logSumExp}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+        Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
+        return s.hide(b, at, power, 0.0);
+      });
+  Indexed delta = s.sumOfProducts(gradient, output, s.kRows);
+  Indexed slopes = s.sumOfProducts(gradient, value, s.kScores);
+  Indexed scoreGradients =
+      s.map({probabilities, slopes, delta}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+        Value slope = arith::MulFOp::create(b, at, x[0], arith::SubFOp::create(b, at, x[1], x[2]));
+        return arith::MulFOp::create(b, at, slope, s.constant(b, at, scale));
+      });
+  return SmallVector<Value>{s.write(s.sumOfProducts(scoreGradients, key, "bikgd"), {inits[0], "biHd"}),
+                            s.write(s.sumOfProducts(scoreGradients, query, "bjkd"), {inits[1], "bjkd"}),
+                            s.write(s.sumOfProducts(probabilities, gradient, "bjkd"), {inits[2], "bjkd"})};
+}
