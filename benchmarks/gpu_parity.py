@@ -73,9 +73,7 @@ def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
     arrays = {name: random.integers(0, config.vocab_size, shape) for name in ("tokens", "targets")}
     batch = {name: torch.from_numpy(array).cuda() for name, array in arrays.items()}
 
-    forward = cs336.Session(
-        cs336.compile(cs336.build(config, "forward"), f"dtype={dtype}", device="cuda"), device="cuda"
-    )
+    forward = cs336.Session(cs336.compile(cs336.build(config, "forward"), dtype=dtype, device="cuda"), device="cuda")
     forward.initialize(0)
     forward.run("forward", {"tokens": arrays["tokens"]}, outputs=())
     forward.synchronize()
@@ -84,7 +82,7 @@ def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
     del forward
     gc.collect()
 
-    executable = cs336.compile(cs336.build(config, "forward_backward"), f"dtype={dtype}", device="cuda")
+    executable = cs336.compile(cs336.build(config, "forward_backward"), dtype=dtype, device="cuda")
     session = cs336.Session(executable, device="cuda")
     session.initialize(0)
     session.run("forward_backward", arrays, outputs=())

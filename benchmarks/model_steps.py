@@ -23,7 +23,8 @@ Row = dict[str, object]
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",
-    "autocast": "{}",
+    "dtype": "{}",
+    "fusion": "{}",
     "mode": "{}",
     "median_ms": "{:.3f}",
     "std_ms": "{:.3f}",

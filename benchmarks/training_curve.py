@@ -102,7 +102,7 @@ def main() -> None:
     config = cs336.TransformerConfig.named(args.size, **shape)
     batches = draw_batches(np.memmap(args.text / "train.bin", "<u2", "r"), config, args.steps, args.seed)
     module = cs336.build(config, "train", optimizer=cs336.Optimizer(lr=args.lr))
-    executable = cs336.compile(module, f"dtype={args.dtype}", device=args.device)
+    executable = cs336.compile(module, dtype=args.dtype, device=args.device)
     with tempfile.TemporaryDirectory() as folder:
         session = cs336.Session(executable, device=args.device)
         session.initialize(args.seed)

@@ -21,6 +21,56 @@ using namespace cs336;
 static constexpr uint64_t kCPUAlignment = 64;
 static constexpr uint64_t kCUDAAlignment = 256;
 
+StringRef cs336::stringifyComputeType(ComputeType type) {
+  switch (type) {
+  case ComputeType::FP32:
+    return "fp32";
+  case ComputeType::TF32:
+    return "tf32";
+  case ComputeType::BF16:
+    return "bf16";
+  case ComputeType::FP16:
+    return "fp16";
+  }
+  llvm_unreachable("every type has a name");
+}
+
+StringRef cs336::stringifyFusion(Fusion level) {
+  switch (level) {
+  case Fusion::None:
+    return "none";
+  case Fusion::Elementwise:
+    return "elementwise";
+  case Fusion::Softmax:
+    return "softmax";
+  case Fusion::Flash:
+    return "flash";
+  case Fusion::All:
+    return "all";
+  }
+  llvm_unreachable("every level has a name");
+}
+
+llvm::cl::ValuesClass cs336::getComputeTypeValues() {
+  auto value = [](ComputeType type, StringRef description) {
+    return llvm::cl::OptionEnumValue{stringifyComputeType(type), static_cast<int>(type), description};
+  };
+  return {value(ComputeType::FP32, "none: the types that the program has"),
+          value(ComputeType::TF32, "float32, whose products may round to tf32"),
+          value(ComputeType::BF16, "autocast to bfloat16"), value(ComputeType::FP16, "autocast to float16")};
+}
+
+llvm::cl::ValuesClass cs336::getFusionValues() {
+  auto value = [](Fusion level, StringRef description) {
+    return llvm::cl::OptionEnumValue{stringifyFusion(level), static_cast<int>(level), description};
+  };
+  return {value(Fusion::None, "a kernel for each operation"),
+          value(Fusion::Elementwise, "chains of pointwise operations and reductions of rows, and what products can do"),
+          value(Fusion::Softmax, "and softmax, forward and backward"),
+          value(Fusion::Flash, "and attention, whose scores are never stored"),
+          value(Fusion::All, "and whatever else pays")};
+}
+
 static AutocastType getAutocastType(ComputeType type) {
   switch (type) {
   case ComputeType::TF32:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cs336 import _cs336
-from cs336._config import DType, Mode, Optimizer, TransformerConfig
+from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig
 
 
 @dataclass(frozen=True)
@@ -205,6 +205,9 @@ def compile(
     device: str = "cpu",
     architectures: Sequence[str] = (),
     use_cache: bool = True,
+    *,
+    dtype: ComputeType | None = None,
+    fusion: Fusion | None = None,
 ) -> Executable:
     """Run the whole pipeline and generate code, for this machine's CPU or for GPUs.
 
@@ -213,13 +216,18 @@ def compile(
     module
         IR, or its text.
     pipeline
-        Options of the pipeline, as `--cs336-pipeline=` takes them.
+        More options of the pipeline, as `--cs336-pipeline=` takes them.
     device
         "cpu", "cuda" or "cuda:1"; compiling for GPUs needs none.
     architectures
         Of kernels for GPUs, such as `["sm_80", "sm_90a"]`; that of the GPU by default, `sm_90a` without one.
     use_cache
         Whether to take compiled GPU kernels from the cache, and to keep them there.
+    dtype
+        Mixed precision: "fp32" (none, the default), "tf32", "bf16" or "fp16".
+    fusion
+        Which operations share kernels: "none" (the default), "elementwise", "softmax" (and these), "flash" (and
+        attention), or "all".
 
     Raises
     ------
@@ -227,7 +235,9 @@ def compile(
         If the module does not compile; the message holds the diagnostics.
     """
     parsed = parse(module) if isinstance(module, str) else module
-    return Executable(parsed._module.compile(pipeline, device, list(architectures), use_cache))
+    chosen = {"dtype": dtype, "fusion": fusion}
+    options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items() if value is not None)])
+    return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache))
 
 
 def operations() -> dict[str, bool]:

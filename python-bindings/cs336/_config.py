@@ -10,6 +10,8 @@ from cs336 import _cs336
 
 Mode = Literal["forward", "loss", "forward_backward", "train"]
 DType = Literal["f32", "f64"]
+ComputeType = Literal["fp32", "tf32", "bf16", "fp16"]
+Fusion = Literal["none", "elementwise", "softmax", "flash", "all"]
 
 
 def size_names() -> list[str]:

@@ -5,6 +5,7 @@
 // RUN: cs336-opt %s --cs336-pipeline=mode=forward_backward | FileCheck %s --check-prefix=GRAD
 // RUN: cs336-opt %s --cs336-pipeline=dtype=bf16 | FileCheck %s --check-prefix=BF16
 // RUN: cs336-opt %s --pass-pipeline='builtin.module(cs336-pipeline{dtype=fp16 merge-gemms=false hoist-invariants=false})' --dump-pass-pipeline 2>&1 >%t.out | FileCheck %s --check-prefix=TEXT
+// RUN: not cs336-opt %s --cs336-pipeline=fusion=some 2>&1 | FileCheck %s --check-prefix=FUSION
 // RUN: not cs336-opt %s --cs336-pipeline=dtype=fp8 2>&1 | FileCheck %s --check-prefix=DTYPE
 // RUN: not cs336-opt %s --cs336-pipeline=speed=high 2>&1 | FileCheck %s --check-prefix=OPTION
 
@@ -44,6 +45,7 @@
 // TEXT: convert-cs336-to-exec
 // TEXT: exec-plan-memory{alignment=64}
 
+// FUSION: for the {{.*}}fusion option: Cannot find option named 'some'!
 // DTYPE: for the {{.*}}dtype option: Cannot find option named 'fp8'!
 // OPTION: no such option speed
 func.func @score(%x: tensor<4x8xf32>, %w: tensor<2x8xf32>) -> tensor<f32> {

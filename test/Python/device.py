@@ -13,9 +13,9 @@ import cs336
 DEVICE = os.environ.get("CS336_TEST_DEVICE", "cpu")
 
 
-def compile_program(program: cs336.Module | str) -> cs336.Executable:
+def compile_program(program: cs336.Module | str, **options: Any) -> cs336.Executable:
     """Compile for the device of these tests."""
-    return cs336.compile(program, device=DEVICE)
+    return cs336.compile(program, device=DEVICE, **options)
 
 
 def open_session(executable: cs336.Executable, **options: Any) -> cs336.Session:

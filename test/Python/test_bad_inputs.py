@@ -96,6 +96,10 @@ def test_unknown_passes_and_options() -> None:
         module.run_passes("no-such-pass")
     with pytest.raises(ValueError, match=r"\w"):
         cs336.compile(module, "no-such-option=1")
+    with pytest.raises(ValueError, match="pipeline options 'dtype=fp8'"):
+        cs336.compile(module, dtype="fp8")
+    with pytest.raises(ValueError, match="pipeline options 'fusion=some'"):
+        cs336.compile(module, fusion="some")
 
 
 # --- Inputs. ---

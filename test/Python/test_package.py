@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import reference
 from compiled_model import executable
-from device import DEVICE, open_session
+from device import DEVICE, compile_program, open_session
 from safetensors.numpy import load_file, save_file
 
 CONFIG = reference.Config(31, 8, 16, 2, 2, 24, batch_size=2)
@@ -128,6 +128,14 @@ def test_an_executable_survives_its_file(session: cs336.Session, tmp_path: Path)
     assert other.run("train", batch())["loss"] == session.run("train", batch())["loss"]
     assert loaded.inputs("train")["tokens"] == cs336.Input("i64", (2, 8), 31)
     assert loaded.outputs("forward")["logits"] == cs336.Output("f32", (2, 8, 31))
+
+
+def test_types_and_fusion_are_options_of_the_pipeline() -> None:
+    module = cs336.build(cs336.TransformerConfig(16, 24, 1, 2, vocab_size=11, context_length=4), "forward")
+    low = compile_program(module, dtype="bf16", fusion="all")
+    assert low.outputs("forward")["logits"].dtype == "bf16"
+    assert low._executable.bytes == compile_program(module, pipeline="dtype=bf16 fusion=all")._executable.bytes
+    assert compile_program(module, "merge-gemms=false", dtype="tf32").outputs("forward")["logits"].dtype == "f32"
 
 
 def test_text_of_every_stage_reads_back() -> None:

@@ -37,7 +37,7 @@ private:
 ModelRow makeRow(Measurement measurement) {
   ModelDescription description;
   llvm::cantFail(description.transformer.setSize("tiny"));
-  return {description, ComputeType::FP32, /*peakRate=*/std::nullopt, std::move(measurement)};
+  return {description, ComputeType::FP32, Fusion::None, /*peakRate=*/std::nullopt, std::move(measurement)};
 }
 
 /// Three steps on the CPU.

@@ -39,6 +39,8 @@ struct MeasureOptions {
   bool profile = false;
   /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
   ComputeType computeType = ComputeType::FP32;
+  /// As the pipeline was asked for.
+  Fusion fusion = Fusion::None;
 };
 
 /// One cell of a sweep.

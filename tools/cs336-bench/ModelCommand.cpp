@@ -27,12 +27,6 @@ static constexpr llvm::StringLiteral kDescription = "times a Transformer's steps
 
 ModelCommand::ModelCommand()
     : subcommand("model", kDescription), model(modelCategory, subcommand),
-      autocast("autocast", cl::desc("Mixed precision; several types are measured side by side (default fp32)"),
-               cl::values(clEnumValN(ComputeType::FP32, "fp32", "none: the model's own type"),
-                          clEnumValN(ComputeType::TF32, "tf32", "float32, whose products may round to tf32"),
-                          clEnumValN(ComputeType::BF16, "bf16", "autocast to bfloat16"),
-                          clEnumValN(ComputeType::FP16, "fp16", "autocast to float16")),
-               cl::CommaSeparated, cl::cat(modelCategory), cl::sub(subcommand)),
       warmups("warmup", cl::desc("Steps before the timed ones; several numbers are measured side by side (default 5)"),
               cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       warmupsAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::CommaSeparated,
@@ -69,7 +63,7 @@ ModelCommand::ModelCommand()
                         clEnumValN(Format::CSV, "csv", "comma-separated values"),
                         clEnumValN(Format::JSON, "json", "everything, with every step's time")),
              cl::cat(category), cl::sub(subcommand)),
-      compile(category, subcommand) {}
+      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 /// "40GiB", "1.5 GB", "1000000": bytes; MB is 10^6, MiB 2^20.
 static std::optional<int64_t> parseBytes(llvm::StringRef text) {
@@ -149,30 +143,41 @@ absl::StatusOr<std::vector<ModelDescription>> ModelCommand::getDescriptions() co
 
 void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
 
+/// Takes the pipeline's options, and what they say of types and fusion.
+static absl::Status setPipeline(llvm::StringRef text, MeasureOptions &options) {
+  PipelineOptions pipeline;
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (failed(pipeline.parseFromString(text, stream)))
+    return absl::InvalidArgumentError(absl::StrCat("pipeline options '", text.str(), "': ", message));
+  options.compile.pipeline = text.str();
+  options.computeType = pipeline.dtype;
+  options.fusion = pipeline.fusion;
+  return absl::OkStatus();
+}
+
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                                       std::vector<ModelRow> &rows) const {
-  std::vector<ComputeType> types(autocast.begin(), autocast.end());
-  if (types.empty())
-    types.push_back(ComputeType::FP32);
-  size_t count = descriptions.size() * types.size(), index = 0;
+  std::vector<std::string> pipelines = compile.getPipelines();
+  size_t count = descriptions.size() * pipelines.size(), index = 0;
   Progress progress(static_cast<int64_t>(count));
   PeakRates peaks(options);
   for (const ModelDescription &description : descriptions) {
-    for (ComputeType type : types) {
+    for (const std::string &pipeline : pipelines) {
       MeasureOptions own = options;
-      own.computeType = type;
-      if (!autocast.empty())
-        own.compile.pipeline = llvm::formatv("{0} dtype={1}", options.compile.pipeline, getName(type));
+      if (absl::Status status = setPipeline(pipeline, own); !status.ok())
+        return status;
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;
       const TransformerConfig &config = description.transformer;
-      progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}", describeSize(config), config.batchSize,
-                                   config.contextLength, getName(type), stringifyMode(description.mode)));
+      progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
+                                   config.contextLength, stringifyComputeType(own.computeType),
+                                   describeFusion(own.fusion), stringifyMode(description.mode)));
       std::optional<double> peak;
       if (!noMFU) {
         progress.update("peak of products", 0);
-        absl::StatusOr<double> rate = peaks.get(description.dtype, type);
+        absl::StatusOr<double> rate = peaks.get(description.dtype, own.computeType);
         if (rate.ok())
           peak = *rate;
         else if (getFailureText(rate.status()).empty())
@@ -187,7 +192,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       for (Measurement &measurement : *measured) {
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
-        rows.push_back({description, type, peak, std::move(measurement)});
+        rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement)});
       }
     }
   }
@@ -248,8 +253,9 @@ absl::Status ModelCommand::run() {
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
       llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)
-                   << ", " << getName(row.autocast) << ", " << stringifyMode(row.description.mode) << ": "
-                   << std::string(row.measurement.status.message()) << "\n";
+                   << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion) << ", "
+                   << stringifyMode(row.description.mode) << ": " << std::string(row.measurement.status.message())
+                   << "\n";
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   return absl::OkStatus();
 }

@@ -40,7 +40,6 @@ private:
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
-  llvm::cl::list<ComputeType> autocast;
   llvm::cl::list<int64_t> warmups;
   llvm::cl::alias warmupsAlias;
   llvm::cl::opt<int64_t> steps;

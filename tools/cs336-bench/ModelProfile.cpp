@@ -50,9 +50,10 @@ void cs336::bench::printProfiles(llvm::ArrayRef<ModelRow> rows, Format format) {
     if (!row.measurement.profile)
       continue;
     const TransformerConfig &config = row.description.transformer;
-    stream << llvm::formatv("\n{0} steps of {1}, batch {2}, context {3}, {4}, {5}:\n",
+    stream << llvm::formatv("\n{0} steps of {1}, batch {2}, context {3}, {4}, {5}, {6}:\n",
                             row.measurement.stepMilliseconds.size(), describeSize(config), config.batchSize,
-                            config.contextLength, getName(row.autocast), stringifyMode(row.description.mode));
+                            config.contextLength, stringifyComputeType(row.computeType), describeFusion(row.fusion),
+                            stringifyMode(row.description.mode));
     row.measurement.profile->print(stream);
   }
 }

@@ -19,18 +19,8 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-llvm::StringRef cs336::bench::getName(ComputeType type) {
-  switch (type) {
-  case ComputeType::FP32:
-    return "fp32";
-  case ComputeType::TF32:
-    return "tf32";
-  case ComputeType::BF16:
-    return "bf16";
-  case ComputeType::FP16:
-    return "fp16";
-  }
-  llvm_unreachable("every type has a name");
+std::string cs336::bench::describeFusion(Fusion level) {
+  return level == Fusion::None ? "unfused" : ("fusion " + stringifyFusion(level)).str();
 }
 
 std::string cs336::bench::describeSize(const TransformerConfig &config) {
@@ -49,7 +39,7 @@ static bool isSameButMode(const ModelRow &a, const ModelRow &b) {
   bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
                                      [&](const auto &field) { return left.*field.member == right.*field.member; });
   return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
-         a.autocast == b.autocast && a.measurement.warmup == b.measurement.warmup;
+         a.computeType == b.computeType && a.fusion == b.fusion && a.measurement.warmup == b.measurement.warmup;
 }
 
 llvm::StringRef cs336::bench::getFailureText(const absl::Status &status) {
@@ -88,8 +78,9 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"vocab_size", "vocab_size", true},
                                       {"batch", "batch_size"},
                                       {"context", "context_length"},
+                                      {"built in", "build_dtype"},
                                       {"dtype", "dtype"},
-                                      {"autocast", "autocast"},
+                                      {"fusion", "fusion"},
                                       {"mode", "mode"},
                                       {"warm-up", "warmup"},
                                       {"steps", "steps"},
@@ -134,7 +125,7 @@ static void appendPeer(const ModelRow &row, llvm::StringRef variant, std::vector
     llvm::append_values(cells, time, Cell::empty(), Cell::empty(), Cell::empty(), Cell::empty());
     return;
   }
-  Agreement agreement = compare(*measurement.values, peer->values, row.autocast);
+  Agreement agreement = compare(*measurement.values, peer->values, row.computeType);
   double median = computeStatistics(peer->stepMilliseconds).median;
   double ratio = median / computeStatistics(measurement.stepMilliseconds).median;
   std::string difference = llvm::formatv("loss {0:e1}", agreement.loss);
@@ -206,7 +197,8 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
       Cell::integer(config.batchSize),
       Cell::integer(config.contextLength),
       Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
-      Cell(getName(row.autocast).str()),
+      Cell(stringifyComputeType(row.computeType).str()),
+      Cell(stringifyFusion(row.fusion).str()),
       Cell(stringifyMode(row.description.mode).str()),
       Cell::integer(measurement.warmup),
       Cell::integer(measurement.stepMilliseconds.size()),

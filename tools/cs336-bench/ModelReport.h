@@ -15,10 +15,11 @@
 
 namespace cs336::bench {
 
-/// One model, in one type, after one number of warm-up steps.
+/// One model, in one type, at one level of fusion, after one number of warm-up steps.
 struct ModelRow {
   ModelDescription description;
-  ComputeType autocast;
+  ComputeType computeType;
+  Fusion fusion;
   /// FLOP/s of a dense product in this type, as far as the device has one.
   std::optional<double> peakRate;
   Measurement measurement;
@@ -27,8 +28,8 @@ struct ModelRow {
 /// "small", or "d512 ff1344 L4 h16" for a model without a name.
 std::string describeSize(const TransformerConfig &config);
 
-/// "fp32", "tf32", "bf16" or "fp16".
-llvm::StringRef getName(ComputeType type);
+/// "unfused", "fusion softmax".
+std::string describeFusion(Fusion level);
 
 /// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
 llvm::StringRef getFailureText(const absl::Status &status);

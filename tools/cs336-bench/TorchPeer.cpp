@@ -7,7 +7,6 @@
 
 #include "TorchPeer.h"
 
-#include "ModelReport.h"
 #include "cs336/runtime/TensorFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -75,7 +74,7 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
                         {"params", getPath("params.safetensors")},
                         {"batch", getPath("batch.npz")},
                         {"mode", stringifyMode(description.mode)},
-                        {"dtype", getName(type)},
+                        {"dtype", stringifyComputeType(type)},
                         {"device", options.device},
                         {"variant", variant},
                         {"warmup", options.warmup},

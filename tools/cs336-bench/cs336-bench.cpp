@@ -22,7 +22,7 @@ Forward, forward and backward, and the whole step of one size:
 Any hyper-parameters, in the flags of published scripts:
   cs336-bench model --n_layers 4 --d_model 512 --n_heads 16 --d_ff 1344 --warmup_steps 5 --n_steps 10 --backward
 Float32 beside bfloat16:
-  cs336-bench model --size small --mode forward,train --autocast fp32,bf16
+  cs336-bench model --size small --mode forward,train --dtype fp32,bf16
 A sweep over sizes and contexts, and the effect of warming up, as Markdown:
   cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
 What this machine has, and what is missing for what:

@@ -16,9 +16,9 @@
 
 namespace cs336 {
 
-/// One flag for every key of a model description (`--d-model`, `--size`, `--mode`, …) and of its optimizer (`--lr`,
-/// …), with the spellings of published scripts as aliases (`--d_model`, `--n_layers`, …). Where a tool sweeps, a flag
-/// takes a list with commas.
+/// One flag for every key of a model description (`--d-model`, `--size`, `--mode`, …; `--build-dtype` for "dtype", as
+/// `--dtype` is that of computing) and of its optimizer (`--lr`, …), with the spellings of published scripts as aliases
+/// (`--d_model`, `--n_layers`, …). Where a tool sweeps, a flag takes a list with commas.
 class ModelFlags {
 public:
   ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);

@@ -11,6 +11,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Pass/PassOptions.h"
+#include "llvm/Support/CommandLine.h"
 
 namespace mlir {
 class OpPassManager;
@@ -21,18 +22,28 @@ namespace cs336 {
 /// The arithmetic of matrix products, and what autocast makes of everything else.
 enum class ComputeType { FP32, TF32, BF16, FP16 };
 
+/// Which operations share kernels. Each level includes those before it.
+enum class Fusion { None, Elementwise, Softmax, Flash, All };
+
+/// As command lines spell it: "fp32", "tf32", "bf16", "fp16".
+llvm::StringRef stringifyComputeType(ComputeType type);
+/// "none", "elementwise", "softmax", "flash", "all".
+llvm::StringRef stringifyFusion(Fusion level);
+
+/// The values of `--dtype` and `--fusion`, wherever these are flags or options.
+llvm::cl::ValuesClass getComputeTypeValues();
+llvm::cl::ValuesClass getFusionValues();
+
 /// Options of `--cs336-pipeline`.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<Target> target{*this, "target", llvm::cl::desc("What the program is planned for"), llvm::cl::init(Target::CPU),
                         llvm::cl::values(clEnumValN(Target::CPU, "cpu", "buffers aligned to 64 bytes, a cache line"),
                                          clEnumValN(Target::CUDA, "cuda",
                                                     "to 256 bytes, as device allocations; commands get workspaces"))};
-  Option<ComputeType> dtype{
-      *this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
-      llvm::cl::values(clEnumValN(ComputeType::FP32, "fp32", "none: the types that the program has"),
-                       clEnumValN(ComputeType::TF32, "tf32", "float32, whose products may round to tf32"),
-                       clEnumValN(ComputeType::BF16, "bf16", "autocast to bfloat16"),
-                       clEnumValN(ComputeType::FP16, "fp16", "autocast to float16"))};
+  Option<ComputeType> dtype{*this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
+                            getComputeTypeValues()};
+  Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Which operations share kernels"), llvm::cl::init(Fusion::None),
+                        getFusionValues()};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),
@@ -44,6 +55,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};
+
+  /// Whether the level of fusion is this one or includes it.
+  bool fuses(Fusion part) const { return fusion >= part; }
 };
 
 /// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect.

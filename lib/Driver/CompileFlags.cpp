@@ -1,0 +1,61 @@
+//===- CompileFlags.cpp - Command-line flags of compilation ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/CompileFlags.h"
+
+using namespace cs336;
+namespace cl = llvm::cl;
+
+CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep)
+    : dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(), cl::cat(category),
+             cl::sub(subcommand)),
+      fusions("fusion", cl::desc("Which operations share kernels (default none)"), getFusionValues(), cl::cat(category),
+              cl::sub(subcommand)),
+      pipeline("pipeline-options",
+               cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
+               cl::value_desc("options"), cl::cat(category), cl::sub(subcommand)),
+      cpu("cpu",
+          cl::desc("Instruction set of kernels on the CPU: host (default), generic, x86-64-v2, x86-64-v3, x86-64-v4"),
+          cl::value_desc("name"), cl::init("host"), cl::cat(category), cl::sub(subcommand)),
+      architectures("arch", cl::desc("Architectures of kernels on GPUs (default: that of the GPU, sm_90a without one)"),
+                    cl::value_desc("sm_90a,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      noCache("no-cache", cl::desc("Neither take compiled GPU kernels from the cache nor keep them there"),
+              cl::cat(category), cl::sub(subcommand)),
+      dumpDir("dump-dir",
+              cl::desc("Folder for the IR after every pass, the planned program, its memory plan, and the kernels as "
+                       "linalg, as text and as machine code"),
+              cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
+      timing("timing", cl::desc("Print how long each phase of compilation took"), cl::cat(category),
+             cl::sub(subcommand)),
+      passStatistics("pass-statistics", cl::desc("Print what each pass counted"), cl::cat(category),
+                     cl::sub(subcommand)) {
+  dtypes.setNumOccurrencesFlag(cl::Optional);
+  fusions.setNumOccurrencesFlag(cl::Optional);
+  if (sweep == Sweep::No)
+    return;
+  dtypes.setMiscFlag(cl::CommaSeparated);
+  dtypes.setDescription("Mixed precision; a list with commas is measured side by side (default fp32)");
+  fusions.setMiscFlag(cl::CommaSeparated);
+  fusions.setDescription("Which operations share kernels; a list with commas is measured side by side (default none)");
+}
+
+std::vector<std::string> CompileFlags::getPipelines() const {
+  std::vector<std::string> pipelines{pipeline};
+  // Without a flag the option stays as the pipeline has it.
+  auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
+    if (values.empty())
+      return;
+    std::vector<std::string> combined;
+    for (const std::string &text : pipelines)
+      for (auto value : values)
+        combined.push_back((llvm::Twine(text) + (text.empty() ? "" : " ") + option + "=" + stringify(value)).str());
+    pipelines = std::move(combined);
+  };
+  append("dtype", dtypes, stringifyComputeType);
+  append("fusion", fusions, stringifyFusion);
+  return pipelines;
+}
