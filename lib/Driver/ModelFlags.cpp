@@ -25,7 +25,8 @@ ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
   add("rope_theta", "rope_theta", "base of the rotary embedding's wavelengths (default 10000)", Owner::Model,
       /*isText=*/false);
   add("mode", "mode", "forward, loss, forward_backward or train", Owner::Model, /*isText=*/true);
-  add("dtype", "build_dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model, /*isText=*/true);
+  add("dtype", "build_dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model,
+      /*isText=*/true);
 
   add("form", "adamw_form", "pytorch (default), cs336_2025 or cs336_2026", Owner::Optimizer, /*isText=*/true);
   for (const OptimizerConfig::RealField &field : OptimizerConfig::getRealFields())

@@ -135,7 +135,9 @@ def test_types_and_fusion_are_options_of_the_pipeline() -> None:
     low = compile_program(module, dtype="bf16", fusion="all")
     assert low.outputs("forward")["logits"].dtype == "bf16"
     assert low._executable.bytes == compile_program(module, pipeline="dtype=bf16 fusion=all")._executable.bytes
-    assert compile_program(module, "merge-gemms=false", dtype="tf32").outputs("forward")["logits"].dtype == "f32"
+    assert (
+        compile_program(module, pipeline="merge-gemms=false", dtype="tf32").outputs("forward")["logits"].dtype == "f32"
+    )
 
 
 def test_text_of_every_stage_reads_back() -> None:
