@@ -436,6 +436,19 @@ class Program:
             lambda g: [rotate(g, turn.conj())],
         )
 
+    def softmax(self, x: Value, mask: Value | None = None, scale: float = 1.0) -> Value:
+        z = scale * x.array if mask is None else np.where(mask.array, scale * x.array, -np.inf)
+        exponentials = np.exp(z - z.max(-1, keepdims=True))
+        y = exponentials / exponentials.sum(-1, keepdims=True)
+
+        def pullback(g: Array) -> list[Array | None]:
+            return [scale * y * (g - np.sum(y * g, -1, keepdims=True)), *([] if mask is None else [None])]
+
+        masked, mask_type = ("", "") if mask is None else (f" mask {mask.name}", f", {mask.type}")
+        operands = [x] if mask is None else [x, mask]
+        text = f"softmax {x.name}{masked} {{scale = {literal(scale)} : f64}} : RESULT{mask_type}"
+        return self._append(text, x.dtype, y, operands, pullback)
+
     def cross_entropy(self, logits: Value, targets: Value) -> Value:
         shifted = logits.array - logits.array.max(-1, keepdims=True)
         exponentials = np.exp(shifted)

@@ -135,6 +135,11 @@ def _attention_cases() -> list[Case]:
     return cases
 
 
+def _masked_softmax(program: Program, p: list[Value]) -> Value:
+    rows, columns = (program.iota(axis, (4, 5), "i64") for axis in (0, 1))
+    return program.softmax(p[0], program.compare("ge", rows, columns), 0.35)
+
+
 CASES: list[Case] = [
     *_unary_cases(),
     *_binary_cases(),
@@ -149,6 +154,9 @@ CASES: list[Case] = [
     Case("concat", ((2, 3), (2, 1)), lambda program, p: program.concat(1, [p[0], p[1], p[0]])),
     Case("reduce-sum", ((2, 3, 4),), lambda program, p: program.reduce("sum", p[0], [0, 2])),
     Case("reduce-max", ((3, 5),), lambda program, p: program.reduce("max", p[0], [1])),
+    Case("softmax", ((3, 7),), lambda program, p: program.softmax(p[0])),
+    Case("softmax-row", ((5,),), lambda program, p: program.softmax(p[0], scale=-2.0)),
+    Case("softmax-masked", ((2, 3, 4, 5),), _masked_softmax),
     *_matmul_cases(),
     *_attention_cases(),
     Case("embedding", ((5, 3),), _embedding),

@@ -11,6 +11,7 @@
 include "cs336/Dialect/CS336/IR/CS336AttentionOps.td"
 include "cs336/Dialect/CS336/IR/CS336CompositeOps.td"
 include "cs336/Dialect/CS336/IR/CS336PointwiseOps.td"
+include "cs336/Dialect/CS336/IR/CS336SoftmaxOps.td"
 include "cs336/Dialect/CS336/IR/CS336TensorOps.td"
 include "cs336/Dialect/CS336/IR/CS336TrainingOps.td"
 
