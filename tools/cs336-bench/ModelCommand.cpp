@@ -199,6 +199,13 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   return absl::OkStatus();
 }
 
+/// Whether this program checks itself as it runs: then it compiles and loads more slowly than a release.
+#ifdef NDEBUG
+static constexpr bool kHasAssertions = false;
+#else
+static constexpr bool kHasAssertions = true;
+#endif
+
 /// The device for readers of a report.
 static json::Object describeDevice(runtime::DeviceId device, int64_t numThreads) {
   json::Object object{{"kind", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"},
@@ -244,8 +251,10 @@ absl::Status ModelCommand::run() {
   if (!status.ok())
     return status;
 
-  json::Object context{
-      {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
+  json::Object context{{"benchmark", "model"},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()},
+                       {"assertions", kHasAssertions}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   if (profile)
     printProfiles(rows, format);
