@@ -102,6 +102,9 @@ void cs336::buildPlanning(OpPassManager &manager, Target target) {
 
 void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
+  // Before casts: a softmax is one operation to autocast's policy.
+  if (options.fuses(Fusion::Softmax))
+    manager.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());
   if (options.dtype != ComputeType::FP32)
     manager.addNestedPass<func::FuncOp>(createAutocastPass({getAutocastType(options.dtype)}));
   if (options.mergeGemms)

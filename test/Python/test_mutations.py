@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 
 import cs336
@@ -65,6 +66,56 @@ def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str) 
     assert right in text
     assert_close(forward_of(module, golden), golden.logits, 1e-5, "logits")
     must_fail(lambda: assert_close(forward_of(cs336.parse(text.replace(right, wrong)), golden), golden.logits, 1e-5))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        # head_dim is 16: the scale is ¼.
+        ("scale = 2.500000e-01", "scale = 5.000000e-01"),
+        (" {scale = 2.500000e-01 : f64}", ""),
+        # Where the fused mask hides: the queries' own keys too.
+        (" ge %", " gt %"),
+    ],
+    ids=["scale", "scale left out", "mask off by one"],
+)
+def test_wrong_fused_softmax_disagrees_with_golden(golden: Golden, right: str, wrong: str) -> None:
+    module = cs336.build(transformer_config(golden.config), "forward").run_passes("func.func(cs336-fuse-softmax)")
+    text = str(module)
+    assert right in text
+    assert_close(forward_of(module, golden), golden.logits, 1e-5, "logits")
+    must_fail(lambda: assert_close(forward_of(cs336.parse(text.replace(right, wrong)), golden), golden.logits, 1e-5))
+
+
+@pytest.mark.parametrize("wrong", ["scale", "operands"])
+def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str) -> None:
+    """The forward pass stays right: only gradients can show it."""
+    built = cs336.build(transformer_config(golden.config), "forward_backward")
+    text = str(built.run_passes("func.func(cs336-fuse-softmax,cs336-differentiate)"))
+
+    def compare(program: str) -> None:
+        session = open_session(compile_program(program))
+        session.initialize(0)
+        session.set_parameters(golden.parameters)
+        outputs = session.run("forward_backward", {"tokens": golden.tokens, "targets": golden.targets})
+        assert_close(outputs["loss"], golden.losses[0], 1e-5, "loss")
+        for name, gradient in golden.gradients.items():
+            assert_close(outputs[name], gradient, 1e-4, name)
+
+    compare(text)
+    lines = text.splitlines()
+    backward = [i for i, line in enumerate(lines) if "cs336.softmax_backward" in line]
+    assert len(backward) == golden.config.num_layers
+    for i in backward:
+        before = lines[i]
+        lines[i] = before.replace("scale = ", "scale = -") if wrong == "scale" else swap_operands(before)
+        assert lines[i] != before
+    must_fail(lambda: compare("\n".join(lines)))
+
+
+def swap_operands(line: str) -> str:
+    """The gradient in the place of the softmax's result."""
+    return re.sub(r"softmax_backward (%\w+), (%\w+)", r"softmax_backward \2, \1", line)
 
 
 def test_decay_after_the_update_disagrees_with_golden(golden: Golden) -> None:

@@ -122,6 +122,55 @@ def DecomposePass : Pass<"cs336-decompose"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
+  let summary = "Softmaxes written as primitives become one operation, with the scale and the mask before them";
+  let description = [{
+    Finds, by structure, y = e/Σe with e = exp(z − max z), or e·(1/Σe), where the maximum and the sum are over the last
+    axis, and makes it `cs336.softmax`, whose adjoint is `cs336.softmax_backward`. Between scores and softmax it takes in
+
+    - scales: x·c, c·x, x/c with a splat constant c, any number of them; after the mask only positive ones, which
+      leave −∞ as it is;
+    - one mask: select(m, x, −∞), select(m, −∞, x), or x + c where c is 0 or −∞ everywhere (the same for finite x). Leading
+      axes that the mask is repeated along are dropped.
+
+    In a program that is differentiated already, what reverse mode made of these primitives, with a = dy/Σe the chain
+    dz = e·(a − Σ a·y), becomes `cs336.softmax_backward` in the same way. A gradient of the maximum, which is zero but for
+    rounding, is dropped.
+
+    What is not quite a softmax stays as it is, with a missed-optimization remark that says why: no maximum, another
+    axis, the maximum or sum of something else, maximum, exponentials or sum used elsewhere. Scales and masks that
+    cannot be taken in stay before the softmax, with a remark.
+
+    The operation computes bf16 and f16 in float32 and rounds once, where the primitives round each.
+
+    Contract: before `cs336-autocast`, whose policy for a softmax is float32, and before `cs336-differentiate`, so that the
+    gradient is that of the operation. A second run changes nothing.
+
+    Before:
+
+    ```mlir
+    %s = cs336.mul %x, %eighth : tensor<2x4x8xf32>
+    %z = cs336.select %visible, %s, %minus_infinity : tensor<2x4x8xf32>
+    %m = cs336.reduce max %z axes = [2] {stop_gradient} : tensor<2x4x8xf32> -> tensor<2x4xf32>
+    %mb = cs336.broadcast %m dims = [0, 1] : tensor<2x4xf32> -> tensor<2x4x8xf32>
+    %d = cs336.sub %z, %mb : tensor<2x4x8xf32>
+    %e = cs336.exp %d : tensor<2x4x8xf32>
+    %t = cs336.reduce sum %e axes = [2] : tensor<2x4x8xf32> -> tensor<2x4xf32>
+    %tb = cs336.broadcast %t dims = [0, 1] : tensor<2x4xf32> -> tensor<2x4x8xf32>
+    %y = cs336.div %e, %tb : tensor<2x4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %y = cs336.softmax %x mask %mask {scale = 1.250000e-01 : f64} : tensor<2x4x8xf32>, tensor<4x8xi1>
+    ```
+
+    Counts `num-fused`, softmaxes made; `num-gradients`, gradients of softmaxes made.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
   let summary = "Reverse mode: the gradient of the loss for every parameter";
   let description = [{
