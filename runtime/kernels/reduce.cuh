@@ -15,16 +15,18 @@ __device__ inline T reduceLanes(const Vector<T, size> &values, Combine combine) 
   return result;
 }
 
-/// Of the threads of a warp, all of which call it and get the result.
-template <class T, class Combine>
+/// Of the threads of a warp, or of every `threads` neighbours in it, a power of two, all of which call it and get the
+/// result.
+template <int threads = 32, class T, class Combine>
 __device__ inline T reduceWarp(T value, Combine combine) {
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2)
+  for (int distance = threads / 2; distance > 0; distance /= 2)
     value = combine(value, static_cast<T>(__shfl_xor_sync(0xffffffffu, value, distance)));
   return value;
 }
 
-/// Of the threads of a block of `threads`, all of which call it and get the result.
+/// Of the threads of a block of `threads`, all of which call it and get the result. A kernel calls it once for each
+/// type of `combine`, as that of each lambda is: what it shares is not guarded against a second call.
 template <int threads, class T, class Combine>
 __device__ inline T reduceBlock(T value, Combine combine) {
   __shared__ T ofWarps[threads / 32];

@@ -9,10 +9,26 @@ __device__ inline float infinity() { return __int_as_float(0x7f800000); }
 __device__ inline float notANumber() { return __int_as_float(0x7fc00000); }
 
 /// The larger of two floats, NaN if either is; +0 is larger than −0.
-__device__ inline float maximum(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+__device__ inline float maximum(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+#else
+  return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
 __device__ inline double maximum(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
 /// The smaller of two floats, NaN if either is; −0 is smaller than +0.
-__device__ inline float minimum(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
+__device__ inline float minimum(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float smaller;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
+  return smaller;
+#else
+  return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
 __device__ inline double minimum(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
 
 template <class Integer>
