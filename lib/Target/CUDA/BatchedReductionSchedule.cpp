@@ -89,7 +89,7 @@ void BatchedReductionKernel::emit(raw_ostream &os) const {
 void BatchedReductionKernel::emitStage(raw_ostream &os) const {
   batch.emitBlock(os);
   emitCombiners(os);
-  emitAccumulators(os);
+  emitAccumulators(os, vectors.width);
   batch.emitLoop(os, "begin", vectors.width);
   emitLoopBody(os, "  ", vectors);
   if (batch.hasRest()) {
@@ -111,7 +111,7 @@ void BatchedReductionKernel::emitCombiningStage(raw_ostream &os) const {
   batch.emitWorkspace(os);
   emitWorkspace(os);
   emitCombiners(os);
-  emitPartials(os);
+  emitAccumulators(os, 1);
   os << "  const unsigned end = " << batch.getFirstBlocks() << "[member + 1];\n"
      << "  for (unsigned part = " << batch.getFirstBlocks()
      << "[member] + threadIdx.x % 32; part < end; part += 32) {\n";

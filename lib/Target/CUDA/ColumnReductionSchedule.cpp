@@ -64,8 +64,8 @@ public:
       whyNot = "reduces columns of fewer than " + std::to_string(minElements) + " elements";
       return nullptr;
     }
-    if (point.getNumDims() == 0 || !reduction->isContiguousAlong(point.end - 1) ||
-        reduction->isContiguousAlong(reduction->loops.end - 1)) {
+    if (point.getNumDims() == 0 || !isContiguousAlong(reduction->program, point.end - 1) ||
+        isContiguousAlong(reduction->program, reduction->loops.end - 1)) {
       whyNot = "does not read neighbouring elements for neighbouring results";
       return nullptr;
     }
@@ -129,7 +129,7 @@ void ColumnReductionKernel::emitStage(raw_ostream &os) const {
      << " outer = place / " << columns.blocks << ";\n";
   indices.emitPoint(os, "  ", 0, program.getExtents(program.getPoint()).drop_back(), "outer", 1);
   emitCombiners(os);
-  emitAccumulators(os);
+  emitAccumulators(os, vectors.width);
   os << "  if (" << column << " < " << program.extents[innermost] << ") {\n";
   indices.emitLoop(os, "    ", reduction.loops.begin, program.getExtents(reduction.loops), 1, begin,
                    std::to_string(grid.parts * getRows()));

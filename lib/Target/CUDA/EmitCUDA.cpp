@@ -64,7 +64,7 @@ private:
 
   /// Holds the kernels' linalg forms while the text is written.
   OwningOpRef<ModuleOp> linalgForms;
-  SmallVector<std::unique_ptr<KernelSchedule>> batched = createBatchedSchedules();
+  SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules = createWholeKernelSchedules();
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
 };
@@ -176,9 +176,9 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
 
 SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) {
   SmallVector<ScheduledPart> parts;
-  for (const std::unique_ptr<KernelSchedule> &schedule : batched) {
-    std::string whyNotBatched;
-    if (std::unique_ptr<ScheduledKernel> whole = schedule->schedule(kernel, whyNotBatched)) {
+  for (const std::unique_ptr<KernelSchedule> &schedule : wholeKernelSchedules) {
+    std::string whyNotWhole;
+    if (std::unique_ptr<ScheduledKernel> whole = schedule->schedule(kernel, whyNotWhole)) {
       parts.push_back({schedule->getName(), std::move(whole)});
       return parts;
     }

@@ -183,6 +183,27 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
   return width;
 }
 
+bool cs336::cuda::isContiguousAlong(const KernelProgram &program, unsigned dim) {
+  // Elements of an operand that its loads name.
+  auto countElements = [&](AffineExpr index) {
+    int64_t count = 1;
+    for (auto [dim, extent] : llvm::enumerate(program.extents))
+      count *= index.isFunctionOfDim(dim) ? extent : 1;
+    return count;
+  };
+  SmallVector<AffineExpr> loads;
+  int64_t largest = 0;
+  for (const Scalar &scalar : program.scalars)
+    if (scalar.kind == Scalar::Kind::Load) {
+      loads.push_back(scalar.index);
+      largest = std::max(largest, countElements(scalar.index));
+    }
+  return llvm::any_of(loads, [&](AffineExpr index) {
+    std::optional<LinearForm> form = getLinearForm(index, program.extents.size());
+    return countElements(index) == largest && form && form->coefficients[dim] == 1;
+  });
+}
+
 int64_t cs336::cuda::getLargestValue(AffineExpr index, ArrayRef<int64_t> extents, int64_t *largestPart) {
   int64_t value;
   if (auto constant = dyn_cast<AffineConstantExpr>(index)) {

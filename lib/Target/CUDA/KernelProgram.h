@@ -63,13 +63,19 @@ struct LoopNest {
   unsigned getNumDims() const { return end - begin; }
 };
 
+/// Rows of elements: those of `shape` that differ in their indices along `axes` only.
+struct Rows {
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<unsigned> axes;
+};
+
 /// What a kernel computes at one point (d0, d1, …) of its outputs, which all have one shape. Indices are affine in the
 /// point and in the loops of the reductions.
 struct KernelProgram {
   /// Of all dimensions.
   llvm::SmallVector<int64_t> extents;
-  /// The first holds the dimensions of a point, the others loops of reductions. Reductions of which none is computed in
-  /// the loops of another may share theirs.
+  /// The first holds the dimensions of a point, the others loops of reductions. Reductions share loops of equal extents
+  /// unless one changes in the loops of another.
   llvm::SmallVector<LoopNest> nests;
   /// Operands come before their users.
   llvm::SmallVector<Scalar> scalars;
@@ -97,6 +103,10 @@ struct KernelProgram {
   /// Reads the linalg form of a kernel, through chains of `linalg.generic`, which may write boxes into each other's
   /// results, and changes of shape. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<KernelProgram> read(const DeviceKernel &kernel, std::string &whyNot);
+
+  /// The same of a kernel whose outputs have the rows' shape or an element a row. A point is a row; the second nest
+  /// goes through its elements, for the outputs of the rows' shape and for what is reduced along them.
+  static mlir::FailureOr<KernelProgram> readRows(const DeviceKernel &kernel, const Rows &rows, std::string &whyNot);
 };
 
 /// What the combination of a reduction does not change: 0 of a sum.

@@ -29,10 +29,11 @@ std::string DeviceKernel::getOperandName(unsigned operand) const {
   return operand < numInputs ? "in" + std::to_string(operand) : "out" + std::to_string(operand - numInputs);
 }
 
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createBatchedSchedules() {
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createWholeKernelSchedules() {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   schedules.push_back(createBatchedSchedule());
   schedules.push_back(createBatchedReductionSchedule());
+  schedules.push_back(createRowsSchedule());
   return schedules;
 }
 

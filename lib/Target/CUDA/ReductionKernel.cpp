@@ -57,27 +57,6 @@ SmallVector<unsigned> Reduction::getCombined() const {
   return llvm::map_to_vector(reduced, [&](unsigned id) { return program.scalars[id].operands.front(); });
 }
 
-bool Reduction::isContiguousAlong(unsigned dim) const {
-  // Elements of an operand that its loads name.
-  auto countElements = [&](AffineExpr index) {
-    int64_t count = 1;
-    for (auto [dim, extent] : llvm::enumerate(program.extents))
-      count *= index.isFunctionOfDim(dim) ? extent : 1;
-    return count;
-  };
-  SmallVector<AffineExpr> loads;
-  int64_t largest = 0;
-  for (const Scalar &scalar : program.scalars)
-    if (scalar.kind == Scalar::Kind::Load) {
-      loads.push_back(scalar.index);
-      largest = std::max(largest, countElements(scalar.index));
-    }
-  return llvm::any_of(loads, [&](AffineExpr index) {
-    std::optional<LinearForm> form = getLinearForm(index, program.extents.size());
-    return countElements(index) == largest && form && form->coefficients[dim] == 1;
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // What the kernel needs
 //===----------------------------------------------------------------------===//
@@ -132,32 +111,42 @@ void ReductionKernel::emit(raw_ostream &os) const {
   os << "}\n";
 }
 
+void cs336::cuda::emitCombiner(raw_ostream &os, const Scalar &reduced, unsigned number) {
+  StringRef type = ExpressionPrinter::getComputeType(reduced.type);
+  Expression combined = ExpressionPrinter::print(reduced.op, {Expression{"a"}, {"b"}});
+  os << "  const auto combine" << number << " = [](" << type << " a, " << type << " b) { return " << combined.text
+     << "; };\n";
+}
+
+void cs336::cuda::emitAccumulator(raw_ostream &os, const Scalar &reduced, unsigned number, int64_t width) {
+  StringRef type = ExpressionPrinter::getComputeType(reduced.type);
+  std::string neutral = ExpressionPrinter::print(getNeutralElement(reduced)).text;
+  if (width == 1) {
+    os << "  " << type << " partial" << number << " = " << neutral << ";\n";
+    return;
+  }
+  os << "  Vector<" << type << ", " << width << "> partial" << number << " = {";
+  for (int64_t lane = 0; lane < width; ++lane)
+    os << (lane == 0 ? "" : ", ") << neutral;
+  os << "};\n";
+}
+
+Expression cs336::cuda::printResult(const KernelProgram &program, const ScalarEmitter &emitter, unsigned reduced,
+                                    const Expression &result) {
+  const Scalar &scalar = program.scalars[reduced], &initial = program.scalars[scalar.operands.back()];
+  if (initial.constant == getNeutralElement(scalar))
+    return result;
+  return ExpressionPrinter::print(scalar.op, {emitter.getExpression(scalar.operands.back()), result});
+}
+
 void ReductionKernel::emitCombiners(raw_ostream &os) const {
-  for (auto [number, id] : llvm::enumerate(reduction.reduced)) {
-    StringRef type = ExpressionPrinter::getComputeType(getType(number));
-    Expression combined = ExpressionPrinter::print(reduction.program.scalars[id].op, {Expression{"a"}, {"b"}});
-    os << "  const auto combine" << number << " = [](" << type << " a, " << type << " b) { return " << combined.text
-       << "; };\n";
-  }
-}
-
-void ReductionKernel::emitPartials(raw_ostream &os) const {
   for (auto [number, id] : llvm::enumerate(reduction.reduced))
-    os << "  " << ExpressionPrinter::getComputeType(getType(number)) << " partial" << number << " = "
-       << ExpressionPrinter::print(getNeutralElement(reduction.program.scalars[id])).text << ";\n";
+    emitCombiner(os, reduction.program.scalars[id], number);
 }
 
-void ReductionKernel::emitAccumulators(raw_ostream &os) const {
-  if (vectors.width == 1)
-    return emitPartials(os);
-  for (auto [number, id] : llvm::enumerate(reduction.reduced)) {
-    StringRef type = ExpressionPrinter::getComputeType(getType(number));
-    std::string neutral = ExpressionPrinter::print(getNeutralElement(reduction.program.scalars[id])).text;
-    os << "  Vector<" << type << ", " << vectors.width << "> partial" << number << " = {";
-    for (int64_t lane = 0; lane < vectors.width; ++lane)
-      os << (lane == 0 ? "" : ", ") << neutral;
-    os << "};\n";
-  }
+void ReductionKernel::emitAccumulators(raw_ostream &os, int64_t width) const {
+  for (auto [number, id] : llvm::enumerate(reduction.reduced))
+    emitAccumulator(os, reduction.program.scalars[id], number, width);
 }
 
 void ReductionKernel::emitLoopBody(raw_ostream &os, StringRef indent, VectorAxis step) const {
@@ -205,12 +194,9 @@ void ReductionKernel::emitOutputs(raw_ostream &os, VectorAxis vectors) const {
   for (const Store &store : reduction.program.stores)
     stored.push_back(store.value);
   auto getResult = [&](unsigned id, StringRef) {
-    const Scalar &scalar = reduction.program.scalars[id], &initial = reduction.program.scalars[scalar.operands.back()];
     unsigned number = llvm::find(reduction.reduced, id) - reduction.reduced.begin();
-    Expression result{"result" + std::to_string(number) + (vectors.width > 1 ? "[lane]" : "")};
-    if (initial.constant == getNeutralElement(scalar))
-      return result;
-    return ExpressionPrinter::print(scalar.op, {emitter.getExpression(scalar.operands.back()), result});
+    return printResult(reduction.program, emitter, id,
+                       {"result" + std::to_string(number) + (vectors.width > 1 ? "[lane]" : "")});
   };
   emitter.emitToStores(reduction.program.collectOperands(stored), "  ", getResult);
 }
@@ -237,7 +223,7 @@ void ReductionKernel::emitCombiningStage(raw_ostream &os) const {
   indices.emitPoint(os, "  ", 0, program.getExtents(program.getPoint()), "point", 1);
   emitCombiners(os);
   emitWorkspace(os);
-  emitPartials(os);
+  emitAccumulators(os, 1);
   os << "  for (" << indices.getType() << " part = threadIdx.x % 32; part < " << grid.parts << "; part += 32) {\n";
   for (unsigned number = 0; number < reduction.reduced.size(); ++number)
     os << "    partial" << number << " = combine" << number << "(partial" << number << ", parts" << number << "[part * "

@@ -28,9 +28,17 @@ struct Reduction {
   llvm::SmallVector<unsigned> getCombined() const;
   int64_t getNumPoints() const { return program.getNumPoints(); }
   int64_t getNumElements() const { return program.getNumIterations(loops); }
-  /// Whether the operands that most elements are read from are contiguous along the dimension.
-  bool isContiguousAlong(unsigned dim) const;
 };
+
+/// Writes `combine3`, a function of two values, of the reduction with that number.
+void emitCombiner(llvm::raw_ostream &os, const Scalar &reduced, unsigned number);
+
+/// Writes `partial3`, an accumulator or a vector of them, as it begins.
+void emitAccumulator(llvm::raw_ostream &os, const Scalar &reduced, unsigned number, int64_t width);
+
+/// The reduction's value from `result`, what its terms combine to, and what it starts with.
+Expression printResult(const KernelProgram &program, const ScalarEmitter &emitter, unsigned reduced,
+                       const Expression &result);
 
 /// How the blocks share a reduction.
 struct ReductionGrid {
@@ -67,8 +75,8 @@ protected:
 
   /// `combine0`, …: functions of two values.
   void emitCombiners(llvm::raw_ostream &os) const;
-  /// `partial0`, …: accumulators of a thread.
-  void emitAccumulators(llvm::raw_ostream &os) const;
+  /// `partial0`, …: accumulators of a thread, vectors of `width`.
+  void emitAccumulators(llvm::raw_ostream &os, int64_t width) const;
   /// The body of the loop and its closing brace; with `step` of one element, of a loop over what vectors leave.
   void emitLoopBody(llvm::raw_ostream &os, llvm::StringRef indent, VectorAxis step) const;
   /// `result0`, …: what `combineThreads`, the head of a call of a function of runtime/kernels, makes of the
@@ -83,8 +91,6 @@ protected:
   /// Computes outputs from `result0`, ….
   void emitOutputs(llvm::raw_ostream &os, VectorAxis vectors) const;
   mlir::Type getType(unsigned number) const { return reduction.program.scalars[reduction.reduced[number]].type; }
-  /// `partial0`, …: accumulators of a thread, of one element each.
-  void emitPartials(llvm::raw_ostream &os) const;
 
   const DeviceKernel kernel;
   const Reduction reduction;

@@ -120,7 +120,7 @@ void RowReductionKernel::emitStage(raw_ostream &os) const {
   }
   indices.emitPoint(os, "  ", 0, program.getExtents(program.getPoint()), "row", 1);
   emitCombiners(os);
-  emitAccumulators(os);
+  emitAccumulators(os, vectors.width);
   indices.emitLoop(os, "  ", reduction.loops.begin, program.getExtents(reduction.loops), vectors.width, begin, step);
   emitLoopBody(os, "  ", vectors);
   emitResults(os, combineThreads);

@@ -159,29 +159,40 @@ void ScalarEmitter::emitLoads(ArrayRef<unsigned> scalars, StringRef indent) {
       loads, [&](unsigned lhs, unsigned rhs) { return program.scalars[lhs].operand < program.scalars[rhs].operand; });
 
   for (unsigned id : loads) {
-    const Scalar &scalar = program.scalars[id];
-    // x3 is in3's element, x3_1 another element of it.
-    std::string variable = scalar.operand < kernel.numInputs
-                               ? "x" + std::to_string(scalar.operand)
-                               : "old" + std::to_string(scalar.operand - kernel.numInputs);
-    if (unsigned times = timesLoaded[scalar.operand]++)
-      variable += "_" + std::to_string(times);
-    std::string type = ExpressionPrinter::getStorageType(scalar.type).str(),
-                zero = ExpressionPrinter::printZero(scalar.type).text;
-    std::string value = element(scalar.operand, scalar.index);
-    loaded[id] = variable;
-    if (isVector(scalar.index)) {
-      type = "Vector<" + type + ", " + std::to_string(vectors.width) + ">";
-      zero = type + "{}";
-      value = "loadVector<" + std::to_string(vectors.width) + ">(" + address(scalar.operand, scalar.index) + ")";
-      loaded[id] += "[lane]";
-    }
-    os << indent << "const " << type << " " << variable << " = ";
-    if (scalar.box)
-      os << getBoxVariable(*scalar.box) << " ? " << value << " : " << zero << ";\n";
-    else
-      os << value << ";\n";
+    std::string variable = takeLoadVariable(id);
+    os << indent << "const " << getLoadType(id) << " " << variable << " = " << printLoad(id) << ";\n";
+    provide(id, variable);
   }
+}
+
+std::string ScalarEmitter::takeLoadVariable(unsigned load) {
+  // x3 is in3's element, x3_1 another element of it.
+  unsigned operand = program.scalars[load].operand;
+  std::string variable =
+      operand < kernel.numInputs ? "x" + std::to_string(operand) : "old" + std::to_string(operand - kernel.numInputs);
+  if (unsigned times = timesLoaded[operand]++)
+    variable += "_" + std::to_string(times);
+  return variable;
+}
+
+std::string ScalarEmitter::getLoadType(unsigned load) const {
+  const Scalar &scalar = program.scalars[load];
+  std::string type = ExpressionPrinter::getStorageType(scalar.type).str();
+  return isVector(scalar.index) ? "Vector<" + type + ", " + std::to_string(vectors.width) + ">" : type;
+}
+
+std::string ScalarEmitter::printLoad(unsigned load) const {
+  const Scalar &scalar = program.scalars[load];
+  std::string value = element(scalar.operand, scalar.index), zero = ExpressionPrinter::printZero(scalar.type).text;
+  if (isVector(scalar.index)) {
+    value = "loadVector<" + std::to_string(vectors.width) + ">(" + address(scalar.operand, scalar.index) + ")";
+    zero = getLoadType(load) + "{}";
+  }
+  return scalar.box ? getBoxVariable(*scalar.box) + " ? " + value + " : " + zero : value;
+}
+
+void ScalarEmitter::provide(unsigned load, StringRef variable) {
+  loaded[load] = (variable + (isVector(program.scalars[load].index) ? "[lane]" : "")).str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,6 +284,11 @@ Expression ScalarEmitter::printStored(const Store &store) {
   return ExpressionPrinter::printStored(scalar.type, value);
 }
 
+/// Whether the expression is a variable, an element of one, or a number.
+static bool isWord(const Expression &expression) {
+  return expression.precedence == Precedence::Primary && StringRef(expression.text).find('(') == StringRef::npos;
+}
+
 void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent, ReducedEmitter emitReduced) {
   // An expression of one use stands where it is used, unless it makes that line hard to read.
   constexpr size_t longestOperand = 72, longestStored = 104;
@@ -282,37 +298,74 @@ void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent,
       continue;
     expressions[id] = scalar.kind == Scalar::Kind::Reduced ? emitReduced(id, indent) : printScalar(scalar, id);
     Expression &expression = expressions[id];
-    bool isWord =
-        expression.precedence == Precedence::Primary && StringRef(expression.text).find('(') == StringRef::npos;
-    bool atOnce = scalar.kind == Scalar::Kind::Constant || isWord || uses[id] <= 1;
+    bool atOnce = scalar.kind == Scalar::Kind::Constant || isWord(expression) || uses[id] <= 1;
     bool isStored = llvm::any_of(program.stores, [&](const Store &store) { return store.value == id; });
     bool isShort = expression.text.size() <= (isStored ? longestStored : longestOperand);
     // A gather is a load, and loads come before stores.
     if (scalar.kind != Scalar::Kind::Gather && atOnce && isShort)
       continue;
-    std::string variable = getNoun(scalar).str() + std::to_string(takeNumber());
-    os << indent << "const " << ExpressionPrinter::getComputeType(scalar.type) << " " << variable << " = "
-       << expression.text << ";\n";
-    expression = {variable};
+    emitVariable(id, indent);
+  }
+}
+
+std::string ScalarEmitter::takeVariable(unsigned id) {
+  return getNoun(program.scalars[id]).str() + std::to_string(numVariables++);
+}
+
+void ScalarEmitter::emitVariable(unsigned id, StringRef indent) {
+  const Scalar &scalar = program.scalars[id];
+  Expression &expression = expressions[id];
+  // What a gather reads is a word as well, of memory.
+  bool isRead = scalar.kind == Scalar::Kind::Gather && StringRef(expression.text).contains('[');
+  if (scalar.kind == Scalar::Kind::Constant || (isWord(expression) && !isRead))
+    return;
+  std::string variable = takeVariable(id);
+  os << indent << "const " << ExpressionPrinter::getComputeType(scalar.type) << " " << variable << " = "
+     << expression.text << ";\n";
+  expression = {variable};
+}
+
+void ScalarEmitter::emitInto(unsigned id, std::string variable, StringRef indent) {
+  os << indent << variable << " = " << printScalar(program.scalars[id], id).text << ";\n";
+  define(id, {std::move(variable)});
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void ScalarEmitter::declareStored(ArrayRef<unsigned> stores, StringRef indent) {
+  for (unsigned number : stores) {
+    const Store &store = program.stores[number];
+    if (isVector(store.index))
+      os << indent << "Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType())
+         << ", " << vectors.width << "> y" << number << ";\n";
+  }
+}
+
+void ScalarEmitter::assignStored(ArrayRef<unsigned> stores, StringRef indent) {
+  for (unsigned number : stores)
+    if (const Store &store = program.stores[number]; isVector(store.index))
+      os << indent << "y" << number << "[lane] = " << printStored(store).text << ";\n";
+}
+
+void ScalarEmitter::emitStores(ArrayRef<unsigned> stores, StringRef indent) {
+  for (unsigned number : stores) {
+    const Store &store = program.stores[number];
+    if (isVector(store.index))
+      os << indent << "storeVector(" << address(store.operand, store.index) << ", y" << number << ");\n";
+    else
+      os << indent << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
   }
 }
 
 void ScalarEmitter::emitToStores(ArrayRef<unsigned> scalars, StringRef indent, ReducedEmitter emitReduced) {
+  SmallVector<unsigned> stores = llvm::to_vector(llvm::seq<unsigned>(0, program.stores.size()));
   emitLoads(scalars, indent);
-  if (vectors.width > 1)
-    for (auto [i, store] : llvm::enumerate(program.stores))
-      os << indent << "Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType())
-         << ", " << vectors.width << "> y" << i << ";\n";
+  declareStored(stores, indent);
   std::string body = openLanes(indent);
   emitOperations(scalars, body, emitReduced);
-  if (vectors.width > 1)
-    for (auto [i, store] : llvm::enumerate(program.stores))
-      os << body << "y" << i << "[lane] = " << printStored(store).text << ";\n";
+  assignStored(stores, body);
   closeLanes(indent);
-  for (auto [i, store] : llvm::enumerate(program.stores)) {
-    if (vectors.width > 1)
-      os << indent << "storeVector(" << address(store.operand, store.index) << ", y" << i << ");\n";
-    else
-      os << indent << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
-  }
+  emitStores(stores, indent);
 }

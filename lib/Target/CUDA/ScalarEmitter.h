@@ -40,8 +40,16 @@ public:
 
   void emitLoads(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
   void emitOperations(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent, ReducedEmitter emitReduced = {});
+  /// Writes the result of an operation to `variable`, which it has from then on.
+  void emitInto(unsigned id, std::string variable, llvm::StringRef indent);
   /// Of a scalar whose operation has been written.
   const Expression &getExpression(unsigned id) const { return expressions[id]; }
+  /// Of a scalar whose operation has been written: puts it into a variable unless it is one, for whoever uses it often.
+  void emitVariable(unsigned id, llvm::StringRef indent);
+  /// Says where the value of a scalar that is not a load is.
+  void define(unsigned id, Expression expression) { expressions[id] = std::move(expression); }
+  /// A word for what an operation or a gather computes, with a number that no other variable has.
+  std::string takeVariable(unsigned id);
 
   /// `for (int lane = 0; …) {` and its end, where there are vectors; returns the indentation inside.
   std::string openLanes(llvm::StringRef indent);
@@ -50,8 +58,22 @@ public:
   /// Loads and computes `scalars`, which include what is stored, and writes the outputs.
   void emitToStores(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent = "  ", ReducedEmitter emitReduced = {});
 
-  /// Of a load that has been done: the element, in the type of the memory.
-  void provide(unsigned load, std::string element) { loaded[load] = std::move(element); }
+  /// The steps of emitToStores for stores by number, of elements whose operations have been written: vectors, a
+  /// vector's lane, and what goes to memory.
+  void declareStored(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
+  void assignStored(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
+  void emitStores(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
+
+  /// The steps of emitLoads, for one load: a name, the type of a variable that holds the element or its vector, and the
+  /// access itself.
+  std::string takeLoadVariable(unsigned load);
+  std::string getLoadType(unsigned load) const;
+  std::string printLoad(unsigned load) const;
+  void emitBoxes(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
+
+  /// Of a load that has been done: where the element, or its vector, is, in the type of the memory.
+  void provide(unsigned load, llvm::StringRef variable);
+  /// Of a load that has been done: the element.
   const std::string &getLoaded(unsigned load) const { return loaded.find(load)->second; }
 
   /// A number that no variable's name has had.
@@ -59,7 +81,6 @@ public:
 
 private:
   bool isVector(mlir::AffineExpr index) const { return vectors.width > 1 && index.isFunctionOfDim(vectors.dim); }
-  void emitBoxes(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
   Expression printScalar(const Scalar &scalar, unsigned id);
   Expression printGather(const Scalar &scalar);
   /// The place's number in its buffer at a lane.

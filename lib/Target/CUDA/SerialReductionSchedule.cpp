@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Takes every program: a thread computes one point of the outputs, with a loop for every reduction. Right for short
-// reductions, and what remains for those that no other schedule takes, such as reductions that need each other's
-// results.
+// reductions, and what remains for those that no other schedule takes, such as reductions along several axes that need
+// each other's results.
 //
 //===----------------------------------------------------------------------===//
 

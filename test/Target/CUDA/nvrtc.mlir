@@ -2,6 +2,7 @@
 // REQUIRES: nvrtc
 // RUN: cs336-translate --emit-cuda --require-all %S/pointwise.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/reductions.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=REDUCE --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/rows.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ROWS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 
 // CHECK: sm_80: 15 kernels
@@ -14,6 +15,11 @@
 // REDUCE: sm_90a: 8 kernels
 // REDUCE: sm_100a: 8 kernels
 // REDUCE: sm_120: 8 kernels
+
+// ROWS: sm_80: 6 kernels
+// ROWS: sm_90a: 6 kernels
+// ROWS: sm_100a: 6 kernels
+// ROWS: sm_120: 6 kernels
 
 // SCATTER: sm_80: 4 kernels
 // SCATTER: sm_90a: 4 kernels

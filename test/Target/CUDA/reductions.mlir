@@ -103,16 +103,13 @@ exec.kernel @largest_of_three(%x: tensor<1000x3xf32>) : (memref<1000x3xf32>) -> 
   exec.yield %y : tensor<1000xf32>
 }
 
-// Reductions that need each other's results: slower, but there is text.
-// CHECK: // Schedule serial_reduction: one element a thread, of 128 = 4 x 32 (i0, i1, …).
-// CHECK: softmax(
-exec.kernel @softmax(%x: tensor<4x32xf32>) : (memref<4x32xf32>) -> memref<4x32xf32> {
-  %largest = cs336.reduce max %x axes = [1] : tensor<4x32xf32> -> tensor<4xf32>
-  %bound = cs336.broadcast %largest dims = [0] : tensor<4xf32> -> tensor<4x32xf32>
-  %shifted = cs336.sub %x, %bound : tensor<4x32xf32>
-  %exp = cs336.exp %shifted : tensor<4x32xf32>
-  %sum = cs336.reduce sum %exp axes = [1] : tensor<4x32xf32> -> tensor<4xf32>
-  %total = cs336.broadcast %sum dims = [0] : tensor<4xf32> -> tensor<4x32xf32>
-  %y = cs336.div %exp, %total : tensor<4x32xf32>
-  exec.yield %y : tensor<4x32xf32>
+// Reductions along axes of their own: slower, but there is text.
+// CHECK: // Schedule serial_reduction: one element a thread, of 4.
+// CHECK: largest_sum(
+// CHECK: for (unsigned i1 = 0; i1 < 8; ++i1) {
+// CHECK: for (unsigned i2 = 0; i2 < 32; ++i2) {
+exec.kernel @largest_sum(%x: tensor<4x8x32xf32>) : (memref<4x8x32xf32>) -> memref<4xf32> {
+  %sums = cs336.reduce sum %x axes = [2] : tensor<4x8x32xf32> -> tensor<4x8xf32>
+  %largest = cs336.reduce max %sums axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
+  exec.yield %largest : tensor<4xf32>
 }

@@ -13,18 +13,18 @@ exec.kernel @rows_of_sum(%x: tensor<9x8xf32>, %y: tensor<9x8xf32>, %ids: tensor<
 }
 
 // Outputs of several shapes are parts with schedules of their own, which run one after the other.
-// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 2048.
-// CHECK-NEXT: // Schedule row_reduction: a warp a row, 512 elements each, of 4.
-// CHECK-NEXT: // Grid of 2 blocks of 256 threads, then 1 block of 256 threads.
+// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 16384.
+// CHECK-NEXT: // Schedule column_reduction: 128 columns a block, 32 elements each, of 512.
+// CHECK-NEXT: // Grid of 16 blocks of 256 threads, then 4 blocks of 256 threads.
 // CHECK: exp_and_sum_0(const float *in0, float *out0, float *out1) {
 // CHECK: storeVector(out0 + i0, y0);
 // CHECK: exp_and_sum_1(const float *in0, float *out0, float *out1) {
 // CHECK: partial0[lane] = partial0[lane] + expf(x0[lane]);
-// CHECK: out1[i0] = result0;
-exec.kernel @exp_and_sum(%x: tensor<4x512xf32>) : (memref<4x512xf32>) -> (memref<4x512xf32>, memref<4xf32>) {
-  %exp = cs336.exp %x : tensor<4x512xf32>
-  %sum = cs336.reduce sum %exp axes = [1] : tensor<4x512xf32> -> tensor<4xf32>
-  exec.yield %exp, %sum : tensor<4x512xf32>, tensor<4xf32>
+// CHECK: storeVector(out1 + i0, y0);
+exec.kernel @exp_and_sum(%x: tensor<32x512xf32>) : (memref<32x512xf32>) -> (memref<32x512xf32>, memref<512xf32>) {
+  %exp = cs336.exp %x : tensor<32x512xf32>
+  %sum = cs336.reduce sum %exp axes = [0] : tensor<32x512xf32> -> tensor<512xf32>
+  exec.yield %exp, %sum : tensor<32x512xf32>, tensor<512xf32>
 }
 
 // CHECK: neg(const float *in0, float *out0) {

@@ -22,7 +22,7 @@ namespace cs336::cuda {
 using cs336::KernelFunction;
 
 /// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
-/// have several shapes, each shape is a part of its own, except for the batched schedules.
+/// have several shapes, each shape is a part of its own, except for the schedules of outputs of any shapes.
 struct DeviceKernel {
   /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
@@ -45,6 +45,7 @@ struct DeviceKernel {
 
   /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
   std::string getOperandName(unsigned operand) const;
+  llvm::ArrayRef<int64_t> getOutputShape(unsigned output) const { return operands[numInputs + output].getShape(); }
 };
 
 /// Files of runtime/kernels that a kernel's text uses, by name.
@@ -83,6 +84,9 @@ std::unique_ptr<KernelSchedule> createBatchedSchedule();
 /// The same for reductions to single elements; see BatchedReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedReductionSchedule();
 
+/// A team of threads keeps a row while its reductions follow each other; see RowsSchedule.cpp.
+std::unique_ptr<KernelSchedule> createRowsSchedule();
+
 /// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPointwiseSchedule();
 
@@ -102,7 +106,7 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
 /// The schedules of outputs of any shapes, which come before those of outputs of one.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createBatchedSchedules();
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules();
 
 /// All schedules of outputs of one shape, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
