@@ -52,6 +52,7 @@ def write(record: dict[str, object], page: str, output: Path | None) -> None:
     """Prints the page, and keeps record and page as OUTPUT.json and OUTPUT.md."""
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n")
-        output.with_suffix(".md").write_text(page)
+        # Not with_suffix: a name such as h200-2.7b has a dot of its own.
+        output.with_name(output.name + ".json").write_text(json.dumps(record, indent=2) + "\n")
+        output.with_name(output.name + ".md").write_text(page)
     print(page)
