@@ -13,6 +13,7 @@
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 
@@ -45,6 +46,9 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
     return failure();
 
   PassManager manager(module.getContext(), module.getOperationName());
+  // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
+  // the last.
+  manager.enableVerifier(false);
   auto entries = module.getOps<exec::EntryOp>();
   if (entries.empty()) {
     buildPipeline(manager, pipeline);
@@ -61,7 +65,7 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
     enablePassStatistics(manager, *options.passStatistics);
   if (!options.dumpDir.empty() && failed(enableDump(manager, options.dumpDir)))
     return failure();
-  return manager.run(module);
+  return failure(failed(manager.run(module)) || failed(verify(module)));
 }
 
 static FailureOr<CompiledKernels> compileKernels(ModuleOp module, const CompileOptions &options) {

@@ -11,6 +11,7 @@
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -43,27 +44,24 @@ struct ScheduledPart {
 
 class KernelEmitter {
 public:
-  explicit KernelEmitter(ModuleOp module)
-      : linalgForms(ModuleOp::create(module.getLoc())), schedules(createKernelSchedules()) {
+  explicit KernelEmitter(ModuleOp module) : schedules(createKernelSchedules()) {
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
 
-  /// Without grids where no schedule accepts a part of the kernel; `whyNot` then says why.
-  FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot);
+  /// Without grids where no schedule accepts a part of the kernel; `whyNot` then says why. For any number of threads.
+  FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot) const;
 
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
-  FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel);
+  FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel, OpBuilder &builder) const;
   /// The kernel in as many grids as it takes. Nothing where no schedule accepts a part; `whyNot` then says why.
-  SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot);
+  SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
   /// Null where no schedule accepts the part; `whyNot` then says why.
-  ScheduledPart schedulePart(const DeviceKernel &part, std::string &whyNot);
+  ScheduledPart schedulePart(const DeviceKernel &part, std::string &whyNot) const;
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
-                   const KernelText &text, raw_ostream &os);
+                   const KernelText &text, raw_ostream &os) const;
 
-  /// Holds the kernels' linalg forms while the text is written.
-  OwningOpRef<ModuleOp> linalgForms;
   SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules = createWholeKernelSchedules();
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
@@ -80,12 +78,11 @@ static int64_t getAlignment(MemRefType type) {
   return std::gcd(offset * elementBytes, DeviceKernel::storageAlignment);
 }
 
-FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel) {
-  OpBuilder builder = OpBuilder::atBlockEnd(linalgForms->getBody());
+FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel, OpBuilder &builder) const {
   FailureOr<DeviceKernel> form = DeviceKernel::read(kernel, builder);
   if (failed(form))
     return failure();
-  for (exec::LaunchOp launch : launches[kernel.getSymName()])
+  for (exec::LaunchOp launch : launches.lookup(kernel.getSymName()))
     for (auto [alignment, buffer] :
          llvm::zip_equal(form->alignments, llvm::concat<Value>(launch.getInputs(), launch.getOutputs())))
       alignment = std::gcd(alignment, getAlignment(cast<MemRefType>(buffer.getType())));
@@ -110,7 +107,7 @@ static std::string describeGrid(const KernelFunction &function) {
 }
 
 void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
-                                const KernelText &text, raw_ostream &os) {
+                                const KernelText &text, raw_ostream &os) const {
   os << "\n//===- " << form.name << " -===//\n//\n// " << listOperations(kernel) << ".\n";
   SmallVector<exec::LaunchOp> uses = launches.lookup(form.name);
   if (!uses.empty()) {
@@ -141,7 +138,7 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, std::string &whyNot) {
+ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, std::string &whyNot) const {
   // Schedules that read the kernel in the same way refuse it for the same reason.
   SmallVector<std::pair<std::string, std::string>> refusals;
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
@@ -174,7 +171,7 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
   return parts;
 }
 
-SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) {
+SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const {
   SmallVector<ScheduledPart> parts;
   for (const std::unique_ptr<KernelSchedule> &schedule : wholeKernelSchedules) {
     std::string whyNotWhole;
@@ -191,10 +188,13 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
   return parts;
 }
 
-FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) {
+FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
-  FailureOr<DeviceKernel> form = readKernel(kernel);
+  // Holds the kernel's linalg form while the text is written.
+  OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
+  FailureOr<DeviceKernel> form = readKernel(kernel, builder);
   if (failed(form))
     return failure();
 
@@ -247,23 +247,40 @@ LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOption
   return success();
 }
 
+/// The kernel with a translation unit of its own.
+static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel) {
+  std::string whyNot;
+  FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
+  if (failed(text))
+    return failure();
+  if (text->grids.empty())
+    return emitRefusal(kernel, whyNot);
+  std::string unit;
+  llvm::raw_string_ostream os(unit);
+  emitHead(text->sources, os);
+  os << text->functions;
+  return CUDAKernel{kernel.getSymName().str(), std::move(unit), text->grids, text->workspaceBytes, kernel.getLoc()};
+}
+
 FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {
   KernelEmitter emitter(module);
+  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(),
+                                          [&](exec::KernelOp kernel) { return emitter.isLaunched(kernel); });
+  SmallVector<exec::KernelOp> sources(launched);
+  SmallVector<std::optional<CUDAKernel>> units(sources.size());
+  ParallelDiagnosticHandler diagnostics(module.getContext());
+  LogicalResult areEmitted = failableParallelForEachN(module.getContext(), 0, sources.size(), [&](size_t index) {
+    diagnostics.setOrderIDForThread(index);
+    FailureOr<CUDAKernel> unit = emitUnit(emitter, sources[index]);
+    diagnostics.eraseOrderIDForThread();
+    if (succeeded(unit))
+      units[index] = std::move(*unit);
+    return failure(failed(unit));
+  });
+  if (failed(areEmitted))
+    return failure();
   std::vector<CUDAKernel> kernels;
-  for (auto kernel : module.getOps<exec::KernelOp>()) {
-    if (!emitter.isLaunched(kernel))
-      continue;
-    std::string whyNot;
-    FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
-    if (failed(text))
-      return failure();
-    if (text->grids.empty())
-      return emitRefusal(kernel, whyNot);
-    std::string unit;
-    llvm::raw_string_ostream os(unit);
-    emitHead(text->sources, os);
-    os << text->functions;
-    kernels.push_back({kernel.getSymName().str(), std::move(unit), text->grids, text->workspaceBytes, kernel.getLoc()});
-  }
+  for (std::optional<CUDAKernel> &unit : units)
+    kernels.push_back(std::move(*unit));
   return kernels;
 }
