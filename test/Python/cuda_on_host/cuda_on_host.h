@@ -36,6 +36,19 @@ struct Index3 {
 };
 inline Index3 blockIdx, blockDim, threadIdx;
 
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+/// A store with the default cache policy.
+template <typename T>
+void __stwb(T *address, T value) {
+  std::memcpy(address, &value, sizeof(value));
+}
+
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""How near memory-bound kernels come to the bandwidth of a copy: norms, SwiGLU, softmax, cross entropy, AdamW.
+
+Each kernel is a fused group of operations, compiled and run through the package, several times on buffers of its own so
+that no cache holds what it reads. Bytes are those of operands and results, each counted once; the time is the device's
+own, the median of many runs. The copy moves a buffer of some hundred megabytes within the device.
+
+PYTHONPATH=build/release/python python3 benchmarks/kernel_bandwidth.py --rows 16384 --output DIR/kernel-bandwidth
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import re
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import cs336
+from record import describe, write
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test/Python"))
+import row_groups
+from group_builder import Group, Value
+
+Cell = dict[str, object]
+
+
+def swiglu(shape: tuple[int, int]) -> Group:
+    """silu(a)·b in bf16."""
+    g = Group()
+    a, b = g.input(shape, "bf16"), g.input(shape, "bf16")
+    g.outputs = [g.pointwise("mul", g.pointwise("mul", a, g.pointwise("sigmoid", a)), b)]
+    return g
+
+
+def swiglu_backward(shape: tuple[int, int]) -> Group:
+    """The gradients by a and b."""
+    g = Group()
+    a, b, dy = (g.input(shape, "bf16") for _ in range(3))
+    sigmoid = g.pointwise("sigmoid", a)
+    silu = g.pointwise("mul", a, sigmoid)
+    rest = g.pointwise("mul", silu, g.pointwise("sub", g.constant(1, a), sigmoid))
+    slope = g.pointwise("add", sigmoid, rest)
+    g.outputs = [g.pointwise("mul", g.pointwise("mul", dy, b), slope), g.pointwise("mul", dy, silu)]
+    return g
+
+
+def adamw(shape: tuple[int, int]) -> Group:
+    """An update of float32 parameters and moments."""
+    g = Group()
+    tensors = [g.input(shape) for _ in range(4)]
+    scalars = [g.input(()) for _ in range(4)]
+    p, gradient, m, v = (value.name for value in tensors)
+    lr, correction1, correction2, scale = (value.name for value in scalars)
+    apply = g.compare("ge", scalars[0], scalars[0])
+    g.lines.append(
+        f"%p, %m, %v = cs336.adamw {p}, {gradient}, {m}, {v} lr = {lr}, correction1 = {correction1}, "
+        f"correction2 = {correction2}, scale = {scale}, apply = {apply.name} {{beta1 = 0.9 : f64, beta2 = 0.95 : f64, "
+        f"eps = 1.0e-08 : f64, weight_decay = 0.1 : f64}} : {', '.join([tensors[0].tensor] * 3)}, tensor<f32>"
+    )
+    g.outputs = [Value(name, shape, "f32") for name in ("%p", "%m", "%v")]
+    return g
+
+
+def copy(shape: tuple[int, int]) -> Group:
+    """A pointwise kernel that does next to nothing."""
+    g = Group()
+    g.outputs = [g.pointwise("neg", g.input(shape))]
+    return g
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A kernel at a number of rows, of `width` elements."""
+
+    name: str
+    width: int
+    make: Callable[[tuple[int, int]], Group]
+
+
+def benchmarks(width: int, d_ff: int, vocab: int) -> list[Benchmark]:
+    def rows(make: Callable[..., row_groups.RowGroup], **options: object) -> Callable[[tuple[int, int]], Group]:
+        return lambda shape: make(shape, **options).group
+
+    return [
+        Benchmark("negate", width, copy),
+        Benchmark("RMSNorm", width, rows(row_groups.rms_norm)),
+        Benchmark("residual + RMSNorm", width, rows(row_groups.rms_norm, residual="bf16", keeps_root=True)),
+        Benchmark("RMSNorm dx", width, rows(row_groups.rms_norm_backward)),
+        Benchmark("RMSNorm dx + residual", width, rows(row_groups.rms_norm_backward, residual=True)),
+        Benchmark("RMSNorm dw", width, rows(row_groups.rms_norm_weight_gradient)),
+        Benchmark("SwiGLU", d_ff, swiglu),
+        Benchmark("SwiGLU backward", d_ff, swiglu_backward),
+        Benchmark("softmax", 1024, rows(row_groups.softmax, dtype="bf16", scale=0.125)),
+        Benchmark("softmax backward", 1024, rows(row_groups.softmax_backward, scale=0.125)),
+        Benchmark("cross entropy + gradient", vocab, rows(row_groups.cross_entropy)),
+        Benchmark("cross entropy + gradient, fp32", vocab, rows(row_groups.cross_entropy, dtype="f32")),
+        Benchmark("AdamW", width, adamw),
+    ]
+
+
+def fill(name: str, value: Value, seed: int, largest: int = 1) -> tuple[str, str]:
+    """Numbers in [0, 1] that look random, made on the device; integers up to `largest`.
+
+    Returns the operations and the name of their result.
+    """
+    steps = Group()
+    shape = value.shape or (1,)
+    phase = steps.constant(1 + 0.37 * seed, Value("", shape, "f32"))
+    for axis in range(len(shape)):
+        index = steps.cast(steps.iota(axis, shape, "i32"), "f32")
+        factor = steps.constant(12.9898 + 65.233 * axis, phase)
+        phase = steps.pointwise("add", phase, steps.pointwise("mul", index, factor))
+    wave = steps.pointwise("sin", phase)
+    wave = steps.pointwise("mul", wave, wave)
+    if value.dtype == "i64":
+        wave = steps.pointwise("mul", wave, steps.constant(largest, wave))
+    result = steps.cast(wave, value.dtype)
+    if not value.shape:
+        result = steps.append(
+            f"reshape {result.name}", (), value.dtype, f"{result.tensor} -> {Value('', (), value.dtype).tensor}"
+        )
+    lines = "\n".join(re.sub(r"%(\d+)", rf"%{name}_\1", line) for line in steps.lines)
+    return lines, result.name.replace("%", f"%{name}_")
+
+
+def program(group: Group, copies: int) -> str:
+    """A function that runs the group on several sets of buffers, and one that fills them."""
+    filled, names, arguments, ports, calls, results = [], [], [], [], [], []
+    for number in range(copies):
+        operands = []
+        for position, (value, _) in enumerate(group.inputs):
+            name = f"x{number}_{position}"
+            lines, result = fill(name, value, 31 * number + position, largest=group.inputs[0][0].shape[-1] - 1)
+            port = f'{{cs336.kind = "derived", cs336.name = "{name}"}}'
+            filled.append(lines)
+            names.append((result, value.tensor))
+            ports.append(f"{value.tensor} {port}")
+            arguments.append(f"%{name}: {value.tensor} {port}")
+            operands.append(f"%{name}")
+        own = f"%y{number}"
+        several = len(group.outputs) > 1
+        calls.append(group.fused(f"{own}:{len(group.outputs)}" if several else own, ", ".join(operands)))
+        for position, value in enumerate(group.outputs):
+            results.append((f"{own}#{position}" if several else own, value.tensor, f"y{number}_{position}"))
+    outputs = ", ".join(f'{kind} {{cs336.kind = "output", cs336.name = "{port}"}}' for _, kind, port in results)
+    newline = "\n"
+    return f"""
+func.func @prepare() -> ({", ".join(ports)}) attributes {{cs336.mode = #cs336.mode<prepare>}} {{
+{newline.join(filled)}
+return {", ".join(name for name, _ in names)} : {", ".join(kind for _, kind in names)}
+}}
+func.func @forward({", ".join(arguments)}) -> ({outputs}) attributes {{cs336.mode = #cs336.mode<forward>}} {{
+{newline.join(calls)}
+return {", ".join(name for name, _, _ in results)} : {", ".join(kind for _, kind, _ in results)}
+}}
+"""
+
+
+def measure_seconds(text: str, device: str, repetitions: int) -> float:
+    """The device's time of a run, the median."""
+    session = cs336.Session(cs336.compile(text, device=device), device=device)
+    session.initialize(0)
+    times = []
+    for _ in range(repetitions):
+        session.run("forward", {}, outputs=())
+        session.synchronize()
+        times.append(session.last_run_seconds("forward"))
+    del session
+    gc.collect()
+    return statistics.median(times[len(times) // 5 :])
+
+
+def measure(benchmark: Benchmark, rows: int, args: argparse.Namespace) -> Cell:
+    """A row of the table."""
+    group = benchmark.make((rows, benchmark.width))
+    copies = max(1, round(args.bytes / group.num_bytes))
+    seconds = measure_seconds(program(group, copies), args.device, args.repetitions) / copies
+    cell = {"kernel": benchmark.name, "rows": rows, "width": benchmark.width, "bytes": group.num_bytes}
+    cell |= {"copies": copies, "us": seconds * 1e6, "tb_per_s": group.num_bytes / seconds / 1e12}
+    print(cell, file=sys.stderr, flush=True)
+    return cell
+
+
+def measure_copy(args: argparse.Namespace) -> float:
+    """Bytes a second of the device's own copy."""
+    shape = Value("", (max(1, args.bytes // 8 // 1024), 1024), "f32")
+    lines, result = fill("x", shape, 1)
+    text = f"""
+func.func @prepare() -> ({shape.tensor} {{cs336.kind = "derived", cs336.name = "x"}})
+    attributes {{cs336.mode = #cs336.mode<prepare>}} {{
+{lines}
+return {result} : {shape.tensor}
+}}
+func.func @forward(%x: {shape.tensor} {{cs336.kind = "derived", cs336.name = "x"}})
+    -> ({shape.tensor} {{cs336.kind = "output", cs336.name = "y"}}) attributes {{cs336.mode = #cs336.mode<forward>}} {{
+return %x : {shape.tensor}
+}}
+"""
+    return 2 * shape.num_bytes / measure_seconds(text, args.device, args.repetitions)
+
+
+def markdown(record: dict[str, object]) -> str:
+    """The record as a page."""
+    lines = [
+        "# Memory-bound kernels beside a copy",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        "",
+        f"    {record['command']}",
+        "",
+        f"A copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted. bf16, with the "
+        "residual stream and the optimizer in float32.",
+        "",
+        "| kernel | rows | width | MB | us | TB/s | share of the copy |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for cell in record["cells"]:
+        lines.append(
+            f"| {cell['kernel']} | {cell['rows']} | {cell['width']} | {cell['bytes'] / 1e6:.1f} | {cell['us']:.1f} | "
+            f"{cell['tb_per_s']:.2f} | {cell['tb_per_s'] / record['copy_tb_per_s']:.0%} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--rows", default="1024,16384", help="comma-separated")
+    arguments.add_argument("--width", type=int, default=2560, help="of the residual stream")
+    arguments.add_argument("--d-ff", type=int, default=10240)
+    arguments.add_argument("--vocab", type=int, default=10000)
+    arguments.add_argument("--only", default="", help="kernels whose name matches this regular expression")
+    arguments.add_argument("--bytes", type=int, default=1 << 30, help="that a run moves at least, by several copies")
+    arguments.add_argument("--repetitions", type=int, default=50)
+    arguments.add_argument("--device", default="cuda")
+    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    args = arguments.parse_args()
+
+    head = describe(sys.argv) | {"copy_tb_per_s": measure_copy(args) / 1e12}
+    cells = [
+        measure(benchmark, int(rows), args)
+        for rows in args.rows.split(",")
+        for benchmark in benchmarks(args.width, args.d_ff, args.vocab)
+        if re.search(args.only, benchmark.name)
+    ]
+    record = head | {"cells": cells}
+    write(record, markdown(record), args.output)
+
+
+if __name__ == "__main__":
+    main()
