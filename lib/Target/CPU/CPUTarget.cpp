@@ -7,6 +7,7 @@
 
 #include "cs336/Target/CPU/CPUTarget.h"
 
+#include "AttentionKernel.h"
 #include "EmitKernel.h"
 #include "LowerToLLVM.h"
 #include "NativeObject.h"
@@ -53,6 +54,10 @@ static LogicalResult checkTypes(exec::KernelOp kernel, const InstructionSet &isa
 
 FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, int64_t vectorBits, OpBuilder &builder,
                                                          CompiledKernel &compiled) {
+  // A kernel may be called as a function of libm is.
+  std::string symbol = ("cs336_" + kernel.getSymName()).str();
+  if (std::optional<LLVM::LLVMFuncOp> attention = emitAttention(kernel, symbol, vectorBits, builder, compiled))
+    return *attention;
   FailureOr<func::FuncOp> func = lowerKernelToLinalg(kernel, builder);
   if (failed(func))
     return failure();
@@ -61,8 +66,6 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   FailureOr<KernelPlan> plan = planKernel(*func, operandTypes);
   if (failed(plan))
     return failure();
-  // A kernel may be called as a function of libm is.
-  std::string symbol = ("cs336_" + kernel.getSymName()).str();
   compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}};
   LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, vectorBits, builder);
   func->erase();

@@ -20,6 +20,8 @@ public:
   /// addresses.
   KernelMemory(const KernelPlan &plan, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffers);
 
+  mlir::Type getElementType(unsigned storage) const { return plan.storages[storage].element; }
+
   mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index);
   void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);
 

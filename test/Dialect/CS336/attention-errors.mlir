@@ -59,7 +59,7 @@ func.func @sums(%q: tensor<1x5x4x8xbf16>) {
 // -----
 
 func.func @scale(%q: tensor<1x5x4x8xf32>) {
-  // expected-error@+1 {{scale must be finite}}
+  // expected-error@+1 {{scale must be positive and finite}}
   %o, %lse = cs336.attention %q, %q, %q {scale = 0x7FF0000000000000 : f64} : tensor<1x5x4x8xf32>, tensor<1x5x4x8xf32> -> tensor<1x4x5xf32>
   return
 }

@@ -70,8 +70,8 @@ static LogicalResult verifyAttention(Op op) {
   if (op.getLogSumExp().getType() != getLogSumExpType(query))
     return op.emitOpError() << "log_sum_exp must be [batch, heads, queries], not narrower than f32: "
                             << getLogSumExpType(query) << ", is " << op.getLogSumExp().getType();
-  if (!op.getScale().isFinite())
-    return op.emitOpError() << "scale must be finite";
+  if (!op.getScale().isFinite() || !(op.getScale().convertToDouble() > 0))
+    return op.emitOpError() << "scale must be positive and finite";
   return success();
 }
 

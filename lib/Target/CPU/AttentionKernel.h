@@ -1,0 +1,30 @@
+//===- AttentionKernel.h - Attention by blocks ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_ATTENTIONKERNEL_H
+#define CS336_LIB_TARGET_CPU_ATTENTIONKERNEL_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CompiledKernels.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <optional>
+
+namespace cs336::cpu {
+
+/// Builds the function of a kernel that is one `cs336.attention` or its gradient, on blocks of queries and keys: no
+/// scores are stored, and a thread's memory does not grow with the number of positions. Sets the compiled kernel's
+/// rows and grain. Nothing where the kernel is another, where head_dim is not a multiple of 8, or where heads do not
+/// lie contiguously.
+///
+/// A row is a block of queries of one head; of the gradient, after those for the queries' gradients, a block of keys of
+/// one key head for theirs. Every sum has one order, whoever computes the row.
+std::optional<mlir::LLVM::LLVMFuncOp> emitAttention(exec::KernelOp kernel, llvm::StringRef symbol, int64_t vectorBits,
+                                                    mlir::OpBuilder &builder, CompiledKernel &compiled);
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_ATTENTIONKERNEL_H

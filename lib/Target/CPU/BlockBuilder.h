@@ -1,0 +1,101 @@
+//===- BlockBuilder.h - Products and functions of blocks --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CPU_BLOCKBUILDER_H
+#define CS336_LIB_TARGET_CPU_BLOCKBUILDER_H
+
+#include "KernelMemory.h"
+
+namespace cs336::cpu {
+
+/// Elements of an operand: (row, column) lies at origin + row·rowStride + column·columnStride.
+struct Matrix {
+  unsigned storage;
+  mlir::Value origin;
+  int64_t rowStride, columnStride;
+
+  Matrix transposed() const { return {storage, origin, columnStride, rowStride}; }
+};
+
+/// Builds code on panels: temporaries of rows of `lanes` numbers, in the type that the kernel computes in. A lane is a
+/// position of the block (a query, or a key), so that what is computed for every position needs nothing across lanes.
+class BlockBuilder {
+public:
+  /// Registers are of `vectorBits` bits.
+  BlockBuilder(KernelMemory &memory, mlir::OpBuilder &builder, mlir::Location loc, mlir::FloatType compute,
+               int64_t lanes, int64_t vectorBits);
+
+  using Body = llvm::function_ref<void(mlir::Value)>;
+  using CarryingBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+
+  /// Iterates from `lower` to below `upper`.
+  void loop(mlir::Value lower, mlir::Value upper, int64_t step, Body body);
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange inits,
+                                      CarryingBody body);
+
+  /// panel[c][l] = matrix(first + l, c) for lanes below `count`, 0 for the others.
+  void pack(const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns, unsigned panel);
+  /// The inverse, rounded to the matrix' type.
+  void unpack(unsigned panel, const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns);
+
+  /// result[r] (+)= Σ_k matrix(firstRow + r, firstColumn + k)·panel[k], for `rows` rows and `depth` terms.
+  void multiply(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value rows,
+                mlir::Value depth, unsigned panel, unsigned result, bool accumulates);
+
+  /// Σ_c lhs(row, c)·rhs(row, c); `columns` is a multiple of 8, next to each other.
+  mlir::Value dot(const Matrix &lhs, const Matrix &rhs, mlir::Value row, int64_t columns);
+
+  /// Row `row` of a panel.
+  mlir::Value load(unsigned panel, mlir::Value row);
+  void store(mlir::Value vector, unsigned panel, mlir::Value row);
+  void fill(unsigned panel, int64_t rows, double value);
+  /// A number of a panel's row, or of an operand, in the type that the kernel computes in.
+  mlir::Value loadNumber(unsigned storage, mlir::Value index);
+  void storeNumber(mlir::Value number, unsigned storage, mlir::Value index);
+
+  // Numbers and vectors.
+  mlir::Value splat(double value);
+  mlir::Value splat(mlir::Value number);
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value max(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value exp(mlir::Value value);
+  mlir::Value log(mlir::Value value);
+  /// `value` in the lanes l with l ≥ bound (or l ≤ bound), `other` in the others.
+  mlir::Value selectLanes(bool fromBound, mlir::Value bound, mlir::Value value, mlir::Value other);
+
+  // Indices.
+  mlir::Value index(int64_t value) { return memory.constant(loc, value); }
+  mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs) { return memory.add(loc, lhs, rhs); }
+  mlir::Value mulIndex(mlir::Value lhs, int64_t rhs) { return memory.mul(loc, lhs, rhs); }
+  mlir::Value subIndex(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value minIndex(mlir::Value lhs, mlir::Value rhs);
+
+  int64_t getLanes() const { return lanes; }
+
+private:
+  mlir::Value convert(mlir::Value value, mlir::Type element);
+  mlir::Value getIndex(const Matrix &matrix, mlir::Value row, mlir::Value column);
+  void multiplyTile(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value row, int64_t rows,
+                    mlir::Value depth, unsigned panel, unsigned result, bool accumulates);
+  mlir::Value mulAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+
+  KernelMemory &memory;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::FloatType compute;
+  int64_t lanes;
+  mlir::VectorType vectorType;
+  /// Rows of a product that are in registers at once.
+  int64_t tileRows;
+};
+
+} // namespace cs336::cpu
+
+#endif // CS336_LIB_TARGET_CPU_BLOCKBUILDER_H
