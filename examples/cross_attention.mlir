@@ -1,23 +1,23 @@
-// A decoder's attention to an encoder: 9 queries over 21 keys and values of another width. Batch 3, 2 heads of 10. The
+// A decoder's attention to an encoder: 9 queries over 21 keys and values of another width. Batch 3, 2 heads of 8. The
 // loss is the sum of the output weighted by an input.
 
-!x = tensor<3x9x20xf32>
+!x = tensor<3x9x16xf32>
 !memory = tensor<3x21x28xf32>
-!kv = tensor<3x21x20xf32>
-!q_heads = tensor<3x9x2x10xf32>
-!q_split = tensor<3x2x9x10xf32>
-!kv_heads = tensor<3x21x2x10xf32>
-!kv_split = tensor<3x2x21x10xf32>
+!kv = tensor<3x21x16xf32>
+!q_heads = tensor<3x9x2x8xf32>
+!q_split = tensor<3x2x9x8xf32>
+!kv_heads = tensor<3x21x2x8xf32>
+!kv_split = tensor<3x2x21x8xf32>
 !scores = tensor<3x2x9x21xf32>
 !rows = tensor<3x2x9xf32>
-!wq = tensor<20x20xf32>
-!wkv = tensor<20x28xf32>
+!wq = tensor<16x16xf32>
+!wkv = tensor<16x28xf32>
 
 func.func @forward_backward(
-    %wq: !wq {cs336.kind = "parameter", cs336.name = "q_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2236, cut = 3.0>},
-    %wk: !wkv {cs336.kind = "parameter", cs336.name = "k_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2041, cut = 3.0>},
-    %wv: !wkv {cs336.kind = "parameter", cs336.name = "v_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2041, cut = 3.0>},
-    %wo: !wq {cs336.kind = "parameter", cs336.name = "output_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2236, cut = 3.0>},
+    %wq: !wq {cs336.kind = "parameter", cs336.name = "q_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.25, cut = 3.0>},
+    %wk: !wkv {cs336.kind = "parameter", cs336.name = "k_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2132, cut = 3.0>},
+    %wv: !wkv {cs336.kind = "parameter", cs336.name = "v_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.2132, cut = 3.0>},
+    %wo: !wq {cs336.kind = "parameter", cs336.name = "output_proj.weight", cs336.init = #cs336.init<truncated_normal, std = 0.25, cut = 3.0>},
     %x: !x {cs336.kind = "input", cs336.name = "x"},
     %memory: !memory {cs336.kind = "input", cs336.name = "memory"},
     %weights: !x {cs336.kind = "input", cs336.name = "weights"})
@@ -34,7 +34,7 @@ func.func @forward_backward(
   %v = cs336.transpose %v1 perm = [0, 2, 1, 3] : !kv_heads -> !kv_split loc("v_heads")
 
   %s0 = cs336.matmul %q, %k {transpose_b} : !q_split, !kv_split -> !scores loc("scores")
-  %scale = cs336.constant dense<0.31622776601683794> : !scores loc("scale") // 1/√10
+  %scale = cs336.constant dense<0.35355339059327379> : !scores loc("scale") // 1/√8
   %s = cs336.mul %s0, %scale : !scores loc("scale")
   %m0 = cs336.reduce max %s axes = [3] {stop_gradient} : !scores -> !rows loc("softmax")
   %m = cs336.broadcast %m0 dims = [0, 1, 2] : !rows -> !scores loc("softmax")

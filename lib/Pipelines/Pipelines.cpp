@@ -102,6 +102,9 @@ void cs336::buildPlanning(OpPassManager &manager, Target target) {
 
 void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
+  // Before autocast, whose casts would stand between scores and softmax; what it makes has a policy of its own.
+  if (options.fuses(Fusion::Flash))
+    manager.addNestedPass<func::FuncOp>(createFlashAttentionPass());
   // Before casts: a softmax is one operation to autocast's policy.
   if (options.fuses(Fusion::Softmax))
     manager.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());

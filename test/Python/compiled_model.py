@@ -23,11 +23,15 @@ def optimizer(numbers: reference.Optimizer) -> cs336.Optimizer:
 
 @cache
 def executable(
-    config: reference.Config, mode: str, dtype: str = "f32", numbers: reference.Optimizer | None = None
+    config: reference.Config,
+    mode: str,
+    dtype: str = "f32",
+    numbers: reference.Optimizer | None = None,
+    fusion: Any = "none",
 ) -> cs336.Executable:
     """Compile once for all tests that ask for the same."""
     update = optimizer(numbers) if numbers else None
-    return compile_program(cs336.build(transformer_config(config), mode, dtype, update))
+    return compile_program(cs336.build(transformer_config(config), mode, dtype, update), fusion=fusion)
 
 
 class CompiledModel:
@@ -35,8 +39,8 @@ class CompiledModel:
 
     Parameters
     ----------
-    config, mode, dtype, numbers
-        What to compile.
+    config, mode, dtype, numbers, fusion
+        What to compile, and how.
     parameters
         By checkpoint name.
     """
@@ -48,8 +52,9 @@ class CompiledModel:
         parameters: reference.Parameters,
         dtype: str = "f32",
         numbers: reference.Optimizer | None = None,
+        fusion: Any = "none",
     ) -> None:
-        self.session = open_session(executable(config, mode, dtype, numbers))
+        self.session = open_session(executable(config, mode, dtype, numbers, fusion))
         self.session.initialize(0)
         self.session.set_parameters(parameters)
 

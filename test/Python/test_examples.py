@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cs336
 import numpy as np
@@ -18,8 +19,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 class Example:
     """A compiled example and its NumPy twin on the same random parameters and inputs."""
 
-    def __init__(self, file: str, entry: str) -> None:
-        self.session = open_session(compile_program(cs336.parse((EXAMPLES / file).read_text(), file)))
+    def __init__(self, file: str, entry: str, fusion: Any = "none") -> None:
+        module = cs336.parse((EXAMPLES / file).read_text(), file)
+        self.session = open_session(compile_program(module, fusion=fusion))
         self.session.initialize(3)
         self.entry = entry
         self.program = Program("numpy")
@@ -65,25 +67,41 @@ def test_gelu_mlp() -> None:
     example.check(y, program.binary("mul", square, program.constant(0.5 / np.prod(shape), "f32", ())))
 
 
+@pytest.mark.parametrize("fusion", ["none", "flash"])
 @pytest.mark.parametrize(
-    ("file", "heads", "x_shape", "memory_shape"),
-    [("unmasked_attention.mlir", 3, (2, 17, 24), None), ("cross_attention.mlir", 2, (3, 9, 20), (3, 21, 28))],
+    ("file", "heads", "key_heads", "x_shape", "memory_shape"),
+    [
+        ("unmasked_attention.mlir", 3, 3, (2, 17, 24), None),
+        ("cross_attention.mlir", 2, 2, (3, 9, 16), (3, 21, 28)),
+        ("grouped_attention.mlir", 4, 2, (2, 13, 32), None),
+    ],
 )
-def test_attention(file: str, heads: int, x_shape: tuple[int, ...], memory_shape: tuple[int, ...] | None) -> None:
-    example = Example(file, "forward_backward")
+def test_attention(
+    file: str,
+    heads: int,
+    key_heads: int,
+    x_shape: tuple[int, ...],
+    memory_shape: tuple[int, ...] | None,
+    fusion: Any,
+) -> None:
+    example = Example(file, "forward_backward", fusion)
     program = example.program
     wq, wk, wv, wo = (example.parameter(f"{name}_proj.weight") for name in ("q", "k", "v", "output"))
     x = example.input("x", x_shape)
     memory = example.input("memory", memory_shape) if memory_shape else x
     weights = example.input("weights", x_shape)
+    visible = np.tri(x_shape[1], dtype=bool) if file.startswith("grouped") else None
 
-    def split(value: Value, w: Value) -> Value:
+    def split(value: Value, w: Value, own_heads: int) -> Value:
         y = program.linear(value, w)
         batch, length, width = y.shape
-        return program.transpose(program.reshape(y, [batch, length, heads, width // heads]), [0, 2, 1, 3])
+        shape = [batch, length, own_heads, width // own_heads]
+        split = program.transpose(program.reshape(y, shape), [0, 2, 1, 3])
+        repeated = program.broadcast(split, [0, 1, 3, 4], [batch, own_heads, heads // own_heads, length, shape[-1]])
+        return program.reshape(repeated, [batch, heads, length, shape[-1]])
 
-    q, k, v = split(x, wq), split(memory, wk), split(memory, wv)
-    o, pullback = reference.attention(q.array, k.array, v.array)
+    q, k, v = split(x, wq, heads), split(memory, wk, key_heads), split(memory, wv, key_heads)
+    o, pullback = reference.attention(q.array, k.array, v.array, visible)
     merged = program.reshape(
         program.transpose(program.external("attention", o, [q, k, v], pullback), [0, 2, 1, 3]), x_shape
     )

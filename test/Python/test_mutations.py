@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from typing import Any
 
 import cs336
 import numpy as np
@@ -26,9 +27,12 @@ def must_fail(comparison: Callable[[], None]) -> None:
     [reference.Mutation(mask_offset=1), reference.Mutation(mask_offset=-1), reference.Mutation(rope_half_split=True)],
     ids=["sees the next token", "does not see itself", "pairs are halves"],
 )
+@pytest.mark.parametrize("fusion", ["none", "flash"])
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
-def test_a_wrong_reference_disagrees_with_the_compiled_model(golden: Golden, mutation: reference.Mutation) -> None:
-    model = CompiledModel(golden.config, "forward_backward", golden.parameters)
+def test_a_wrong_reference_disagrees_with_the_compiled_model(
+    golden: Golden, mutation: reference.Mutation, fusion: Any
+) -> None:
+    model = CompiledModel(golden.config, "forward_backward", golden.parameters, fusion=fusion)
     p = golden.float64_parameters()
     loss, gradients = model.loss_and_gradients(golden.tokens, golden.targets)
 
@@ -111,6 +115,14 @@ def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str
         lines[i] = before.replace("scale = ", "scale = -") if wrong == "scale" else swap_operands(before)
         assert lines[i] != before
     must_fail(lambda: compare("\n".join(lines)))
+
+
+def test_attention_without_its_mask_disagrees_with_golden(golden: Golden) -> None:
+    text = str(cs336.build(transformer_config(golden.config), "forward").run_passes("func.func(cs336-flash-attention)"))
+    assert text.count("{causal, ") == golden.config.num_layers
+    assert_close(forward_of(cs336.parse(text), golden), golden.logits, 1e-5, "logits")
+    wrong = cs336.parse(text.replace("{causal, ", "{"))
+    must_fail(lambda: assert_close(forward_of(wrong, golden), golden.logits, 1e-5))
 
 
 def swap_operands(line: str) -> str:

@@ -10,6 +10,61 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
+  let summary = "Scores, scale, mask, softmax and values become one attention";
+  let description = [{
+    Finds, by structure, softmax(scale·QKᵀ, masked)·V written as products and primitives, and replaces it by
+    `cs336.attention`, which stores no scores. Scales are products with and quotients by numbers, none, or several; masks
+    are selections of −∞ or additions of 0 and −∞. Any leading axes will do: none, batches, batches and heads, groups
+    of heads. Operands and result are brought to [batch, positions, heads, head_dim] by layout operations that
+    compose with a head split and merge, so that these become reshapes; keys and values that are repeated for several
+    query heads are read once.
+
+    The attention is causal only if the mask provably is: what it compares are computed as linear functions of
+    query i and key j, or it is a table, and it shows exactly the keys j ≤ i. A mask that shows all keys is none.
+
+    Contract: before `cs336-differentiate`, so that the gradient is the fused one, and before `cs336-autocast`, whose casts of
+    scores would stand between; before or after `cs336-fuse-softmax`. Left alone, with a remark at what is in the way:
+    scores that something else uses too (`UsedElsewhere`), what is not quite a softmax over keys (`NoSoftmax`), a mask that
+    depends on data (`MaskDependsOnData`), shows other keys (`MaskNotCausal`) or hides with a finite number
+    (`HiddenNotInfinite`), a scale that is not positive (`ScaleNotPositive`), another pointwise operation
+    (`NotScaleOrMask`) or one that is not pointwise (`NotPointwise`) between scores and softmax, anything
+    between softmax and values (`BetweenSoftmaxAndValues`), a softmax of something else (`NoScores`), probabilities that
+    multiply from the wrong side (`Transposed`), and a head_dim that kernels have no blocks for: not a multiple of 8, above
+    256, or not that of the values (`HeadDim`).
+
+    Before:
+
+    ```mlir
+    %s = cs336.matmul %q, %k {transpose_b} : tensor<2x4x9x16xf32>, tensor<2x4x9x16xf32> -> tensor<2x4x9x9xf32>
+    %c = cs336.constant dense<2.5e-01> : tensor<2x4x9x9xf32>
+    %x = cs336.mul %s, %c : tensor<2x4x9x9xf32>
+    %m0 = cs336.reduce max %x axes = [3] : tensor<2x4x9x9xf32> -> tensor<2x4x9xf32>
+    %m = cs336.broadcast %m0 dims = [0, 1, 2] : tensor<2x4x9xf32> -> tensor<2x4x9x9xf32>
+    %d = cs336.sub %x, %m : tensor<2x4x9x9xf32>
+    %e = cs336.exp %d : tensor<2x4x9x9xf32>
+    %z0 = cs336.reduce sum %e axes = [3] : tensor<2x4x9x9xf32> -> tensor<2x4x9xf32>
+    %z = cs336.broadcast %z0 dims = [0, 1, 2] : tensor<2x4x9xf32> -> tensor<2x4x9x9xf32>
+    %p = cs336.div %e, %z : tensor<2x4x9x9xf32>
+    %o = cs336.matmul %p, %v : tensor<2x4x9x9xf32>, tensor<2x4x9x16xf32> -> tensor<2x4x9x16xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %q1 = cs336.transpose %q perm = [0, 2, 1, 3] : tensor<2x4x9x16xf32> -> tensor<2x9x4x16xf32>
+    %k1 = cs336.transpose %k perm = [0, 2, 1, 3] : tensor<2x4x9x16xf32> -> tensor<2x9x4x16xf32>
+    %v1 = cs336.transpose %v perm = [0, 2, 1, 3] : tensor<2x4x9x16xf32> -> tensor<2x9x4x16xf32>
+    %o1, %lse = cs336.attention %q1, %k1, %v1 {scale = 2.5e-01 : f64}
+        : tensor<2x9x4x16xf32>, tensor<2x9x4x16xf32> -> tensor<2x4x9xf32>
+    %o = cs336.transpose %o1 perm = [0, 2, 1, 3] : tensor<2x9x4x16xf32> -> tensor<2x4x9x16xf32>
+    ```
+
+    Counts `num-fused`, attentions fused; `num-causal`, those of them that are causal; `num-refused`, candidates left alone.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
   let summary = "Mixed precision: casts where each operation's policy asks for them";
   let description = [{

@@ -1,0 +1,190 @@
+//===- AttentionMatcher.cpp - Attention written as primitives -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the probabilities backwards: a softmax, masks and scales in any order, a product. Structure alone decides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionMatcher.h"
+
+#include "SoftmaxChain.h"
+#include "VisibleKeys.h"
+
+using namespace mlir;
+using namespace cs336;
+
+/// Tensor cores take rows of 16 bytes; beyond this size a block of queries and keys does not fit into a multiprocessor.
+static constexpr int64_t kHeadDimMultiple = 8, kMaxHeadDim = 256;
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+static std::string quote(Operation *op) { return "'" + op->getName().getStringRef().str() + "'"; }
+
+namespace {
+class Matcher {
+public:
+  using Result = std::variant<std::monostate, AttentionMatch, AttentionRefusal>;
+
+  Result run(Operation *op);
+
+private:
+  bool matchAll(Operation *op);
+  bool matchValues(Value probabilities);
+  bool matchScores(Operation *softmax, Value input);
+  bool hide(Operation *op, const Masking &masking);
+  bool refuseBetween(Operation *op);
+  bool checkUses();
+  bool checkSizes();
+
+  /// Always false.
+  bool refuse(Operation *op, StringRef name, const Twine &reason) {
+    refusal = AttentionRefusal{op, name, reason.str()};
+    return false;
+  }
+
+  AttentionMatch match;
+  std::optional<AttentionRefusal> refusal;
+  std::optional<VisibleKeys> visible;
+};
+} // namespace
+
+/// Finds the product that the probabilities are used for. Without one this is another softmax: false and no refusal.
+bool Matcher::matchValues(Value probabilities) {
+  for (Operation *user : probabilities.getUsers()) {
+    if (auto matmul = dyn_cast<MatmulOp>(user)) {
+      match.values = matmul;
+      break;
+    }
+    // One step from a product.
+    if (user->getNumResults() == 1 &&
+        llvm::any_of(user->getUsers(), [](Operation *next) { return isa<MatmulOp>(next); }))
+      refuse(user, "BetweenSoftmaxAndValues", quote(user) + " stands between the softmax and its product with values");
+  }
+  if (!match.values)
+    return false;
+  refusal.reset();
+  if (match.values.getLhs() != probabilities || match.values.getTransposeA())
+    return refuse(match.values, "Transposed", "probabilities do not multiply values from the left, query by query");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+bool Matcher::hide(Operation *op, const Masking &masking) {
+  if (visible->hide(masking))
+    return true;
+  if (dependsOnData(masking.selector))
+    return refuse(op, "MaskDependsOnData", "the mask is not known when compiling: it depends on data");
+  return refuse(op, "MaskNotCausal", "the mask is not provably causal (key <= query), nor does it show all keys");
+}
+
+/// Says what `op` is, which is neither a scale nor a mask.
+bool Matcher::refuseBetween(Operation *op) {
+  auto select = dyn_cast<SelectOp>(op);
+  if (select && (getSplatNumber(select.getTrueValue()) || getSplatNumber(select.getFalseValue())))
+    return refuse(op, "HiddenNotInfinite", "hidden scores are finite, and count where all of a row are as low");
+  if (isa<AddOp, SelectOp>(op) && llvm::all_of(op->getOperands(), dependsOnData))
+    return refuse(op, "MaskDependsOnData",
+                  "between scores and softmax, " + quote(op) + " adds or chooses what depends on data");
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  if (fusible && !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise)
+    return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is no scale and no mask");
+  return refuse(op, "NotPointwise", "between scores and softmax, " + quote(op) + " is not pointwise");
+}
+
+/// Walks from the softmax's input back to the product of queries and keys.
+bool Matcher::matchScores(Operation *softmax, Value input) {
+  for (Operation *last = softmax;; last = match.chain.back()) {
+    // What is hidden must stay −∞ in all that follows.
+    if (!(match.scale > 0) || !std::isfinite(match.scale))
+      return refuse(last, "ScaleNotPositive", "scores are scaled by a number that is not positive and finite");
+    Operation *op = input.getDefiningOp();
+    if (!op)
+      return refuse(softmax, "NoScores", "what the softmax is of is no product of queries and keys");
+    if ((match.scores = dyn_cast<MatmulOp>(op)))
+      return true;
+    if (std::optional<Scaling> scaling = matchScaling(op)) {
+      match.scale *= scaling->factor;
+      input = scaling->operand;
+    } else if (std::optional<Masking> masking = matchMasking(op)) {
+      if (!hide(op, *masking))
+        return false;
+      input = masking->operand;
+    } else {
+      return refuseBetween(op);
+    }
+    match.chain.push_back(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of the whole
+//===----------------------------------------------------------------------===//
+
+/// Nothing but the chain may need what it computes: the fused operation has no scores.
+bool Matcher::checkUses() {
+  SmallVector<Operation *> computing = match.chain;
+  computing.push_back(match.scores);
+  for (Operation *op : computing)
+    for (Operation *user : op->getUsers())
+      if (user != match.values && !llvm::is_contained(match.chain, user))
+        return refuse(op, "UsedElsewhere",
+                      (op == match.scores ? "scores are" : "what " + quote(op) + " computes from scores is") +
+                          " used elsewhere too, by " + quote(user));
+  return true;
+}
+
+bool Matcher::checkSizes() {
+  int64_t headDim = match.scores.getSizes().k, valueDim = match.values.getSizes().n;
+  if (headDim != valueDim)
+    return refuse(match.values, "HeadDim",
+                  "queries have " + Twine(headDim) + " features and values " + Twine(valueDim) + "; they must agree");
+  if (headDim % kHeadDimMultiple != 0 || headDim > kMaxHeadDim)
+    return refuse(match.values, "HeadDim",
+                  "head_dim " + Twine(headDim) + " is not a multiple of " + Twine(kHeadDimMultiple) + " up to " +
+                      Twine(kMaxHeadDim));
+  if (match.values.getRhs().getDefiningOp() && llvm::is_contained(match.chain, match.values.getRhs().getDefiningOp()))
+    return refuse(match.values, "UsedElsewhere", "values are computed from scores");
+  return true;
+}
+
+/// From the probabilities that `op` computes. False without a refusal where it is no end of an attention.
+bool Matcher::matchAll(Operation *op) {
+  auto fused = dyn_cast<SoftmaxOp>(op);
+  auto softmax = matchSoftmax(op);
+  if ((!fused && std::holds_alternative<std::monostate>(softmax)) || !matchValues(op->getResult(0)))
+    return false;
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  visible.emplace(shape[shape.size() - 2], shape.back());
+  if (fused) {
+    match.chain.push_back(op);
+    match.scale = fused.getScale().convertToDouble();
+    if (fused.getMask() && !hide(op, {fused.getOperand(), fused.getMask()}))
+      return false;
+    return matchScores(op, fused.getOperand()) && checkUses() && checkSizes();
+  }
+  if (auto *notQuite = std::get_if<SoftmaxRefusal>(&softmax))
+    return refuse(op, "NoSoftmax", "probabilities are from no softmax over keys: " + notQuite->reason);
+  auto &chain = std::get<SoftmaxChain>(softmax);
+  llvm::append_range(match.chain, chain.operations);
+  return matchScores(op, chain.input) && checkUses() && checkSizes();
+}
+
+Matcher::Result Matcher::run(Operation *op) {
+  if (!matchAll(op))
+    return refusal ? Result(*refusal) : Result(std::monostate());
+  match.isCausal = !visible->areAll();
+  if (match.isCausal && !visible->areCausal())
+    return AttentionRefusal{match.values, "MaskNotCausal", "the mask hides other keys than those after the query"};
+  return match;
+}
+
+std::variant<std::monostate, AttentionMatch, AttentionRefusal> cs336::matchAttention(Operation *op) {
+  return Matcher().run(op);
+}

@@ -1,0 +1,118 @@
+//===- FlashAttentionPass.cpp - Scores, softmax and values as one ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionMatcher.h"
+#include "HeadLayout.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_FLASHATTENTIONPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+struct FlashAttentionPass : cs336::impl::FlashAttentionPassBase<FlashAttentionPass>, CountingPass {
+  void runOnOperation() override;
+
+private:
+  void fuse(AttentionMatch &match);
+
+  PassCounter numFused{this, "num-fused", "Number of attentions fused"};
+  PassCounter numCausal{this, "num-causal", "Number of them that are causal"};
+  PassCounter numRefused{this, "num-refused", "Number of candidates that were left alone"};
+};
+} // namespace
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-flash-attention");
+}
+
+/// Erases operations whose results nothing uses, and what only they used.
+static void eraseDead(ArrayRef<Operation *> ops) {
+  llvm::SmallSetVector<Operation *, 16> candidates(ops.begin(), ops.end());
+  while (!candidates.empty()) {
+    Operation *op = candidates.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        candidates.insert(producer);
+    op->erase();
+  }
+}
+
+/// The arithmetic of both products.
+static Precision getPrecision(AttentionMatch &match) {
+  Precision precision = match.scores.getPrecision();
+  return precision == match.values.getPrecision() ? precision : Precision::IEEE;
+}
+
+/// "2 x 32 queries x 64 keys, 8 heads of 16 on 2, causal"
+static std::string describe(AttentionOp attention) {
+  AttentionOp::Sizes sizes = attention.getSizes();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << sizes.batch << " x " << sizes.queries << " queries x " << sizes.keys << " keys, " << sizes.heads
+     << (sizes.heads == 1 ? " head of " : " heads of ") << sizes.headDim;
+  if (sizes.keyHeads != sizes.heads)
+    os << " on " << sizes.keyHeads;
+  os << (attention.getCausal() ? ", causal" : ", not causal");
+  return text;
+}
+
+void FlashAttentionPass::fuse(AttentionMatch &match) {
+  OpBuilder builder(match.values);
+  HeadLayout layout(match.scores, match.values, builder);
+  Value query = layout.getQuery(), key = layout.getKey(), value = layout.getValue();
+  auto attention = AttentionOp::create(builder, match.values.getLoc(), query, key, value, match.scale, match.isCausal);
+  attention.setPrecision(getPrecision(match));
+  Value product = layout.getProduct(attention.getOutput());
+  match.values.getResult().replaceAllUsesWith(product);
+  // Merging heads undoes what brings the output back.
+  SmallVector<Operation *> replaced = {match.values};
+  for (Operation *user : llvm::to_vector(product.getUsers())) {
+    auto transpose = dyn_cast<TransposeOp>(user);
+    if (!transpose)
+      continue;
+    builder.setInsertionPoint(transpose);
+    transpose.getResult().replaceAllUsesWith(
+        composeTranspose(builder, transpose.getLoc(), product, transpose.getPerm()));
+    replaced.push_back(transpose);
+  }
+  replaced.push_back(product.getDefiningOp());
+  eraseDead(replaced);
+
+  ++numFused;
+  if (match.isCausal)
+    ++numCausal;
+  remark::passed(attention.getLoc(), remarkOptions("Fused")) << remark::add("{0}", describe(attention));
+}
+
+void FlashAttentionPass::runOnOperation() {
+  // Fusing erases operations, but not those that other candidates end with.
+  SmallVector<Operation *> ends;
+  getOperation().walk([&](Operation *op) {
+    if (!std::holds_alternative<std::monostate>(matchAttention(op)))
+      ends.push_back(op);
+  });
+  for (Operation *end : ends) {
+    auto result = matchAttention(end);
+    if (auto *match = std::get_if<AttentionMatch>(&result)) {
+      fuse(*match);
+    } else if (auto *refusal = std::get_if<AttentionRefusal>(&result)) {
+      ++numRefused;
+      remark::missed(refusal->op->getLoc(), remarkOptions(refusal->name))
+          << remark::add("not fused: {0}", refusal->reason);
+    }
+  }
+}

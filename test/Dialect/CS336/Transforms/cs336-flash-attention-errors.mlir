@@ -1,0 +1,579 @@
+// What looks like attention and stays as it is. The pass never fails: it says why it left it.
+
+// RUN: cs336-opt %s --split-input-file --cs336-flash-attention -o %t.mlir
+// RUN: FileCheck %s --input-file=%t.mlir
+// RUN: cs336-opt %s --split-input-file -o %t.same.mlir
+// RUN: diff %t.mlir %t.same.mlir
+// RUN: cs336-opt %s --split-input-file --cs336-flash-attention --remarks-filter=cs336-flash-attention --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// CHECK-NOT: cs336.attention
+
+// -----
+
+// Scores are returned.
+// REMARK: "scores"{{.*}}UsedElsewhere{{.*}}scores are used elsewhere too, by 'func.return'
+func.func @scores_used(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x4xf32>) {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o, %s : tensor<4x8xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Probabilities are returned.
+// REMARK: "softmax"{{.*}}UsedElsewhere{{.*}}by 'func.return'
+func.func @probabilities_used(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x4xf32>) {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o, %p : tensor<4x8xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The sum is returned.
+// REMARK: "softmax"{{.*}}NoSoftmax{{.*}}sum is used elsewhere too
+func.func @sum_used(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>) {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o, %z0 : tensor<4x8xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The softmax is over queries.
+// REMARK: "softmax"{{.*}}NoSoftmax{{.*}}the sum is not over the last axis
+func.func @other_axis(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [0] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Large scores overflow, as they are written.
+// REMARK: "softmax"{{.*}}NoSoftmax{{.*}}no maximum is subtracted
+func.func @no_maximum(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %e = cs336.exp %s : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// The mask is an argument.
+// REMARK: "mask"{{.*}}MaskDependsOnData{{.*}}it depends on data
+func.func @data_mask(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %mask: tensor<4x4xi1>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// The mask compares with lengths.
+// REMARK: "mask"{{.*}}MaskDependsOnData
+func.func @lengths_mask(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %lengths: tensor<4x4xi32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %mask = cs336.compare lt %j, %lengths : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A bias is added.
+// REMARK: "bias"{{.*}}MaskDependsOnData{{.*}}'cs336.add' adds or chooses what depends on data
+func.func @data_bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %bias: tensor<4x4xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %x = cs336.add %s, %bias : tensor<4x4xf32> loc("bias")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A query does not see itself: off by one.
+// REMARK: "values"{{.*}}MaskNotCausal{{.*}}the mask hides other keys than those after the query
+func.func @strict(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %mask = cs336.compare gt %i, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A query sees the next key: off by one the other way.
+// REMARK: "values"{{.*}}MaskNotCausal{{.*}}the mask hides other keys than those after the query
+func.func @next(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %one = cs336.constant dense<1> : tensor<4x4xi32>
+  %i1 = cs336.add %i, %one : tensor<4x4xi32>
+  %mask = cs336.compare ge %i1, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Keys before the query are hidden.
+// REMARK: "values"{{.*}}MaskNotCausal{{.*}}the mask hides other keys than those after the query
+func.func @reversed(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %mask = cs336.compare le %i, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Only the query itself.
+// REMARK: "values"{{.*}}MaskNotCausal{{.*}}the mask hides other keys than those after the query
+func.func @diagonal(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %mask = cs336.compare eq %i, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// The last key is hidden from all.
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+func.func @padding(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %three = cs336.constant dense<3> : tensor<4x4xi32>
+  %mask = cs336.compare lt %j, %three : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A table that is causal but for one pair.
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+func.func @table(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %mask = cs336.constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, true], [true, true, true, true]]> : tensor<4x4xi1>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// j ≤ 2i.
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+func.func @scaled_index(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %i2 = cs336.add %i, %i : tensor<4x4xi32>
+  %mask = cs336.compare ge %i2, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Indices that wrap around.
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+func.func @wraps(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %large = cs336.constant dense<2147483647> : tensor<4x4xi32>
+  %i1 = cs336.add %i, %large : tensor<4x4xi32>
+  %j1 = cs336.add %j, %large : tensor<4x4xi32>
+  %mask = cs336.compare ge %i1, %j1 : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %infinity : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Hidden scores are large, but count where all are.
+// REMARK: "mask"{{.*}}HiddenNotInfinite
+func.func @finite(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %low = cs336.constant dense<-1.0e+09> : tensor<4x4xf32>
+  %i = cs336.iota axis = 0 : tensor<4x4xi32>
+  %j = cs336.iota axis = 1 : tensor<4x4xi32>
+  %mask = cs336.compare ge %i, %j : tensor<4x4xi32>
+  %x = cs336.select %mask, %s, %low : tensor<4x4xf32> loc("mask")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// The scale is negative.
+// REMARK: "scale"{{.*}}ScaleNotPositive
+func.func @negative(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %minus = cs336.constant dense<-1.0> : tensor<4x4xf32>
+  %x = cs336.mul %s, %minus : tensor<4x4xf32> loc("scale")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Scores are bent.
+// REMARK: "cap"{{.*}}NotScaleOrMask{{.*}}'cs336.tanh' is no scale and no mask
+func.func @cap(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %x = cs336.tanh %s : tensor<4x4xf32> loc("cap")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Scores are rounded on the way.
+// REMARK: "wide"{{.*}}NotScaleOrMask{{.*}}'cs336.cast'
+func.func @rounded(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %l = cs336.cast %s : tensor<4x4xf32> -> tensor<4x4xbf16> loc("narrow")
+  %x = cs336.cast %l : tensor<4x4xbf16> -> tensor<4x4xf32> loc("wide")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Scores are transposed.
+// REMARK: "turn"{{.*}}NotPointwise{{.*}}'cs336.transpose' is not pointwise
+func.func @turned(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %x = cs336.transpose %s perm = [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32> loc("turn")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Scores are summed up.
+// REMARK: "total"{{.*}}NotPointwise{{.*}}'cs336.broadcast'
+func.func @accumulated(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %t0 = cs336.reduce sum %s axes = [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %x = cs336.broadcast %t0 dims = [1] : tensor<4xf32> -> tensor<4x4xf32> loc("total")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %x, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Something stands between softmax and values.
+// REMARK: "between"{{.*}}BetweenSoftmaxAndValues{{.*}}'cs336.mul'
+func.func @dropout(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %keep: tensor<4x4xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %kept = cs336.mul %p, %keep : tensor<4x4xf32> loc("between")
+  %o = cs336.matmul %kept, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Probabilities are transposed: keys attend to queries.
+// REMARK: "values"{{.*}}Transposed
+func.func @transposed(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v {transpose_a} : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// Probabilities multiply from the right.
+// REMARK: "values"{{.*}}Transposed
+func.func @from_the_right(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %v, %p {transpose_a} : tensor<4x8xf32>, tensor<4x4xf32> -> tensor<8x4xf32> loc("values")
+  return %o : tensor<8x4xf32>
+}
+
+// -----
+
+// Values have other features than keys.
+// REMARK: "values"{{.*}}HeadDim{{.*}}queries have 8 features and values 16; they must agree
+func.func @value_features(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %wide: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %wide : tensor<4x4xf32>, tensor<4x16xf32> -> tensor<4x16xf32> loc("values")
+  return %o : tensor<4x16xf32>
+}
+
+// -----
+
+// Kernels have no blocks of 10.
+// REMARK: "values"{{.*}}HeadDim{{.*}}head_dim 10 is not a multiple of 8 up to 256
+func.func @head_dim_10(%q: tensor<4x10xf32>, %k: tensor<4x10xf32>, %v: tensor<4x10xf32>) -> tensor<4x10xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x10xf32>, tensor<4x10xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x10xf32> -> tensor<4x10xf32> loc("values")
+  return %o : tensor<4x10xf32>
+}
+
+// -----
+
+// Kernels have no blocks of 264.
+// REMARK: "values"{{.*}}HeadDim{{.*}}head_dim 264 is not a multiple of 8 up to 256
+func.func @head_dim_264(%q: tensor<4x264xf32>, %k: tensor<4x264xf32>, %v: tensor<4x264xf32>) -> tensor<4x264xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x264xf32>, tensor<4x264xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x264xf32> -> tensor<4x264xf32> loc("values")
+  return %o : tensor<4x264xf32>
+}
+
+// -----
+
+// A softmax of something else than products.
+// REMARK: "softmax"{{.*}}NoScores
+func.func @no_scores(%s: tensor<4x4xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A classifier's probabilities are no attention, and nothing is said.
+// REMARK-NOT: remark:
+func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x4xf32> {
+  %s = cs336.matmul %x, %w {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32>
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32>
+  return %p : tensor<4x4xf32>
+}

@@ -1,0 +1,244 @@
+"""Attention as one operation: recognised in programs of primitives, equal to NumPy's and to its primitives'."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from comparison import assert_close, assert_gradients_close, relative_error
+from compiled_model import transformer_config
+from device import DEVICE, compile_program, open_session
+from dialect_program import Program, Value
+from golden_file import Golden
+from numpy.typing import NDArray
+from operation_cases import finite_differences
+
+FUSE = "func.func(cs336-flash-attention)"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of one attention; `keys` and `key_heads` are those of queries unless they are given."""
+
+    batch: int
+    queries: int
+    heads: int
+    dim: int
+    causal: bool = True
+    keys: int = 0
+    key_heads: int = 0
+
+    def __str__(self) -> str:
+        keys = f"x{self.keys}" if self.keys else ""
+        groups = f"on{self.key_heads}" if self.key_heads else ""
+        return f"{self.batch}x{self.queries}{keys}x{self.heads}{groups}x{self.dim}{'-causal' if self.causal else ''}"
+
+    def program(self, dtype: str = "f32", seed: int = 0, arrays: list[NDArray[Any]] | None = None) -> Program:
+        """Attention between a head split and a merge, its output "y", and "loss", a weighted sum of that."""
+        keys, key_heads = self.keys or self.queries, self.key_heads or self.heads
+        rng = np.random.default_rng(seed)
+        sizes = [(self.batch, self.queries, self.heads), *[(self.batch, keys, key_heads)] * 2]
+        if arrays is None:
+            # Numbers that bf16 and f16 have too.
+            arrays = [np.round(rng.standard_normal((b, s, h * self.dim)) * 32) / 32 for b, s, h in sizes]
+        program = Program("attention")
+        q, k, v = (
+            self._split(program, program.parameter(array, dtype), heads)
+            for array, (_, _, heads) in zip(arrays, sizes, strict=True)
+        )
+        shape = (self.batch, self.heads, self.queries, keys)
+        scale = program.constant(self.dim**-0.5, dtype, shape)
+        scores = program.binary("mul", program.matmul(q, k, transpose_b=True), scale)
+        if self.causal:
+            query, key = (program.iota(axis, (self.queries, keys), "i32") for axis in (0, 1))
+            visible = program.broadcast(program.compare("ge", query, key), [2, 3], shape)
+            hidden = "0xFFF0000000000000" if dtype == "f64" else "0xFF800000"
+            scores = program.select(visible, scores, _hidden(program, hidden, dtype, shape))
+        axes = [0, 1, 2]
+        maximum = program.broadcast(program.reduce("max", scores, [3]), axes, shape)
+        powers = program.unary("exp", program.binary("sub", scores, maximum))
+        total = program.broadcast(program.reduce("sum", powers, [3]), axes, shape)
+        heads = program.matmul(program.binary("div", powers, total), v)
+        split = program.transpose(heads, [0, 2, 1, 3])
+        y = program.reshape(split, (self.batch, self.queries, self.heads * self.dim))
+        program.output("y", y)
+        weights = np.round(np.cos(1.0 + np.arange(y.array.size)) * 32).reshape(y.shape) / 32
+        product = program.binary("mul", y, program.constant(weights, dtype))
+        program.output("loss", program.reduce("sum", product, [0, 1, 2]))
+        return program
+
+    def _split(self, program: Program, x: Value, heads: int) -> Value:
+        batch, length, _ = x.shape
+        split = program.transpose(program.reshape(x, (batch, length, heads, self.dim)), [0, 2, 1, 3])
+        group = self.heads // heads
+        if group == 1:
+            return split
+        groups = program.broadcast(split, [0, 1, 3, 4], (batch, heads, group, length, self.dim))
+        return program.reshape(groups, (batch, self.heads, length, self.dim))
+
+
+def _hidden(program: Program, bits: str, dtype: str, shape: tuple[int, ...]) -> Value:
+    """Negative infinity, which MLIR reads by its bits only."""
+    value = program.constant(0.0, dtype, shape)
+    program.lines[-1] = re.sub(r"dense<[^>]*>", f"dense<{bits}>", program.lines[-1])
+    value.array = np.full(shape, -np.inf)
+    return value
+
+
+def run(program: Program, **options: Any) -> dict[str, NDArray[Any]]:
+    session = open_session(compile_program(program.text("forward_backward"), **options))
+    session.initialize(0)
+    for name, array in program.parameters.items():
+        session[name] = array
+    return session.run("attention", {})
+
+
+SHAPES = [
+    Shape(2, 1, 2, 8),
+    Shape(1, 17, 3, 16),
+    Shape(2, 65, 2, 40),
+    Shape(1, 130, 2, 64),
+    Shape(1, 65, 1, 80),
+    Shape(1, 33, 2, 128),
+    Shape(1, 34, 1, 256),
+    Shape(2, 17, 2, 24, causal=False),
+    Shape(1, 130, 1, 64, causal=False),
+    Shape(2, 17, 2, 16, causal=False, keys=65),
+    Shape(1, 65, 2, 16, causal=False, keys=1),
+    Shape(1, 17, 2, 16, keys=130),
+    Shape(1, 130, 2, 16, keys=17),
+    Shape(2, 65, 4, 16, key_heads=2),
+    Shape(1, 33, 6, 8, key_heads=1, causal=False, keys=70),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_fused_matches_numpy_and_primitives(shape: Shape) -> None:
+    program = shape.program()
+    text = str(cs336.parse(program.text("forward_backward")).run_passes(FUSE))
+    assert text.count("cs336.attention") == 1
+    assert ("causal" in text) == (shape.causal and (shape.keys or shape.queries) > 1)
+    fused, unfused = run(program, fusion="flash"), run(program)
+    outputs = {name: value.array for name, value in program.outputs}
+    gradients = program.gradients()
+    for other in (outputs | gradients, unfused):
+        assert_close(fused["y"], other["y"], 1e-5, "y")
+        assert_close(fused["loss"], other["loss"], 1e-4, "loss")
+        assert_gradients_close({n: fused[n] for n in gradients}, {n: other[n] for n in gradients}, 1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES[2:4] + SHAPES[-4:], ids=str)
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_low_precision_rounds_operands_and_results_only(shape: Shape, dtype: Any) -> None:
+    """Operands are exact in both types. The output rounds once; gradients read that output, and round once more."""
+    program = shape.program()
+    outputs = run(program, fusion="flash", dtype=dtype)
+    rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
+    assert_close(outputs["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
+    assert_gradients_close({n: outputs[n] for n in program.gradients()}, program.gradients(), 4 * rounding)
+    # It did round.
+    assert relative_error(outputs["y"], dict(program.outputs)["y"].array) > 0.1 * rounding
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="float64 attention is the CPU's, for checking")
+@pytest.mark.parametrize(
+    "shape",
+    [Shape(1, 5, 2, 8), Shape(1, 3, 1, 16, causal=False, keys=4), Shape(1, 3, 4, 8, keys=4, key_heads=2)],
+    ids=str,
+)
+def test_fused_gradient_matches_finite_differences(shape: Shape) -> None:
+    program = shape.program("f64")
+    session = open_session(compile_program(program.text("forward_backward"), fusion="flash"))
+    session.initialize(0)
+    names = list(program.parameters)
+
+    def outputs(arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        for name, array in zip(names, arrays, strict=True):
+            session[name] = array
+        return session.run("attention", {})
+
+    arrays = list(program.parameters.values())
+    result = outputs(arrays)
+    assert_close(result["y"], dict(program.outputs)["y"].array, 1e-12, "y")
+    expected = finite_differences(lambda moved: float(outputs(moved)["loss"]), arrays, 1e-5)
+    for name, difference in zip(names, expected, strict=True):
+        assert_close(result[name], program.gradients()[name], 1e-11, name)
+        assert_close(result[name], difference, 1e-7, name)
+
+
+def test_large_scores_do_not_overflow() -> None:
+    """Scores in the thousands, whose maximum moves from block to block of keys."""
+    shape = Shape(1, 200, 1, 8, causal=False)
+    rng = np.random.default_rng(5)
+    arrays = [rng.standard_normal((1, 200, 8)) * size for size in (40, 40, 1)]
+    arrays[1] *= np.linspace(0.1, 2, 200)[:, None]
+    program = shape.program(arrays=arrays)
+    outputs = run(program, fusion="flash")
+    # Scores of 10⁴ have errors of 10⁻³, and so have the probabilities of those that are close to the largest.
+    assert_close(outputs["y"], dict(program.outputs)["y"].array, 1e-3, "y")
+
+
+@pytest.mark.parametrize("fusion", ["flash", "all"])
+def test_models_agree_with_golden(golden: Golden, fusion: Any) -> None:
+    def outputs(mode: str, **inputs: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        module = cs336.build(transformer_config(golden.config), mode)
+        assert str(module.run_passes(FUSE)).count("cs336.attention") == golden.config.num_layers
+        session = open_session(compile_program(module, fusion=fusion))
+        session.initialize(0)
+        session.set_parameters(golden.parameters)
+        return session.run(mode, {"tokens": golden.tokens, **inputs})
+
+    assert_close(outputs("forward")["logits"], golden.logits, 1e-5, "logits")
+    trained = outputs("forward_backward", targets=golden.targets)
+    assert_close(trained.pop("loss"), golden.losses[0], 1e-5, "loss")
+    assert_gradients_close(trained, golden.gradients, 1e-4)
+
+
+@pytest.mark.parametrize(
+    "passes",
+    [
+        "canonicalize,cse",
+        "cs336-fuse-softmax",
+        "cs336-decompose",
+        "cs336-decompose,canonicalize,cse,cs336-fuse-softmax",
+    ],
+)
+def test_found_after_other_passes(golden: Golden, passes: str) -> None:
+    module = cs336.build(transformer_config(golden.config), "forward_backward")
+    fused = module.run_passes(f"func.func({passes},cs336-flash-attention)")
+    text = str(fused)
+    assert text.count("cs336.attention") == golden.config.num_layers
+    assert "cs336.softmax" not in text
+    session = open_session(compile_program(fused))
+    session.initialize(0)
+    session.set_parameters(golden.parameters)
+    outputs = session.run("forward_backward", {"tokens": golden.tokens, "targets": golden.targets})
+    assert_close(outputs.pop("loss"), golden.losses[0], 1e-5, "loss")
+    assert_gradients_close(outputs, golden.gradients, 1e-4)
+
+
+def score_buffers(mode: str, fusion: str, length: int = 88) -> list[str]:
+    """The buffers of a planned model that have positions on both of their last axes."""
+    config = transformer_config(reference.Config(50, length, 32, 2, 2, 40))
+    planned = str(cs336.build(config, mode).run_passes(f"cs336-pipeline{{fusion={fusion}}}"))
+    assert "exec.entry" in planned
+    return re.findall(rf"memref<(?:\d+x)*{length}x{length}x", planned)
+
+
+@pytest.mark.parametrize("mode", ["forward", "train"])
+def test_no_scores_are_stored(mode: str) -> None:
+    assert score_buffers(mode, "flash") == []
+    assert score_buffers(mode, "none") != []
+
+
+def test_scores_that_are_not_fused_are_said_to_be() -> None:
+    """An attention with a head_dim that no kernel has blocks for runs unfused, with the same numbers."""
+    program = Shape(1, 9, 2, 12).program()
+    assert "cs336.attention" not in str(cs336.parse(program.text("forward_backward")).run_passes(FUSE))
+    outputs = run(program, fusion="flash")
+    assert_close(outputs["y"], dict(program.outputs)["y"].array, 1e-5, "y")
