@@ -7,6 +7,7 @@
 
 #include "DoctorCommand.h"
 
+#include "ByteSize.h"
 #include "PeerProcess.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CUDA/NVRTC.h"
@@ -55,12 +56,7 @@ struct Finding {
 DoctorCommand::DoctorCommand()
     : subcommand("doctor", kDescription), peerPython("peer-python", cl::desc("A Python to look for PyTorch in"),
                                                      cl::value_desc("program"), cl::cat(category), cl::sub(subcommand)),
-      format("format", cl::desc("How to print the findings"), cl::init(Format::Table),
-             cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
-                        clEnumValN(Format::Markdown, "markdown", "a Markdown table"),
-                        clEnumValN(Format::CSV, "csv", "comma-separated values"),
-                        clEnumValN(Format::JSON, "json", "for programs")),
-             cl::cat(category), cl::sub(subcommand)) {}
+      format(category, subcommand) {}
 
 void DoctorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
@@ -84,13 +80,6 @@ static Finding findCompiler() {
   else
     finding.details += ", " + llvm::toString(architectures.takeError());
   return finding;
-}
-
-/// "139.8 GiB"
-static std::string formatBytes(uint64_t bytes) {
-  constexpr double gibi = 1 << 30, mebi = 1 << 20;
-  auto amount = static_cast<double>(bytes);
-  return amount >= gibi ? llvm::formatv("{0:f1} GiB", amount / gibi) : llvm::formatv("{0:f1} MiB", amount / mebi);
 }
 
 /// The driver, and a row for every GPU.

@@ -8,30 +8,29 @@
 #ifndef CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 #define CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 
-#include "Report.h"
+#include "Command.h"
+#include "FormatFlag.h"
 
 #include "absl/status/status.h"
-#include "llvm/Support/CommandLine.h"
 
 namespace cs336::bench {
 
 /// The subcommand `doctor`: what of the machine's parts are there, in which versions, and what does not work without
 /// those that are missing. A part that is missing is no error.
-class DoctorCommand {
+class DoctorCommand : public Command {
 public:
   DoctorCommand();
 
-  llvm::cl::SubCommand &getSubCommand() { return subcommand; }
-  /// Leaves LLVM's own options out of --help. Call before parsing.
-  void hideOtherOptions();
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
   /// Prints the table to standard output.
-  absl::Status run();
+  absl::Status run() override;
 
 private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Looking"};
   llvm::cl::opt<std::string> peerPython;
-  llvm::cl::opt<Format> format;
+  FormatFlag format;
 };
 
 } // namespace cs336::bench

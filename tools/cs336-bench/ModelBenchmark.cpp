@@ -8,12 +8,10 @@
 #include "ModelBenchmark.h"
 
 #include "ModelProfile.h"
+#include "ProgramIR.h"
+#include "StepTimer.h"
 #include "cs336/Driver/InputTensors.h"
-#include "cs336/Driver/Registration.h"
-#include "cs336/Frontend/ImportTransformer.h"
 #include "cs336/runtime/Session.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/MLIRContext.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -26,34 +24,16 @@ using Clock = std::chrono::steady_clock;
 
 static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
-/// With what explains it.
-static std::string describe(Diagnostic &diagnostic) {
-  std::string text = diagnostic.str();
-  for (Diagnostic &note : diagnostic.getNotes())
-    absl::StrAppend(&text, "; ", note.str());
-  return text;
-}
-
 static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compile(const ModelDescription &description, const CompileOptions &options,
         llvm::function_ref<void(llvm::StringRef)> warn) {
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry);
-  context.loadDialect<CS336Dialect, func::FuncDialect>();
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      absl::StrAppend(&message, message.empty() ? "" : "; ", describe(diagnostic));
-    else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-      warn(describe(diagnostic));
+  FailureOr<std::vector<uint8_t>> bytes = failure();
+  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
+    bytes = compileModule(module, options);
+    return success(succeeded(bytes));
   });
-  FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(description, UnknownLoc::get(&context));
-  if (failed(module))
-    return absl::InvalidArgumentError(message);
-  FailureOr<std::vector<uint8_t>> bytes = compileModule(**module, options);
-  if (failed(bytes))
-    return absl::InvalidArgumentError(message);
+  if (!status.ok())
+    return status;
   return runtime::Executable::FromBytes(*bytes);
 }
 
@@ -109,28 +89,14 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
 
   std::string entry = stringifyMode(description.mode).str();
   std::vector<runtime::NamedTensor> arguments = getArguments(**session, entry, batch);
-  bool isOnGPU = (*session)->device().kind == runtime::DeviceKind::kCuda;
-  double total = static_cast<double>(measurement.warmup + options.steps);
-  for (int64_t step = 0; step < measurement.warmup + options.steps; ++step) {
-    bool isWarmup = step < measurement.warmup;
-    report(isWarmup ? "warming up" : "timing", static_cast<double>(step) / total);
-    Clock::time_point start = Clock::now();
-    absl::Status status = (*session)->Run(entry, arguments);
-    if (status.ok())
-      status = (*session)->Synchronize();
-    if (!status.ok())
-      return status;
-    if (isWarmup)
-      continue;
-    measurement.stepMilliseconds.push_back(getSeconds(start) * 1e3);
-    if (!isOnGPU)
-      continue;
-    absl::StatusOr<absl::Duration> duration = (*session)->LastRunDuration(entry);
-    if (!duration.ok())
-      return duration.status();
-    measurement.deviceMilliseconds.push_back(absl::ToDoubleMilliseconds(*duration));
-  }
-  if (!isOnGPU)
+  absl::StatusOr<StepTimes> times =
+      timeSteps(**session, entry, arguments, measurement.warmup, options.steps,
+                [&](bool isTimed, double fraction) { report(isTimed ? "timing" : "warming up", fraction); });
+  if (!times.ok())
+    return times.status();
+  measurement.stepMilliseconds = std::move(times->host);
+  measurement.deviceMilliseconds = std::move(times->device);
+  if ((*session)->device().kind != runtime::DeviceKind::kCuda)
     return absl::OkStatus();
   absl::StatusOr<runtime::SessionMemory> memory = (*session)->Memory();
   if (!memory.ok())

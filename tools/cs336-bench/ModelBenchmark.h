@@ -48,9 +48,8 @@ struct Measurement {
   int64_t warmup = 0;
   /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
   absl::Status status;
-  /// By the host's clock: inputs, the launch of the step, and waiting for its end.
+  /// By both clocks; see StepTimes.
   std::vector<double> stepMilliseconds;
-  /// On a GPU, by its own: from the first command of the step to the end of its last.
   std::vector<double> deviceMilliseconds;
   double compileSeconds = 0;
   /// Distinct ones of the executable.

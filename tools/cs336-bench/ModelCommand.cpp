@@ -7,12 +7,11 @@
 
 #include "ModelCommand.h"
 
+#include "BenchFlags.h"
 #include "ModelProfile.h"
 #include "PeakRate.h"
 #include "Progress.h"
-#include "cs336/runtime/CudaInfo.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/TargetParser/Host.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -42,8 +41,7 @@ ModelCommand::ModelCommand()
                  cl::init(0), cl::cat(category), cl::sub(subcommand)),
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
-      memoryLimit("memory-limit", cl::desc("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'"),
-                  cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
+      memoryLimit("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       peer("peer",
            cl::desc("Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants "
                     "eager (default), primitive, sdpa, compile, graphs"),
@@ -57,50 +55,15 @@ ModelCommand::ModelCommand()
               cl::cat(category), cl::sub(subcommand)),
       noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
             cl::sub(subcommand)),
-      format("format", cl::desc("How to print the results"), cl::init(Format::Table),
-             cl::values(clEnumValN(Format::Table, "table", "aligned columns (default)"),
-                        clEnumValN(Format::Markdown, "markdown", "a Markdown table"),
-                        clEnumValN(Format::CSV, "csv", "comma-separated values"),
-                        clEnumValN(Format::JSON, "json", "everything, with every step's time")),
-             cl::cat(category), cl::sub(subcommand)),
-      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-/// "40GiB", "1.5 GB", "1000000": bytes; MB is 10^6, MiB 2^20.
-static std::optional<int64_t> parseBytes(llvm::StringRef text) {
-  static constexpr std::pair<llvm::StringLiteral, double> kUnits[] = {
-      {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-      {"kB", 1e3},     {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
-      {"TB", 1e12},    {"B", 1.0}};
-  double unit = 1;
-  for (const auto &[suffix, factor] : kUnits) {
-    if (text.consume_back(suffix)) {
-      unit = factor;
-      break;
-    }
-  }
-  double number;
-  if (text.trim().getAsDouble(number) || !(number > 0) || number * unit > 9e18)
-    return std::nullopt;
-  return static_cast<int64_t>(number * unit);
-}
-
-/// The variants that --peer names; none if it cannot be read.
-static std::vector<std::string> parsePeer(llvm::StringRef text) {
-  static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs"};
-  if (text == "torch")
-    return {"eager"};
-  llvm::SmallVector<llvm::StringRef> names;
-  if (text.consume_front("torch:"))
-    text.split(names, ',');
-  bool isKnown = llvm::all_of(names, [](llvm::StringRef name) { return llvm::is_contained(kVariants, name); });
-  return isKnown ? std::vector<std::string>(names.begin(), names.end()) : std::vector<std::string>();
-}
+static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs"};
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
   if (peer.empty())
     return nullptr;
   PeerOptions peerOptions;
-  peerOptions.variants = parsePeer(peer);
+  peerOptions.variants = parsePeer(peer, kVariants, "eager");
   peerOptions.python = peerPython;
   peerOptions.device = options.device;
   peerOptions.numThreads = numThreads;
@@ -118,43 +81,16 @@ absl::Status ModelCommand::checkFlags() const {
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
-  if (!memoryLimit.empty() && !parseBytes(memoryLimit))
-    return absl::InvalidArgumentError(
-        absl::StrCat("--memory-limit is '", memoryLimit.getValue(), "', must be a size such as 40GiB"));
-  if (!peer.empty() && parsePeer(peer).empty())
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
     return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
                                                    "', must be torch or torch: and a list with commas of eager, "
                                                    "primitive, sdpa, compile and graphs"));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<ModelDescription>> ModelCommand::getDescriptions() const {
-  ModelDescription base;
-  base.mode = includeOptimizer ? Mode::Train : backward ? Mode::ForwardBackward : Mode::Forward;
-  llvm::Expected<std::vector<ModelDescription>> descriptions = model.apply(base);
-  if (!descriptions)
-    return absl::InvalidArgumentError(llvm::toString(descriptions.takeError()));
-  // An impossible configuration late in a sweep would cost what was measured before it.
-  for (const ModelDescription &description : *descriptions)
-    if (llvm::Error error = description.transformer.verify())
-      return absl::InvalidArgumentError(llvm::toString(std::move(error)));
-  return std::move(*descriptions);
-}
-
 void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
-
-/// Takes the pipeline's options, and what they say of types and fusion.
-static absl::Status setPipeline(llvm::StringRef text, MeasureOptions &options) {
-  PipelineOptions pipeline;
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  if (failed(pipeline.parseFromString(text, stream)))
-    return absl::InvalidArgumentError(absl::StrCat("pipeline options '", text.str(), "': ", message));
-  options.compile.pipeline = text.str();
-  options.computeType = pipeline.dtype;
-  options.fusion = pipeline.fusion;
-  return absl::OkStatus();
-}
 
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                                       std::vector<ModelRow> &rows) const {
@@ -165,8 +101,12 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   for (const ModelDescription &description : descriptions) {
     for (const std::string &pipeline : pipelines) {
       MeasureOptions own = options;
-      if (absl::Status status = setPipeline(pipeline, own); !status.ok())
+      PipelineOptions read;
+      if (absl::Status status = readPipeline(pipeline, read); !status.ok())
         return status;
+      own.compile.pipeline = pipeline;
+      own.computeType = read.dtype;
+      own.fusion = read.fusion;
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;
@@ -199,33 +139,12 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   return absl::OkStatus();
 }
 
-/// Whether this program checks itself as it runs: then it compiles and loads more slowly than a release.
-#ifdef NDEBUG
-static constexpr bool kHasAssertions = false;
-#else
-static constexpr bool kHasAssertions = true;
-#endif
-
-/// The device for readers of a report.
-static json::Object describeDevice(runtime::DeviceId device, int64_t numThreads) {
-  json::Object object{{"kind", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"},
-                      {"processor", llvm::sys::getHostCPUName()},
-                      {"num_threads", numThreads}};
-  if (device.kind != runtime::DeviceKind::kCuda)
-    return object;
-  if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); info.ok()) {
-    object["driver_version"] = info->driver_version;
-    for (const runtime::CudaDeviceInfo &gpu : info->devices)
-      if (gpu.ordinal == device.ordinal)
-        object["gpu"] = gpu.name;
-  }
-  return object;
-}
-
 absl::Status ModelCommand::run() {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
-  absl::StatusOr<std::vector<ModelDescription>> descriptions = getDescriptions();
+  ModelDescription base;
+  base.mode = includeOptimizer ? Mode::Train : backward ? Mode::ForwardBackward : Mode::Forward;
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
   if (!descriptions.ok())
     return descriptions.status();
 
@@ -236,7 +155,7 @@ absl::Status ModelCommand::run() {
   options.profile = profile;
   options.numThreads = numThreads;
   options.seed = seed;
-  options.memoryLimitBytes = memoryLimit.empty() ? 0 : *parseBytes(memoryLimit);
+  options.memoryLimitBytes = memoryLimit.getBytes();
 
   absl::StatusOr<std::unique_ptr<TorchPeer>> torch = startPeer(options);
   if (!torch.ok())

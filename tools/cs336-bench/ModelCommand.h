@@ -8,6 +8,9 @@
 #ifndef CS336_TOOLS_BENCH_MODELCOMMAND_H
 #define CS336_TOOLS_BENCH_MODELCOMMAND_H
 
+#include "ByteSize.h"
+#include "Command.h"
+#include "FormatFlag.h"
 #include "ModelReport.h"
 #include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/ModelFlags.h"
@@ -17,19 +20,17 @@
 namespace cs336::bench {
 
 /// The subcommand `model`: its flags, and what it does with them.
-class ModelCommand {
+class ModelCommand : public Command {
 public:
   ModelCommand();
 
-  llvm::cl::SubCommand &getSubCommand() { return subcommand; }
-  /// Leaves LLVM's own options out of --help. Call before parsing.
-  void hideOtherOptions();
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
   /// neither a lack of memory nor an unsupported type ends it.
-  absl::Status run();
+  absl::Status run() override;
 
 private:
-  absl::StatusOr<std::vector<ModelDescription>> getDescriptions() const;
   absl::Status checkFlags() const;
   /// Null without --peer.
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
@@ -49,13 +50,13 @@ private:
   llvm::cl::opt<bool> includeOptimizer;
   llvm::cl::opt<int> numThreads;
   llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<std::string> memoryLimit;
+  MemoryLimitFlag memoryLimit;
   llvm::cl::opt<std::string> peer;
   llvm::cl::opt<std::string> peerPython;
   llvm::cl::opt<bool> perStep;
   llvm::cl::opt<bool> profile;
   llvm::cl::opt<bool> noMFU;
-  llvm::cl::opt<Format> format;
+  FormatFlag format;
   CompileFlags compile;
 };
 

@@ -34,12 +34,13 @@ std::string cs336::bench::describeSize(const TransformerConfig &config) {
   return llvm::formatv("d{0} ff{1} L{2} h{3}", config.dModel, config.dFF, config.numLayers, config.numHeads);
 }
 
-static bool isSameButMode(const ModelRow &a, const ModelRow &b) {
+/// The same model, whatever it is compiled to and computes.
+static bool isSameModel(const ModelRow &a, const ModelRow &b) {
   const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
   bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
                                      [&](const auto &field) { return left.*field.member == right.*field.member; });
   return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
-         a.computeType == b.computeType && a.fusion == b.fusion && a.measurement.warmup == b.measurement.warmup;
+         a.measurement.warmup == b.measurement.warmup;
 }
 
 llvm::StringRef cs336::bench::getFailureText(const absl::Status &status) {
@@ -53,9 +54,24 @@ static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef
   if (row.description.mode != Mode::ForwardBackward)
     return std::nullopt;
   for (const ModelRow &other : rows)
-    if (other.description.mode == Mode::Forward && other.measurement.status.ok() && isSameButMode(row, other))
+    if (other.description.mode == Mode::Forward && other.computeType == row.computeType && other.fusion == row.fusion &&
+        other.measurement.status.ok() && isSameModel(row, other))
       return computeStatistics(other.measurement.stepMilliseconds).mean;
   return std::nullopt;
+}
+
+/// By which factor the row's median is below that of the same step in this type, at this level of fusion; nothing of
+/// the row itself, and where that was not measured.
+static Cell makeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows, ComputeType type, Fusion fusion) {
+  if (row.computeType == type && row.fusion == fusion)
+    return Cell::empty();
+  for (const ModelRow &other : rows)
+    if (other.description.mode == row.description.mode && other.computeType == type && other.fusion == fusion &&
+        other.measurement.status.ok() && isSameModel(row, other))
+      return Cell::number(computeStatistics(other.measurement.stepMilliseconds).median /
+                              computeStatistics(row.measurement.stepMilliseconds).median,
+                          2);
+  return Cell::empty();
 }
 
 /// The variants of PyTorch that were measured, in order.
@@ -95,6 +111,8 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"gap (µs/node)", "gap_us_per_node"},
                                       {"backward (ms)", "backward_ms"},
                                       {"backward/forward", "backward_over_forward"},
+                                      {"over fp32", "dtype_speedup"},
+                                      {"over unfused", "fusion_speedup"},
                                       {"tokens/s", "tokens_per_second"},
                                       {"GFLOP/s", "gflops_per_second"},
                                       {"MFU", "mfu"},
@@ -204,7 +222,7 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
       Cell::integer(measurement.stepMilliseconds.size()),
   };
   if (!measurement.status.ok()) {
-    constexpr size_t kTimes = 15; // Columns from the mean to the peak.
+    constexpr size_t kTimes = 17; // Columns from the mean to the peak.
     cells.emplace_back(getFailureText(measurement.status).str(), nullptr);
     cells.resize(cells.size() + kTimes - 1, Cell::empty());
     appendResources(measurement, cells);
@@ -225,7 +243,9 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
                       Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4));
   appendDeviceTimes(measurement, cells);
   llvm::append_values(cells, forward ? Cell::number(backward, 3) : Cell::empty(),
-                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(), Cell::number(tokens / seconds, 1),
+                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(),
+                      makeSpeedUp(row, rows, ComputeType::FP32, row.fusion),
+                      makeSpeedUp(row, rows, row.computeType, Fusion::None), Cell::number(tokens / seconds, 1),
                       Cell::number(rate / 1e9, 2), row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
                       row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty());
   appendResources(measurement, cells);

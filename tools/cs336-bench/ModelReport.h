@@ -36,7 +36,8 @@ llvm::StringRef getFailureText(const absl::Status &status);
 
 /// A row for every measurement. With a peer, each of its variants has three columns: its median, the ratio to ours, and
 /// how far the values are apart; where they disagree the difference stands instead of the ratio. Where forward and
-/// forward with backward were both measured, the latter's row has their difference and its ratio to forward. `perStep`
+/// forward with backward were both measured, the latter's row has their difference and its ratio to forward; where the
+/// same step was measured in float32, or without fusion, others have their speed-ups over it. `perStep`
 /// shows every step's time in tables too.
 Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep);
 

@@ -110,7 +110,7 @@ void Report::printCSV(llvm::raw_ostream &stream) const {
   }
 }
 
-void Report::printJSON(llvm::raw_ostream &stream) const {
+json::Array Report::getRows() const {
   json::Array results;
   for (const std::vector<Cell> &row : rows) {
     json::Object result;
@@ -118,7 +118,11 @@ void Report::printJSON(llvm::raw_ostream &stream) const {
       result[column.key] = cell.value;
     results.push_back(std::move(result));
   }
+  return results;
+}
+
+void Report::printJSON(llvm::raw_ostream &stream) const {
   json::Object document = context;
-  document["results"] = std::move(results);
+  document["results"] = getRows();
   stream << llvm::formatv("{0:2}", json::Value(std::move(document))) << "\n";
 }

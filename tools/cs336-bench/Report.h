@@ -47,6 +47,8 @@ public:
       : columns(std::move(columns)), context(std::move(context)) {}
 
   void addRow(std::vector<Cell> row);
+  /// An object for every row, by the columns' keys.
+  llvm::json::Array getRows() const;
   void print(Format format, llvm::raw_ostream &stream) const;
 
 private:

@@ -19,7 +19,7 @@ using namespace cs336::bench;
 using runtime::DType;
 using runtime::TensorView;
 
-static double getTolerance(ComputeType type) {
+double cs336::bench::getTolerance(ComputeType type) {
   switch (type) {
   case ComputeType::FP32:
     return 1e-4;

@@ -30,6 +30,9 @@ struct Agreement {
   bool isClose;
 };
 
+/// The largest relative difference that the type explains.
+double getTolerance(ComputeType type);
+
 Agreement compare(const StepValues &ours, const StepValues &theirs, ComputeType type);
 
 /// Runs one step from the variables as they are, and reads its values. A training step changes the variables, and its

@@ -8,10 +8,6 @@
 #include "TorchPeer.h"
 
 #include "cs336/runtime/TensorFile.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include "absl/strings/str_cat.h"
 
 using namespace cs336;
 using namespace cs336::bench;
@@ -23,39 +19,21 @@ static constexpr llvm::StringLiteral kScript =
     ;
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> TorchPeer::start(const PeerOptions &options) {
-  llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-peer", folder))
-    return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
-  std::unique_ptr<TorchPeer> peer(new TorchPeer(options, folder.str().str()));
-  std::error_code error;
-  llvm::raw_fd_ostream script(peer->getPath("torch_model.py"), error);
-  script << kScript;
-  script.close();
-  if (error || script.has_error()) {
-    script.clear_error();
-    return absl::UnavailableError(absl::StrCat(peer->getPath("torch_model.py"), " cannot be written"));
-  }
-  auto process = PeerProcess::start({options.python, peer->getPath("torch_model.py")});
+  auto process = TorchProcess::start("torch_model.py", kScript, options.python);
   if (!process.ok())
     return process.status();
-  peer->process = std::move(*process);
-  return peer;
-}
-
-TorchPeer::~TorchPeer() {
-  process.reset();
-  // What is left in the temporary folder harms nobody.
-  (void)llvm::sys::fs::remove_directories(folder);
+  return std::unique_ptr<TorchPeer>(new TorchPeer(options, *std::move(process)));
 }
 
 absl::Status TorchPeer::give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch) {
-  if (absl::Status status = runtime::WriteTensors(getPath("batch.npz"), batch); !status.ok() || model == givenModel)
+  if (absl::Status status = runtime::WriteTensors(process->getPath("batch.npz"), batch);
+      !status.ok() || model == givenModel)
     return status;
   givenModel.clear();
   absl::StatusOr<runtime::TensorMap> parameters = session.SaveVariables(runtime::VariableSet::kParameters);
   if (!parameters.ok())
     return parameters.status();
-  if (absl::Status status = runtime::WriteTensors(getPath("params.safetensors"), *parameters); !status.ok())
+  if (absl::Status status = runtime::WriteTensors(process->getPath("params.safetensors"), *parameters); !status.ok())
     return status;
   givenModel = model.str();
   return absl::OkStatus();
@@ -71,8 +49,8 @@ static json::Object describe(const TransformerConfig &config) {
 absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef variant, const ModelDescription &description,
                                                           ComputeType type) {
   json::Object question{{"config", describe(description.transformer)},
-                        {"params", getPath("params.safetensors")},
-                        {"batch", getPath("batch.npz")},
+                        {"params", process->getPath("params.safetensors")},
+                        {"batch", process->getPath("batch.npz")},
                         {"mode", stringifyMode(description.mode)},
                         {"dtype", stringifyComputeType(type)},
                         {"device", options.device},
@@ -80,16 +58,15 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
                         {"warmup", options.warmup},
                         {"steps", options.steps},
                         {"threads", options.numThreads}};
-  absl::StatusOr<json::Object> answer = process->ask(std::move(question));
-  if (!answer.ok())
-    return absl::Status(answer.status().code(), absl::StrCat("PyTorch peer: ", answer.status().message()));
   PeerMeasurement measurement;
   measurement.variant = variant.str();
-  if (std::optional<llvm::StringRef> error = answer->getString("error")) {
-    measurement.status =
-        absl::ResourceExhaustedError(absl::StrCat("PyTorch ", measurement.variant, ": ", error->str()));
+  absl::StatusOr<json::Object> answer = process->ask(std::move(question));
+  if (absl::IsResourceExhausted(answer.status())) {
+    measurement.status = answer.status();
     return measurement;
   }
+  if (!answer.ok())
+    return answer.status();
   const json::Array *times = answer->getArray("step_ms");
   std::optional<double> loss = answer->getNumber("loss");
   if (!times || !loss)

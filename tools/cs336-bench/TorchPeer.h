@@ -8,10 +8,8 @@
 #ifndef CS336_TOOLS_BENCH_TORCHPEER_H
 #define CS336_TOOLS_BENCH_TORCHPEER_H
 
-#include "PeerProcess.h"
 #include "StepValues.h"
-
-#include "llvm/ADT/SmallString.h"
+#include "TorchProcess.h"
 
 namespace cs336::bench {
 
@@ -40,12 +38,11 @@ struct PeerMeasurement {
   std::optional<double> deviceMiB;
 };
 
-/// Runs benchmarks/peers/torch_model.py, which travels inside of this program, as a process that outlives a sweep.
+/// Runs benchmarks/peers/torch_model.py.
 class TorchPeer {
 public:
-  /// Fails if the interpreter cannot be started or a temporary folder cannot be made.
+  /// As TorchProcess::start.
   static absl::StatusOr<std::unique_ptr<TorchPeer>> start(const PeerOptions &options);
-  ~TorchPeer();
 
   /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
   /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
@@ -54,17 +51,16 @@ public:
   absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
 
 private:
-  TorchPeer(PeerOptions options, std::string folder) : options(std::move(options)), folder(std::move(folder)) {}
+  TorchPeer(PeerOptions options, std::unique_ptr<TorchProcess> process)
+      : options(std::move(options)), process(std::move(process)) {}
 
-  std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
   absl::StatusOr<PeerMeasurement> measureVariant(llvm::StringRef variant, const ModelDescription &description,
                                                  ComputeType type);
 
   PeerOptions options;
-  std::string folder;
+  std::unique_ptr<TorchProcess> process;
   /// Whose parameters the folder has.
   std::string givenModel;
-  std::unique_ptr<PeerProcess> process;
 };
 
 } // namespace cs336::bench

@@ -5,8 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AccumulateCommand.h"
+#include "AttentionCommand.h"
 #include "DoctorCommand.h"
+#include "DtypesCommand.h"
 #include "ModelCommand.h"
+#include "NormErrorCommand.h"
+#include "PlanCommand.h"
+#include "StudyCommand.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
@@ -25,6 +32,13 @@ Float32 beside bfloat16:
   cs336-bench model --size small --mode forward,train --dtype fp32,bf16
 A sweep over sizes and contexts, and the effect of warming up, as Markdown:
   cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
+Memory, kernels, FLOPs and bytes before anything runs, for a device that need not be there:
+  cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB
+Attention alone, forward and backward, pass by pass beside PyTorch:
+  cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
+What published write-ups measured, under the names of their problems:
+  cs336-bench study --list
+  cs336-bench study mixed_precision_accumulation
 What this machine has, and what is missing for what:
   cs336-bench doctor
 All flags: cs336-bench model --help
@@ -33,18 +47,31 @@ All flags: cs336-bench model --help
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ModelCommand model;
+  AttentionCommand attention;
+  PlanCommand plan;
+  AccumulateCommand accumulate;
+  DtypesCommand dtypes;
+  NormErrorCommand normError;
+  DoctorCommand doctor;
+  std::vector<Command *> commands{&model, &attention, &plan, &accumulate, &dtypes, &normError, &doctor};
+  std::vector<cl::SubCommand *> measuring;
+  for (Command *command : commands)
+    measuring.push_back(&command->getSubCommand());
+  static int anchor; // Its address is within this program.
+  StudyCommand study(llvm::sys::fs::getMainExecutable(argv[0], &anchor), measuring);
+  commands.push_back(&study);
+
   cl::OptionCategory none{"No options without a subcommand"};
   cl::HideUnrelatedOptions(none);
-  model.hideOtherOptions();
-  DoctorCommand doctor;
-  doctor.hideOtherOptions();
+  for (Command *command : commands)
+    command->hideOtherOptions();
   cl::ParseCommandLineOptions(argc, argv, kOverview);
-  if (!model.getSubCommand() && !doctor.getSubCommand()) {
-    llvm::WithColor::error(llvm::errs(), "cs336-bench")
-        << "say what to do: cs336-bench model --help, cs336-bench doctor --help\n";
-    return 1;
-  }
-  absl::Status status = doctor.getSubCommand() ? doctor.run() : model.run();
+  absl::Status status = absl::InvalidArgumentError("say what to do: cs336-bench model --help; cs336-bench --help lists "
+                                                   "all that there is");
+  for (Command *command : commands)
+    if (command->getSubCommand())
+      status = command->run();
+  llvm::outs().flush();
   if (status.ok())
     return 0;
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";

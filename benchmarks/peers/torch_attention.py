@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Attention alone in PyTorch, on the queries, keys and values that another implementation had.
+
+Reads jobs as lines of JSON from the standard input and answers each with one line. A job has the keys
+
+    inputs   a safetensors file with q, k, v and weights: [batch, length, head_dim], or [batch, length, heads,
+             head_dim], which is transposed as a model's head split and merge are
+    values   a safetensors file to write: the output o, and the gradients q, k and v of Σ o·weights, as float32
+    causal   whether query i sees key j only where i ≥ j
+    dtype    fp32, tf32 (float32 whose products round), bf16 or fp16: what q, k and v are
+    device   cpu or cuda[:N]
+    variant  naive      two products and torch.softmax
+             compiled   torch.compile of naive
+             sdpa       scaled_dot_product_attention
+    warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
+
+The answer holds `forward_ms` and `backward_ms`, a time for every step, each after a synchronization; and on a GPU, by
+PyTorch's allocator, `before_backward_mib`, `forward_peak_mib` and `backward_peak_mib`. Where memory does not suffice it
+is {"error": "out of memory"}.
+
+echo '{"inputs": …}' | python3 torch_attention.py
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch.nn import functional
+
+Job = dict[str, object]
+
+
+def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    """q, k, v: [..., length, head_dim]."""
+    scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
+    if causal:
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+        scores = torch.where(mask, scores, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ v
+
+
+def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    """As `naive`; the library's fused kernels want an axis of heads."""
+    if q.dim() == 3:
+        return sdpa(q[:, None], k[:, None], v[:, None], causal)[:, 0]
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def with_heads(function: Callable) -> Callable:
+    """Of tensors with heads: the function between a model's head split and merge."""
+
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+        if q.dim() == 3:
+            return function(q, k, v, causal)
+        return function(*(x.transpose(1, 2) for x in (q, k, v)), causal).transpose(1, 2).contiguous()
+
+    return run
+
+
+def choose(variant: str) -> Callable:
+    """What the variant runs."""
+    if variant == "compiled":
+        return torch.compile(with_heads(naive))
+    return with_heads({"naive": naive, "sdpa": sdpa}[variant])
+
+
+def measure(job: Job) -> dict[str, object]:
+    """Values first, then times."""
+    device = torch.device(job["device"])
+    if job["threads"]:
+        torch.set_num_threads(job["threads"])
+    torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
+    tensors = load_file(job["inputs"], device=str(device))
+    q, k, v = leaves = [tensors[name].requires_grad_() for name in "qkv"]
+    weights, attention = tensors["weights"], choose(job["variant"])
+    on_gpu = device.type == "cuda"
+
+    def synchronize() -> None:
+        if on_gpu:
+            torch.cuda.synchronize(device)
+
+    def clear() -> None:
+        for leaf in leaves:
+            leaf.grad = None
+
+    def timed(function: Callable) -> tuple[float, torch.Tensor | None]:
+        synchronize()
+        start = time.perf_counter()
+        result = function()
+        synchronize()
+        return 1e3 * (time.perf_counter() - start), result
+
+    def memory(peak: bool) -> float | None:
+        if not on_gpu:
+            return None
+        count = torch.cuda.max_memory_allocated if peak else torch.cuda.memory_allocated
+        return count(device) / 2**20
+
+    def reset_peak() -> None:
+        if on_gpu:
+            torch.cuda.reset_peak_memory_stats(device)
+
+    answer: dict[str, object] = {"torch": torch.__version__}
+    start = time.perf_counter()
+    o = attention(q, k, v, job["causal"])
+    o.backward(weights)
+    synchronize()
+    answer["first_call_s"] = time.perf_counter() - start
+    values = {"o": o.detach(), **{name: leaf.grad for name, leaf in zip("qkv", leaves, strict=True)}}
+    save_file({name: value.float().contiguous().cpu() for name, value in values.items()}, job["values"])
+    del o, values
+    clear()
+
+    reset_peak()
+    with torch.no_grad():
+        attention(q, k, v, job["causal"])
+    answer["forward_peak_mib"] = memory(peak=True)
+    reset_peak()
+    o = attention(q, k, v, job["causal"])
+    answer["before_backward_mib"] = memory(peak=False)
+    o.backward(weights)
+    answer["backward_peak_mib"] = memory(peak=True)
+    del o
+    clear()
+
+    forward, backward = [], []
+    for step in range(job["warmup"] + job["steps"]):
+        with torch.no_grad():
+            seconds, _ = timed(lambda: attention(q, k, v, job["causal"]))
+        if step >= job["warmup"]:
+            forward.append(seconds)
+    for step in range(job["warmup"] + job["steps"]):
+        o = attention(q, k, v, job["causal"])
+        seconds, _ = timed(lambda o=o: o.backward(weights))
+        if step >= job["warmup"]:
+            backward.append(seconds)
+        del o
+        clear()
+    return answer | {"forward_ms": forward, "backward_ms": backward, "threads": torch.get_num_threads()}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        try:
+            answer = measure(json.loads(line))
+        except torch.OutOfMemoryError:
+            answer = {"error": "out of memory"}
+        # Before the answer: then the other side measures.
+        torch.compiler.reset()
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

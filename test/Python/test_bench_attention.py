@@ -1,0 +1,102 @@
+"""`cs336-bench attention --peer torch` against peers that need no PyTorch: an honest one, and ones that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from device import DEVICE
+
+# Attention in NumPy on the tensors that the tool wrote; `scale` is 1 for an honest peer.
+HONEST = """
+import json, sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import reference
+from safetensors.numpy import load_file, save_file
+
+for line in sys.stdin:
+    job = json.loads(line)
+    tensors = {{name: value.astype(np.float64) for name, value in load_file(job["inputs"]).items()}}
+    split = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, None])
+    merge = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, 0])
+    q, k, v, weights = (split(tensors[name]) for name in ("q", "k", "v", "weights"))
+    mask = np.tri(q.shape[2], dtype=bool) if job["causal"] else None
+    o, pullback = reference.attention(q, k, v, mask)
+    values = dict(zip("oqkv", (o, *pullback(weights)), strict=True))
+    save_file({{name: np.ascontiguousarray(merge(value) * {scale}, np.float32) for name, value in values.items()}},
+              job["values"])
+    steps = job["steps"]
+    print(json.dumps({{"forward_ms": [1000.0] * steps, "backward_ms": [2500.0] * steps}}), flush=True)
+"""
+
+
+@pytest.fixture
+def peer(tmp_path: Path):
+    """Makes an interpreter that runs the given program whatever it is asked to run."""
+
+    def make(program: str) -> str:
+        path = tmp_path / "peer"
+        path.write_text(f"#!{sys.executable}\n{program}")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    return make
+
+
+def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """cs336-bench beside the build that the tests run in."""
+    command = ["cs336-bench", "attention", "--batch-size", "2", "--length", "11", "--head-dim", "8", "--device", DEVICE]
+    command += ["--steps", "2", "--warmup", "0", "--format", "json", "--peer-python", peer, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+
+def results(process: subprocess.CompletedProcess[str]) -> list[dict]:
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)["results"]
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("fusion", ["none", "elementwise", "softmax", "flash", "all"])
+def test_values_agree_with_numpy(peer, heads: int, fusion: str) -> None:
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    arguments = ["--num-heads", str(heads), "--fusion", fusion, "--mask", "full,causal", "--peer", "torch:naive,sdpa"]
+    rows = results(run(honest, *arguments))
+    assert [row["mask"] for row in rows] == ["full", "causal"]
+    for row in rows:
+        for variant in ("naive", "sdpa"):
+            difference = row[f"torch_{variant}_difference"]
+            assert difference["output"] < 1e-6 and difference["gradient"] < 1e-5
+            assert row[f"torch_{variant}_forward_ratio"] == pytest.approx(1000.0 / row["forward_median_ms"])
+            assert row[f"torch_{variant}_backward_ratio"] == pytest.approx(2500.0 / row["backward_median_ms"])
+
+
+def test_a_mismatch_prints_no_ratio(peer) -> None:
+    wrong = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.01))
+    (row,) = results(run(wrong, "--peer", "torch"))
+    assert row["torch_naive_forward_ratio"] is None and row["torch_naive_backward_ratio"] is None
+    assert row["torch_naive_difference"]["output"] == pytest.approx(0.0099, rel=0.01)
+
+
+def test_lack_of_memory_is_a_cell(peer) -> None:
+    program = 'import sys\nfor line in sys.stdin: print(\'{"error": "out of memory"}\', flush=True)'
+    (row,) = results(run(peer(program), "--peer", "torch:sdpa"))
+    assert row["torch_sdpa_forward_median_ms"] is None and row["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("import sys; sys.stdin.readline()", "ended without an answer"),
+        ("import sys; sys.stdin.readline(); print('{}')", "no forward_ms or backward_ms"),
+        ('import sys; sys.stdin.readline(); print(\'{"forward_ms": [1], "backward_ms": [1]}\')', "values.safetensors"),
+    ],
+)
+def test_a_broken_peer_is_an_error(peer, program: str, message: str) -> None:
+    process = run(peer(program), "--peer", "torch")
+    assert process.returncode != 0 and message in process.stderr

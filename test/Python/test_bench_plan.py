@@ -1,0 +1,83 @@
+"""`cs336-bench plan` against the executable that it does not make, and against counts by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import cs336
+import pytest
+
+CONFIG = cs336.TransformerConfig(32, 48, 3, 2, vocab_size=37, context_length=12, batch_size=2)
+FLAGS = ["--d-model", "32", "--d-ff", "48", "--num-layers", "3", "--num-heads", "2", "--vocab-size", "37"]
+FLAGS += ["--context-length", "12", "--batch-size", "2"]
+MIB = 2**20
+
+
+def plan(*arguments: str) -> dict:
+    """The row of cs336-bench beside the build that the tests run in."""
+    command = ["cs336-bench", "plan", *FLAGS, "--format", "json", *arguments]
+    process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert process.returncode == 0, process.stderr
+    (row,) = json.loads(process.stdout)["results"]
+    return row
+
+
+@pytest.mark.parametrize("mode", ["forward", "loss", "forward_backward", "train"])
+@pytest.mark.parametrize(("dtype", "fusion"), [("fp32", "none"), ("bf16", "all")])
+def test_is_what_the_executable_says(mode: str, dtype: str, fusion: str) -> None:
+    row = plan("--mode", mode, "--dtype", dtype, "--fusion", fusion)
+    executable = cs336.compile(cs336.build(CONFIG, mode), dtype=dtype, fusion=fusion)
+    expected = executable.plan(mode, largest=1)
+    plans = [executable.plan(entry) for entry in executable.entries]
+    assert row["parameters_mib"] * MIB == expected.parameter_bytes
+    assert row["state_mib"] * MIB == expected.state_bytes
+    assert row["derived_mib"] * MIB == expected.derived_bytes
+    assert row["arena_mib"] * MIB == max(plan.arena_bytes for plan in plans)
+    assert row["ports_mib"] * MIB == sum(plan.input_bytes + plan.output_bytes for plan in plans)
+    assert (row["commands"], row["distinct_kernels"]) == (expected.commands, expected.kernels)
+    assert row["largest_buffers"][0]["bytes"] == expected.largest[0][2]
+
+
+def test_phases_add_up_and_peaks_are_what_is_live() -> None:
+    row = plan("--mode", "train", "--largest", "100000")
+    phases = {phase["phase"]: phase for phase in row["phases"]}
+    assert list(phases) == ["forward", "backward", "optimizer"]
+    for key in ("commands", "gflop", "gigabytes"):
+        assert sum(phase[key] for phase in row["phases"]) == pytest.approx(row[key])
+    assert sum(kernel["runs"] for kernel in row["kernels"]) == sum(phase["kernels"] for phase in row["phases"])
+    assert row["layers"] == 3
+    assert row["commands_per_layer"] == pytest.approx(sum(phase["commands_per_layer"] for phase in row["phases"]))
+    resident = row["parameters_mib"] + row["state_mib"] + row["derived_mib"] + row["ports_mib"]
+    for phase in row["phases"]:
+        assert phase["peak_mib"] == pytest.approx(resident + phase["live_mib"])
+        assert phase["held_mib"] <= phase["live_mib"] <= row["arena_mib"]
+    assert phases["forward"]["held_mib"] == 0 < phases["backward"]["held_mib"]
+    # Whatever backward reads of forward is held when it begins, and nothing else.
+    kept = [b for b in row["largest_buffers"] if b["from_phase"] == "forward" and b["to_phase"] != "forward"]
+    assert phases["backward"]["held_mib"] * MIB == sum(buffer["bytes"] for buffer in kept)
+
+
+def test_work_of_the_forward_pass_by_hand() -> None:
+    row = plan("--mode", "forward", "--pipeline-options", "merge-gemms=false")
+    (phase,) = row["phases"]
+    assert phase["products"] == 3 * (4 + 2 + 3) + 1
+    tokens, weights = 2 * 12, 3 * (4 * 32 * 32 + 3 * 32 * 48) + 37 * 32
+    products = 2 * tokens * weights + 3 * 2 * 2 * tokens * 12 * 32
+    assert products < row["gflop"] * 1e9 < 1.2 * products
+    # At least every weight is read, and every activation between two operations written and read.
+    assert row["gigabytes"] * 1e9 > 4 * (weights + 2 * tokens * 32 * 3 * 10)
+
+
+def test_less_memory_in_lower_types_and_no_fewer_ways_to_fit() -> None:
+    wide, low = plan("--mode", "forward"), plan("--mode", "forward", "--dtype", "bf16")
+    assert low["total_mib"] < wide["total_mib"]
+    limit = (wide["total_mib"] + low["total_mib"]) / 2
+    row = plan("--mode", "forward", "--memory-limit", f"{limit:f}MiB")
+    assert row["fits"] is False
+    ways = {way["flags"]: way["total_mib"] for way in row["ways_to_fit"]}
+    assert ways["--dtype bf16"] == low["total_mib"]
+    assert all(total <= limit for total in ways.values())
+    (batch,) = [flags for flags in ways if flags.startswith("--batch-size")]
+    assert ways[batch] == plan("--mode", "forward", *batch.split())["total_mib"]

@@ -1,0 +1,218 @@
+//===- AttentionReport.cpp - Measured attention as rows -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionReport.h"
+
+#include "ModelReport.h"
+#include "Statistics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <numeric>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+namespace {
+/// Of the backward pass: what a step with gradients takes longer.
+struct BackwardTimes {
+  double mean, median, sum;
+};
+} // namespace
+
+std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusion fusion) {
+  std::string heads = attention.numHeads > 1 ? llvm::formatv("{0} x ", attention.numHeads).str() : "";
+  return llvm::formatv("{0} x {1}{2} x {3}{4}, {5}, {6}", attention.batchSize, heads, attention.length,
+                       attention.headDim, attention.isCausal ? ", causal" : "",
+                       stringifyComputeType(attention.computeType), describeFusion(fusion));
+}
+
+static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
+  Statistics with = computeStatistics(both), without = computeStatistics(loss);
+  return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+}
+
+static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
+  std::vector<std::string> variants;
+  for (const AttentionRow &row : rows)
+    for (const AttentionPeerMeasurement &peer : row.measurement.peers)
+      if (!llvm::is_contained(variants, peer.variant))
+        variants.push_back(peer.variant);
+  return variants;
+}
+
+static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> variants) {
+  std::vector<Report::Column> columns{{"batch", "batch_size"},
+                                      {"heads", "num_heads"},
+                                      {"S", "length"},
+                                      {"d", "head_dim"},
+                                      {"mask", "mask"},
+                                      {"dtype", "dtype"},
+                                      {"fusion", "fusion"},
+                                      {"warm-up", "warmup"},
+                                      {"steps", "steps"},
+                                      {"forward (ms)", "forward_median_ms"},
+                                      {"mean (ms)", "forward_mean_ms"},
+                                      {"std (ms)", "forward_std_ms"},
+                                      {"min (ms)", "forward_min_ms"},
+                                      {"sum of forwards (ms)", "forward_sum_ms"},
+                                      {"backward (ms)", "backward_median_ms"},
+                                      {"mean (ms)", "backward_mean_ms"},
+                                      {"sum of backwards (ms)", "backward_sum_ms"},
+                                      {"event forward (ms)", "event_forward_ms"},
+                                      {"event backward (ms)", "event_backward_ms"},
+                                      {"forward TFLOP/s", "forward_tflops"},
+                                      {"backward TFLOP/s", "backward_tflops"},
+                                      {"before backward (MiB)", "before_backward_mib"},
+                                      {"peak forward (MiB)", "forward_peak_mib"},
+                                      {"peak backward (MiB)", "backward_peak_mib"},
+                                      {"commands forward", "forward_commands"},
+                                      {"backward", "backward_commands"},
+                                      {"speed-up forward", "forward_speedup"},
+                                      {"backward", "backward_speedup"},
+                                      {"compile (s)", "compile_seconds", true},
+                                      {"forward steps (ms)", "forward_step_ms", true},
+                                      {"loss steps (ms)", "loss_step_ms", true},
+                                      {"forward and backward steps (ms)", "forward_backward_step_ms", true}};
+  for (const std::string &variant : variants)
+    llvm::append_values(columns,
+                        Report::Column{"torch " + variant + " forward (ms)", "torch_" + variant + "_forward_median_ms"},
+                        Report::Column{"ratio", "torch_" + variant + "_forward_ratio"},
+                        Report::Column{"backward (ms)", "torch_" + variant + "_backward_median_ms"},
+                        Report::Column{"ratio", "torch_" + variant + "_backward_ratio"},
+                        Report::Column{"values differ by", "torch_" + variant + "_difference"},
+                        Report::Column{"before backward (MiB)", "torch_" + variant + "_before_backward_mib"},
+                        Report::Column{"peak (MiB)", "torch_" + variant + "_peak_mib"});
+  columns.push_back({"status", "status", true});
+  return columns;
+}
+
+/// The same case without fusion, if both passes were measured.
+static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
+  if (row.fusion == Fusion::None)
+    return nullptr;
+  for (const AttentionRow &other : rows) {
+    const AttentionCase &a = row.attention, &b = other.attention;
+    bool isSame = a.batchSize == b.batchSize && a.numHeads == b.numHeads && a.length == b.length &&
+                  a.headDim == b.headDim && a.isCausal == b.isCausal && a.computeType == b.computeType;
+    if (isSame && other.fusion == Fusion::None && other.measurement.backwardStatus.ok())
+      return &other.measurement;
+  }
+  return nullptr;
+}
+
+static Cell makeMiB(int64_t bytes) {
+  return bytes > 0 ? Cell::number(static_cast<double>(bytes) / 1048576.0, 1) : Cell::empty();
+}
+
+static Cell makeMiB(std::optional<double> mebibytes) { return mebibytes ? Cell::number(*mebibytes, 1) : Cell::empty(); }
+
+static Cell makeTimes(llvm::ArrayRef<double> times) { return {"", json::Array(times)}; }
+
+static double getTeraRate(double flops, double milliseconds) {
+  return milliseconds > 0 ? flops / (milliseconds * 1e9) : 0;
+}
+
+static void appendPeer(const AttentionRow &row, llvm::StringRef variant, std::optional<BackwardTimes> backward,
+                       std::vector<Cell> &cells) {
+  const AttentionMeasurement &measurement = row.measurement;
+  auto peer = llvm::find_if(measurement.peers, [&](const auto &each) { return each.variant == variant; });
+  if (peer == measurement.peers.end() || !peer->status.ok()) {
+    cells.push_back(peer == measurement.peers.end() ? Cell::empty()
+                                                    : Cell(getFailureText(peer->status).str(), nullptr));
+    cells.resize(cells.size() + 6, Cell::empty());
+    return;
+  }
+  auto makeRatio = [&](double theirs, double ours) {
+    return peer->isClose ? Cell::number(theirs / ours, 2) : Cell("mismatch", nullptr);
+  };
+  double forward = computeStatistics(peer->forwardMilliseconds).median;
+  double ownForward = computeStatistics(measurement.forward.host).median;
+  double theirBackward = computeStatistics(peer->backwardMilliseconds).median;
+  json::Object differences{{"output", peer->outputDifference}, {"gradient", peer->gradientDifference}};
+  llvm::append_values(
+      cells, Cell::number(forward, 3), makeRatio(forward, ownForward), Cell::number(theirBackward, 3),
+      backward ? makeRatio(theirBackward, backward->median) : Cell::empty(),
+      Cell(llvm::formatv("o {0:e1}, gradient {1:e1}", peer->outputDifference, peer->gradientDifference).str(),
+           std::move(differences)),
+      makeMiB(peer->beforeBackwardMiB), makeMiB(peer->backwardPeakMiB));
+}
+
+/// Columns from the median of forward to its sum; then of backward.
+static void appendTimes(const AttentionMeasurement &measurement, std::optional<BackwardTimes> backward,
+                        std::vector<Cell> &cells) {
+  if (measurement.forwardStatus.ok()) {
+    Statistics forward = computeStatistics(measurement.forward.host);
+    llvm::append_values(cells, Cell::number(forward.median, 3), Cell::number(forward.mean, 3),
+                        Cell::number(forward.std, 3), Cell::number(forward.min, 3),
+                        Cell::number(sum(measurement.forward.host), 1));
+  } else {
+    cells.emplace_back(getFailureText(measurement.forwardStatus).str(), nullptr);
+    cells.resize(cells.size() + 4, Cell::empty());
+  }
+  if (backward)
+    llvm::append_values(cells, Cell::number(backward->median, 3), Cell::number(backward->mean, 3),
+                        Cell::number(backward->sum, 1));
+  else
+    llvm::append_values(cells, Cell(getFailureText(measurement.backwardStatus).str(), nullptr), Cell::empty(),
+                        Cell::empty());
+  bool hasEvents = !measurement.forward.device.empty(), hasBackwardEvents = !measurement.both.device.empty();
+  cells.push_back(hasEvents ? Cell::number(computeStatistics(measurement.forward.device).median, 3) : Cell::empty());
+  cells.push_back(hasBackwardEvents ? Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3)
+                                    : Cell::empty());
+}
+
+static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
+                                 llvm::ArrayRef<std::string> variants) {
+  const AttentionCase &attention = row.attention;
+  const AttentionMeasurement &measurement = row.measurement;
+  std::optional<BackwardTimes> backward;
+  if (measurement.backwardStatus.ok())
+    backward = subtract(measurement.both.host, measurement.loss.host);
+  std::vector<Cell> cells{Cell::integer(attention.batchSize),
+                          Cell::integer(attention.numHeads),
+                          Cell::integer(attention.length),
+                          Cell::integer(attention.headDim),
+                          Cell(attention.isCausal ? "causal" : "full"),
+                          Cell(stringifyComputeType(attention.computeType).str()),
+                          Cell(stringifyFusion(row.fusion).str()),
+                          Cell::integer(row.warmup),
+                          Cell::integer(row.steps)};
+  appendTimes(measurement, backward, cells);
+  std::optional<double> forward;
+  if (measurement.forwardStatus.ok())
+    forward = computeStatistics(measurement.forward.host).median;
+  llvm::append_values(
+      cells, forward ? Cell::number(getTeraRate(attention.getForwardFlops(), *forward), 3) : Cell::empty(),
+      backward ? Cell::number(getTeraRate(attention.getBackwardFlops(), backward->median), 3) : Cell::empty(),
+      makeMiB(measurement.memory.beforeBackward), makeMiB(measurement.memory.forwardPeak),
+      makeMiB(measurement.memory.backwardPeak), Cell::integer(measurement.forwardCommands),
+      Cell::integer(measurement.backwardCommands));
+  const AttentionMeasurement *unfused = findUnfused(row, rows);
+  if (unfused && backward)
+    llvm::append_values(cells, Cell::number(computeStatistics(unfused->forward.host).median / *forward, 2),
+                        Cell::number(subtract(unfused->both.host, unfused->loss.host).median / backward->median, 2));
+  else
+    cells.resize(cells.size() + 2, Cell::empty());
+  llvm::append_values(cells, Cell::number(measurement.compileSeconds, 2), makeTimes(measurement.forward.host),
+                      makeTimes(measurement.loss.host), makeTimes(measurement.both.host));
+  for (const std::string &variant : variants)
+    appendPeer(row, variant, backward, cells);
+  cells.push_back(Cell(measurement.backwardStatus.ok() ? "ok" : std::string(measurement.backwardStatus.message())));
+  return cells;
+}
+
+Report cs336::bench::makeAttentionReport(llvm::ArrayRef<AttentionRow> rows, json::Object context) {
+  std::vector<std::string> variants = getVariants(rows);
+  Report report(getColumns(variants), std::move(context));
+  for (const AttentionRow &row : rows)
+    report.addRow(makeRow(row, rows, variants));
+  return report;
+}

@@ -1,0 +1,41 @@
+//===- BenchFlags.h - What commands make of shared flags --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_BENCHFLAGS_H
+#define CS336_TOOLS_BENCH_BENCHFLAGS_H
+
+#include "cs336/Driver/DeviceFlag.h"
+#include "cs336/Driver/ModelFlags.h"
+#include "cs336/Pipelines/Pipelines.h"
+#include "llvm/Support/JSON.h"
+
+#include "absl/status/statusor.h"
+
+#include <vector>
+
+namespace cs336::bench {
+
+/// Whether this program checks itself as it runs: then it compiles and loads more slowly than a release.
+#ifdef NDEBUG
+inline constexpr bool kHasAssertions = false;
+#else
+inline constexpr bool kHasAssertions = true;
+#endif
+
+/// The options that `text` says; INVALID_ARGUMENT if there are no such.
+absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
+
+/// All that the flags describe, each a model that can be built: an impossible one late in a sweep would cost what was
+/// measured before it.
+absl::StatusOr<std::vector<ModelDescription>> describeModels(const ModelFlags &flags, const ModelDescription &base);
+
+/// The device for readers of a report.
+llvm::json::Object describeDevice(runtime::DeviceId device, int64_t numThreads);
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_BENCHFLAGS_H

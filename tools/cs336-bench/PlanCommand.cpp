@@ -1,0 +1,106 @@
+//===- PlanCommand.cpp - cs336-bench plan ---------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanCommand.h"
+
+#include "BenchFlags.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "says what a Transformer's steps need, without running them";
+
+PlanCommand::PlanCommand()
+    : subcommand("plan", kDescription), model(modelCategory, subcommand), device(category, subcommand),
+      memoryLimit("Memory that the model has to fit into, e.g. 40GiB; says what would have to give if it does not",
+                  category, subcommand),
+      most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
+           cl::init(10), cl::cat(category), cl::sub(subcommand)),
+      format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
+  device.setDescription("What to plan for: cpu (default) or cuda, whether or not there is one");
+}
+
+void PlanCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+
+absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const CompileOptions &options,
+                                          Progress &progress) const {
+  PipelineOptions pipeline;
+  if (absl::Status status = readPipeline(options.pipeline, pipeline); !status.ok())
+    return status;
+  progress.start(describePlan({description, pipeline.dtype, pipeline.fusion, {}, 0, {}}));
+  absl::StatusOr<ModelPlan> planned = planModel(description, options, [](llvm::StringRef) {});
+  if (!planned.ok())
+    return planned.status();
+  PlanRow row{description, pipeline.dtype, pipeline.fusion, *std::move(planned), memoryLimit.getBytes(), {}};
+  // What a session keeps does not change with the batch, the context or the compilation.
+  if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
+    return row;
+  absl::StatusOr<std::vector<WayToFit>> ways = findWaysToFit(description, options, pipeline, row.limitBytes);
+  if (!ways.ok())
+    return ways.status();
+  row.waysToFit = *std::move(ways);
+  return row;
+}
+
+absl::Status PlanCommand::planAll(const CompileOptions &options, std::vector<PlanRow> &rows) const {
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
+  if (!descriptions.ok())
+    return descriptions.status();
+  std::vector<std::string> pipelines = compile.getPipelines();
+  Progress progress(static_cast<int64_t>(descriptions->size() * pipelines.size()));
+  for (const ModelDescription &description : *descriptions) {
+    for (const std::string &pipeline : pipelines) {
+      CompileOptions own = options;
+      own.pipeline = pipeline;
+      absl::StatusOr<PlanRow> row = plan(description, own, progress);
+      if (!row.ok())
+        return row.status();
+      rows.push_back(*std::move(row));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PlanCommand::print(llvm::ArrayRef<PlanRow> rows) const {
+  json::Object context{{"benchmark", "plan"}, {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
+  makePlanReport(rows, std::move(context), most).print(format, llvm::outs());
+  if (!format.isForPeople())
+    return;
+  if (rows.size() == 1) {
+    const ModelPlan &plan = rows.front().plan;
+    llvm::outs() << "\n";
+    makePhaseReport(plan).print(format, llvm::outs());
+    llvm::outs() << "\nlargest buffers of " << plan.buffers.size() << ":\n\n";
+    makeBufferReport(plan, most).print(format, llvm::outs());
+    llvm::outs() << "\nkernels that move most, of " << plan.kernels.size() << ":\n\n";
+    makeKernelReport(plan, most).print(format, llvm::outs());
+  }
+  if (memoryLimit.getBytes() == 0)
+    return;
+  llvm::outs() << "\n";
+  for (const PlanRow &row : rows)
+    llvm::outs() << describeFit(row) << "\n";
+}
+
+absl::Status PlanCommand::run() {
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (most < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  std::vector<PlanRow> rows;
+  absl::Status status = compile.compile(device, [&](const CompileOptions &options) { return planAll(options, rows); });
+  if (!status.ok())
+    return status;
+  print(rows);
+  llvm::outs().flush();
+  llvm::errs() << "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n";
+  return absl::OkStatus();
+}

@@ -1,0 +1,137 @@
+//===- StudyCommand.cpp - cs336-bench study -------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StudyCommand.h"
+
+#include "Studies.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <optional>
+
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+
+static constexpr llvm::StringLiteral kDescription = "runs the measurements of a published study";
+
+StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<cl::SubCommand *> commands)
+    : program(std::move(program)), commands(commands.begin(), commands.end()), subcommand("study", kDescription),
+      list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
+      name(cl::Positional, cl::desc("<study>"), cl::cat(category), cl::sub(subcommand)),
+      arguments(cl::ConsumeAfter, cl::desc("[flags of the commands that it runs, instead of the study's]"),
+                cl::cat(category), cl::sub(subcommand)) {}
+
+void StudyCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+
+bool StudyCommand::hasFlag(llvm::StringRef command, llvm::StringRef flag) const {
+  for (cl::SubCommand *known : commands)
+    if (known->getName() == command)
+      return known->OptionsMap.contains(flag);
+  return false;
+}
+
+/// "--length 4" and "--length=4" are of the flag "length".
+static llvm::StringRef getFlagName(llvm::StringRef argument) {
+  return argument.starts_with("-") ? argument.ltrim('-').split('=').first : llvm::StringRef();
+}
+
+/// The flag by the spelling that studies have: published scripts write underscores.
+static std::string normalize(llvm::StringRef flag) {
+  std::string text = flag.str();
+  llvm::replace(text, '_', '-');
+  return text == "context-length" ? "length" : text;
+}
+
+absl::Status StudyCommand::expand(const Study &study, std::vector<Arguments> &lines) const {
+  // Each flag with the values that follow it.
+  std::vector<Arguments> given;
+  for (const std::string &argument : arguments) {
+    if (getFlagName(argument).empty() && given.empty())
+      return absl::InvalidArgumentError(absl::StrCat("'", argument, "' is not a flag"));
+    if (!getFlagName(argument).empty())
+      given.emplace_back();
+    given.back().push_back(argument);
+  }
+  for (const Arguments &flag : given) {
+    llvm::StringRef flagName = getFlagName(flag.front());
+    if (llvm::none_of(study.steps, [&](const StudyStep &step) { return hasFlag(step.command, flagName); }))
+      return absl::InvalidArgumentError(absl::StrCat("no command of the study ", study.name.str(), " has a flag --",
+                                                     flagName.str(), "; cs336-bench study --list says what it runs"));
+  }
+  for (const StudyStep &step : study.steps) {
+    Arguments &line = lines.emplace_back();
+    line.push_back(step.command.str());
+    for (auto [flag, value] : step.flags) {
+      bool isReplaced = llvm::any_of(given, [&, wanted = normalize(flag)](const Arguments &other) {
+        llvm::StringRef otherName = getFlagName(other.front());
+        return normalize(otherName) == wanted && hasFlag(step.command, otherName);
+      });
+      if (isReplaced)
+        continue;
+      line.push_back("--" + flag.str());
+      if (!value.empty())
+        line.push_back(value.str());
+    }
+    for (const Arguments &flag : given)
+      if (hasFlag(step.command, getFlagName(flag.front())))
+        llvm::append_range(line, flag);
+  }
+  return absl::OkStatus();
+}
+
+static std::string describe(llvm::ArrayRef<std::string> line) { return "cs336-bench " + llvm::join(line, " "); }
+
+absl::Status StudyCommand::runAll(const Study &study) const {
+  std::vector<Arguments> lines;
+  if (absl::Status status = expand(study, lines); !status.ok())
+    return status;
+  bool isJSON = llvm::is_contained(arguments, "--format=json");
+  for (size_t i = 0; i + 1 < arguments.size(); ++i)
+    isJSON |= arguments[i] == "--format" && arguments[i + 1] == "json";
+  bool isArray = isJSON && lines.size() > 1;
+  for (auto [index, line] : llvm::enumerate(lines)) {
+    llvm::errs() << "$ " << describe(line) << "\n";
+    llvm::outs() << (isArray ? (index == 0 ? "[\n" : ",\n") : index > 0 ? "\n" : "");
+    llvm::outs().flush();
+    std::vector<llvm::StringRef> command{program};
+    command.insert(command.end(), line.begin(), line.end());
+    std::string message;
+    int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
+    if (code != 0)
+      return absl::InternalError(
+          absl::StrCat("'", describe(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
+  }
+  llvm::outs() << (isArray ? "]\n" : "");
+  llvm::outs().flush();
+  return absl::OkStatus();
+}
+
+absl::Status StudyCommand::run() {
+  if (list) {
+    for (const Study &study : getStudies()) {
+      llvm::outs() << study.name << ": " << study.description << "\n";
+      for (const StudyStep &step : study.steps) {
+        llvm::outs() << "  cs336-bench " << step.command;
+        for (auto [flag, value] : step.flags)
+          llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
+        llvm::outs() << "\n";
+      }
+    }
+    return absl::OkStatus();
+  }
+  for (const Study &study : getStudies())
+    if (study.name == name)
+      return runAll(study);
+  std::string names = llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), ", ");
+  return absl::InvalidArgumentError(name.empty() ? absl::StrCat("say which study: ", names)
+                                                 : absl::StrCat("there is no study '", name.getValue(), "': ", names));
+}
