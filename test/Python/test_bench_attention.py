@@ -100,3 +100,13 @@ def test_lack_of_memory_is_a_cell(peer) -> None:
 def test_a_broken_peer_is_an_error(peer, program: str, message: str) -> None:
     process = run(peer(program), "--peer", "torch")
     assert process.returncode != 0 and message in process.stderr
+
+
+def test_a_case_is_measured_once_for_all_levels(peer, tmp_path: Path) -> None:
+    """Each level's values are compared with those of one measurement."""
+    program = HONEST.format(folder=str(Path(__file__).parent), scale=1.0)
+    counted = program.replace("    job =", f"    open({str(tmp_path / 'log')!r}, 'a').write(line)\n    job =")
+    arguments = ["--fusion", "none,all", "--mask", "full,causal", "--peer", "torch:naive,sdpa"]
+    rows = results(run(peer(counted), *arguments))
+    assert len(rows) == 4 and all(row["torch_sdpa_difference"]["gradient"] < 1e-5 for row in rows)
+    assert len((tmp_path / "log").read_text().splitlines()) == 4

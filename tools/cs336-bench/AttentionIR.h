@@ -25,7 +25,8 @@ struct AttentionCase {
   bool isCausal = false;
   ComputeType computeType = ComputeType::FP32;
 
-  int64_t getElements() const { return batchSize * numHeads * length * headDim; }
+  bool operator==(const AttentionCase &) const = default;
+
   /// 4·B·H·S²·D, half of that for causal attention; 2.5 times as much backward.
   double getForwardFlops() const;
   double getBackwardFlops() const { return 2.5 * getForwardFlops(); }

@@ -35,9 +35,9 @@ public:
   /// As TorchProcess::start.
   static absl::StatusOr<std::unique_ptr<AttentionPeer>> start(const PeerOptions &options);
 
-  /// Times of every variant on `inputs`: q, k, v, and the gradient of the output, `weights`. `ours` are the output o
-  /// and the gradients q, k and v that its values are compared with. An error other than a lack of memory ends the
-  /// sweep.
+  /// Times of every variant, measured once for all levels of fusion that follow each other, on `inputs`: q, k, v, and
+  /// the gradient of the output, `weights`. `ours` are the output o and the gradients q, k and v that its values are
+  /// compared with. An error other than a lack of memory ends the sweep.
   absl::StatusOr<std::vector<AttentionPeerMeasurement>>
   measure(const AttentionCase &attention, const runtime::TensorMap &inputs, const runtime::TensorMap &ours);
 
@@ -45,11 +45,19 @@ private:
   AttentionPeer(PeerOptions options, std::unique_ptr<TorchProcess> process)
       : options(std::move(options)), process(std::move(process)) {}
 
-  absl::StatusOr<AttentionPeerMeasurement> measureVariant(llvm::StringRef variant, const AttentionCase &attention,
-                                                          const runtime::TensorMap &ours);
+  /// Times, and the values that were computed.
+  struct Answer {
+    AttentionPeerMeasurement measurement;
+    runtime::TensorMap values;
+  };
+  absl::StatusOr<Answer> askVariant(llvm::StringRef variant, const AttentionCase &attention);
+  absl::Status askAll(const AttentionCase &attention, const runtime::TensorMap &inputs);
 
   PeerOptions options;
   std::unique_ptr<TorchProcess> process;
+  /// Of the last case.
+  std::optional<AttentionCase> answered;
+  std::vector<Answer> answers;
 };
 
 } // namespace cs336::bench

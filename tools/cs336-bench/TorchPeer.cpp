@@ -8,6 +8,7 @@
 #include "TorchPeer.h"
 
 #include "cs336/runtime/TensorFile.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace cs336;
 using namespace cs336::bench;
@@ -80,12 +81,19 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
 }
 
 absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescription &description, ComputeType type) {
-  std::vector<PeerMeasurement> measurements;
+  std::string job;
+  llvm::raw_string_ostream(job) << json::Value(describe(description.transformer)) << " "
+                                << stringifyMode(description.mode) << " " << stringifyComputeType(type);
+  if (job == measuredJob)
+    return measurements;
+  measuredJob.clear();
+  measurements.clear();
   for (const std::string &variant : options.variants) {
     absl::StatusOr<PeerMeasurement> measurement = measureVariant(variant, description, type);
     if (!measurement.ok())
       return measurement.status();
     measurements.push_back(std::move(*measurement));
   }
+  measuredJob = job;
   return measurements;
 }

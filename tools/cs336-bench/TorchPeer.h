@@ -47,7 +47,8 @@ public:
   /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
   /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
   absl::Status give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch);
-  /// Values and times of every variant; an error other than a lack of memory ends the sweep.
+  /// Values and times of every variant, measured once for all levels of fusion that follow each other; an error other
+  /// than a lack of memory ends the sweep.
   absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
 
 private:
@@ -61,6 +62,9 @@ private:
   std::unique_ptr<TorchProcess> process;
   /// Whose parameters the folder has.
   std::string givenModel;
+  /// What the last measurements are of.
+  std::string measuredJob;
+  std::vector<PeerMeasurement> measurements;
 };
 
 } // namespace cs336::bench
