@@ -27,7 +27,7 @@ _KERNEL = re.compile(
     r"(?P<functions>.*?)(?=^//===- |\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_GRID = re.compile(r"(\d+) blocks? of (\d+) threads")
+_GRID = re.compile(r"(\d+) blocks? of (\d+) threads(?: with (\d+) bytes of shared memory)?")
 _FUNCTION = re.compile(r"^extern \"C\" __global__ [^\n]*\n(\w+)\(", re.MULTILINE)
 
 
@@ -54,6 +54,7 @@ class HostFunction:
     name: str
     blocks: int
     threads: int
+    shared_bytes: int
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,12 @@ class HostKernel:
         pointers = (ctypes.c_void_p * len(operands))(*(buffer.ctypes.data for buffer in operands))
         for function in self.functions:
             run = self.library[f"run_{function.name}"]
-            run(pointers, ctypes.c_longlong(function.blocks), ctypes.c_uint(function.threads))
+            run(
+                pointers,
+                ctypes.c_longlong(function.blocks),
+                ctypes.c_uint(function.threads),
+                ctypes.c_size_t(function.shared_bytes),
+            )
 
 
 def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
@@ -96,12 +102,13 @@ def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
         names = _FUNCTION.findall(match["functions"])
         grids = _GRID.findall(match["grids"])
         functions[match["name"]] = [
-            HostFunction(name, int(blocks), int(threads)) for name, (blocks, threads) in zip(names, grids, strict=True)
+            HostFunction(name, *(int(number or 0) for number in grid)) for name, grid in zip(names, grids, strict=True)
         ]
         workspaces[match["name"]] = int(match["workspace"] or 0)
     runners = (
-        f'extern "C" void run_{function.name}(void *const *buffers, long long blocks, unsigned threads) '
-        f"{{ runOnHost({function.name}, buffers, blocks, threads); }}\n"
+        f'extern "C" void run_{function.name}'
+        "(void *const *buffers, long long blocks, unsigned threads, size_t sharedBytes) "
+        f"{{ runOnHost({function.name}, buffers, blocks, threads, sharedBytes); }}\n"
         for function in itertools.chain.from_iterable(functions.values())
     )
     source, library = folder / "kernels.cpp", folder / "libkernels.so"

@@ -27,7 +27,7 @@
 #define __device__
 #define __constant__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 // Blocks run one after the other, so one place serves all of them.
 #define __shared__ static
 
@@ -57,6 +57,13 @@ inline float __int_as_float(int bits) {
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
+
+inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
 
 /// The threads of a block.
 class HostBlock {
@@ -108,7 +115,29 @@ public:
     wait(0, fibers.size(), [&](const Fiber &fiber) { return fiber.arrivals >= arrival; });
   }
 
-  /// What `lane` of the caller's warp passes, with those of its lanes that have not ended.
+  /// What the lanes of a warp passed to one exchange.
+  template <typename T>
+  struct Passed {
+    T values[32];
+    unsigned count;
+  };
+
+  /// What those lanes of the caller's warp pass that have not ended.
+  template <typename T>
+  Passed<T> pass(T value) {
+    // Of two exchanges: nobody begins the next but one before all have read this one.
+    static T values[2][maxThreads];
+    unsigned self = running, number = ++fibers[self].exchanges, first = self / 32 * 32;
+    values[number % 2][self] = value;
+    wait(first, first + 32, [&](const Fiber &fiber) { return fiber.exchanges >= number; });
+    Passed<T> passed{};
+    for (; passed.count < 32 && first + passed.count < fibers.size(); ++passed.count)
+      if (fibers[first + passed.count].exchanges >= number)
+        passed.values[passed.count] = values[number % 2][first + passed.count];
+    return passed;
+  }
+
+  /// What `lane` of the caller's warp passes.
   template <typename T>
   T exchange(T value, unsigned lane) {
     return pass(value).values[lane];
@@ -134,27 +163,6 @@ private:
     unsigned arrivals, exchanges;
     bool hasEnded;
   };
-
-  /// What the lanes of a warp passed to one exchange.
-  template <typename T>
-  struct Passed {
-    T values[32];
-    unsigned count;
-  };
-
-  template <typename T>
-  Passed<T> pass(T value) {
-    // Of two exchanges: nobody begins the next but one before all have read this one.
-    static T values[2][maxThreads];
-    unsigned self = running, number = ++fibers[self].exchanges, first = self / 32 * 32;
-    values[number % 2][self] = value;
-    wait(first, first + 32, [&](const Fiber &fiber) { return fiber.exchanges >= number; });
-    Passed<T> passed{};
-    for (; passed.count < 32 && first + passed.count < fibers.size(); ++passed.count)
-      if (fibers[first + passed.count].exchanges >= number)
-        passed.values[passed.count] = values[number % 2][first + passed.count];
-    return passed;
-  }
 
   static void start() {
     current->entry(current->argument);
@@ -190,16 +198,22 @@ T __shfl_xor_sync(unsigned, T value, int distance) {
   return HostBlock::current->exchange(value, threadIdx.x % 32 ^ distance);
 }
 
+inline void __syncwarp() { HostBlock::current->ballot(true); }
 inline unsigned __ballot_sync(unsigned, bool value) { return HostBlock::current->ballot(value); }
+inline bool __any_sync(unsigned, bool value) { return HostBlock::current->ballot(value) != 0; }
 inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
+
+#include "device_library_on_host.h"
 
 /// Calls the function once a thread of the grid, with a buffer a parameter, or with all of them in one structure.
 template <typename... Parameters>
-void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads) {
+void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads,
+               size_t sharedBytes) {
   blockDim = {threads, 1, 1};
   HostBlock block(threads);
   for (long long number = 0; number < blocks; ++number) {
     blockIdx = {static_cast<unsigned>(number), 0, 0};
+    HostSharedMemory::current = HostSharedMemory(sharedBytes, threads);
     block.run([&] {
       if constexpr ((std::is_pointer_v<Parameters> && ...))
         [&]<size_t... i>(std::index_sequence<i...>) {

@@ -1,0 +1,70 @@
+//===- async_copy.cuh - Shared memory by address ----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+/// 16 bytes of neighbouring elements.
+struct alignas(16) Chunk {
+  unsigned words[4];
+};
+/// Once around the banks of shared memory.
+struct alignas(128) BankLine {
+  Chunk chunks[8];
+};
+
+// Instructions that C++ has no words for. Where the text is compiled for something else than a GPU, what compiles it
+// brings functions of these names.
+#ifdef __CUDACC__
+
+/// The address of the block's dynamic shared memory, a multiple of 128.
+__device__ inline unsigned getSharedMemory() {
+  extern __shared__ BankLine dynamicSharedMemory[];
+  return static_cast<unsigned>(__cvta_generic_to_shared(dynamicSharedMemory));
+}
+
+/// Starts a copy of 4, 8 or 16 bytes to shared memory; of zeros where there is nothing to copy.
+template <int bytes>
+__device__ inline void copyAsync(unsigned to, const void *from, bool exists) {
+  const int available = exists ? bytes : 0;
+  if constexpr (bytes == 16) // Past the first-level cache.
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(available) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::"r"(to), "l"(from), "n"(bytes), "r"(available)
+                 : "memory");
+}
+/// Makes a group of the copies that the thread has started since the last.
+__device__ inline void commitCopies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+/// Waits for all groups of the thread but the last `pending`. Other threads' copies are there after a barrier.
+template <int pending>
+__device__ inline void waitForCopies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(pending) : "memory");
+}
+
+__device__ inline unsigned loadSharedWord(unsigned address) {
+  unsigned value;
+  asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+__device__ inline Chunk loadSharedChunk(unsigned address) {
+  Chunk chunk;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(chunk.words[0]), "=r"(chunk.words[1]), "=r"(chunk.words[2]), "=r"(chunk.words[3])
+               : "r"(address)
+               : "memory");
+  return chunk;
+}
+__device__ inline void storeSharedHalfWord(unsigned address, unsigned short value) {
+  asm volatile("st.shared.b16 [%0], %1;\n" ::"r"(address), "h"(value) : "memory");
+}
+__device__ inline void storeSharedWord(unsigned address, unsigned value) {
+  asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(address), "r"(value) : "memory");
+}
+__device__ inline void storeSharedChunk(unsigned address, const Chunk &chunk) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};\n" ::"r"(address), "r"(chunk.words[0]), "r"(chunk.words[1]),
+               "r"(chunk.words[2]), "r"(chunk.words[3])
+               : "memory");
+}
+
+#endif

@@ -1,0 +1,39 @@
+//===- mma_f16.cuh - half precision on tensor cores -------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+template <>
+struct TensorCore<__half> {
+  /// Adds the product of two matrices.
+  __device__ static void multiply(float &sum0, float &sum1, float &sum2, float &sum3, const unsigned (&left)[4],
+                                  unsigned right0, unsigned right1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};\n"
+        : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
+  }
+  /// Nothing is to be rounded.
+  __device__ static unsigned round(unsigned pair) { return pair; }
+  /// Two neighbours, rounded to the nearest, ties to even.
+  __device__ static unsigned pack(float first, float second) {
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(second), "f"(first));
+    return pair;
+  }
+  __device__ static float getFirst(unsigned pair) { return widen(static_cast<unsigned short>(pair)); }
+  __device__ static float getSecond(unsigned pair) { return widen(static_cast<unsigned short>(pair >> 16)); }
+
+private:
+  __device__ static float widen(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;\n" : "=f"(value) : "h"(bits));
+    return value;
+  }
+};
+
+#endif

@@ -1,0 +1,143 @@
+//===- shared_tile.cuh - Rows of matrices in shared memory ------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+__device__ constexpr int roundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Vectors of heads in global memory: element strides of a batch, a position and a head, and the bytes that addresses
+/// and strides are multiples of, at most 16. A vector lies contiguously.
+template <long long batchStride, long long positionStride, long long headStride, int alignment>
+struct HeadLayout {
+  static constexpr int bytes = alignment;
+  static constexpr long long stride = positionStride;
+
+  template <class Element>
+  __device__ static Element *getVectors(Element *base, int batch, int head, int position) {
+    return base + batch * batchStride + head * headStride + position * positionStride;
+  }
+};
+
+/// Reads 16 bytes, `bytes` at a time.
+template <int bytes>
+__device__ inline Chunk loadChunk(const void *address) {
+  Chunk chunk;
+  if constexpr (bytes == 16) {
+    chunk = *static_cast<const Chunk *>(address);
+  } else if constexpr (bytes >= 4) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      chunk.words[i] = static_cast<const unsigned *>(address)[i];
+  } else {
+    const auto *halves = static_cast<const unsigned short *>(address);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      chunk.words[i] = halves[2 * i] | static_cast<unsigned>(halves[2 * i + 1]) << 16;
+  }
+  return chunk;
+}
+
+/// Writes 16 bytes, `bytes` at a time.
+template <int bytes>
+__device__ inline void storeChunk(void *address, const Chunk &chunk) {
+  if constexpr (bytes == 16) {
+    *static_cast<Chunk *>(address) = chunk;
+  } else if constexpr (bytes >= 4) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      static_cast<unsigned *>(address)[i] = chunk.words[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      static_cast<unsigned short *>(address)[i] = static_cast<unsigned short>(chunk.words[i / 2] >> i % 2 * 16);
+  }
+}
+
+/// Rows of `columns` elements in shared memory, with zeros up to a multiple of `granule`. Any eight chunks below each
+/// other lie in different banks: either a row takes an odd number of chunks, or, for tensor cores, the eight chunks of
+/// a line are permuted by the row.
+template <class Element, int columns, int granule>
+struct SharedTile {
+  static constexpr int depth = roundUp(columns, granule);
+  static constexpr int elementsPerChunk = 16 / sizeof(Element);
+  /// Chunks of a row with elements, and with zeros or elements.
+  static constexpr int fullChunks = columns / elementsPerChunk, chunks = depth / elementsPerChunk;
+  static constexpr bool isPermuted = sizeof(Element) == 2 && chunks % 8 == 0;
+  static constexpr int pitch = (isPermuted ? chunks : chunks | 1) * 16;
+  static_assert(columns % elementsPerChunk == 0 && depth % elementsPerChunk == 0, "a row is whole chunks");
+
+  __device__ static int getOffset(int row, int chunk) {
+    return row * pitch + (isPermuted ? chunk ^ row % 8 : chunk) * 16;
+  }
+
+  /// A place, from which others are reached by adding constants, or nearly so.
+  class Place {
+  public:
+    /// `chunk` is 0 or 1, and the tile's address a multiple of 128.
+    __device__ Place(unsigned tile, int row, int chunk) : address(tile + getOffset(row, chunk)) {}
+    /// That many rows below, a multiple of 8, and chunks to the right, an even number.
+    __device__ unsigned get(int rows, int chunks) const {
+      if constexpr (isPermuted)
+        return (address ^ chunks % 8 * 16) + chunks / 8 * 128 + rows * pitch;
+      else
+        return address + chunks * 16 + rows * pitch;
+    }
+
+  private:
+    unsigned address;
+  };
+
+  /// Starts copies of `rows` rows by all threads of the block; rows from `existing` on become zeros. The group is not
+  /// committed.
+  template <class Layout, int threads, int rows>
+  __device__ static void load(unsigned tile, const Element *from, int existing) {
+    // A thread copies the same chunk, or chunks, of some rows.
+    constexpr int rowsPerPass = threads < chunks ? 1 : threads / chunks;
+    const int first = threadIdx.x / chunks;
+    if (threads > chunks && threads % chunks != 0 && first >= rowsPerPass)
+      return;
+#pragma unroll
+    for (int chunk = threadIdx.x % chunks; chunk < chunks; chunk += threads) {
+      const Element *source = from + first * Layout::stride + chunk * elementsPerChunk;
+#pragma unroll
+      for (int pass = 0; pass < (rows + rowsPerPass - 1) / rowsPerPass; ++pass) {
+        const int row = first + pass * rowsPerPass;
+        if (rows % rowsPerPass != 0 && row >= rows)
+          break;
+        copyChunk<Layout::bytes>(tile + getOffset(row, chunk), source + pass * rowsPerPass * Layout::stride,
+                                 chunk < fullChunks && row < existing);
+      }
+      if (threads >= chunks)
+        break;
+    }
+  }
+
+  /// Writes `written` columns from `firstColumn` on of `rows` rows, those before `existing`, by all threads of a warp.
+  template <class Layout, int rows, int written>
+  __device__ static void store(Element *to, unsigned tile, int existing, int firstColumn = 0) {
+    constexpr int perRow = written / elementsPerChunk;
+    for (int i = threadIdx.x % 32; i < rows * perRow; i += 32) {
+      const int row = i / perRow, chunk = firstColumn / elementsPerChunk + i % perRow;
+      if (row < existing && chunk < fullChunks)
+        storeChunk<Layout::bytes>(to + row * Layout::stride + chunk * elementsPerChunk,
+                                  loadSharedChunk(tile + getOffset(row, chunk)));
+    }
+  }
+
+private:
+  template <int bytes>
+  __device__ static void copyChunk(unsigned to, const Element *from, bool exists) {
+    if constexpr (bytes >= 4) {
+#pragma unroll
+      for (int i = 0; i < 16 / bytes; ++i)
+        copyAsync<bytes>(to + i * bytes, reinterpret_cast<const unsigned char *>(from) + i * bytes, exists);
+    } else {
+      // No asynchronous copy is that small.
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        storeSharedHalfWord(to + 2 * i, exists ? reinterpret_cast<const unsigned short *>(from)[i] : 0);
+    }
+  }
+};
