@@ -83,7 +83,7 @@ FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThrea
 Batch::Batch(const DeviceKernel &kernel, ArrayRef<FlatProgram> members, ArrayRef<MemberOperand> operands,
              int64_t vectorsPerThread)
     : name(kernel.name), numOperands(kernel.operands.size()), operands(operands), member(members.front().program),
-      body{kernel.name, kernel.function, {}, {}, 0, {}}, width(chooseWidth(kernel, members)),
+      body{kernel.source, kernel.name, kernel.function, {}, {}, 0, {}}, width(chooseWidth(kernel, members)),
       vectorsPerThread(vectorsPerThread) {
   DenseMap<unsigned, unsigned> roles;
   for (const MemberOperand &operand : operands) {

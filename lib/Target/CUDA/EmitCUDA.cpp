@@ -42,6 +42,9 @@ struct ScheduledPart {
   std::unique_ptr<ScheduledKernel> kernel;
 };
 
+/// Why schedules refuse a kernel, and the names of those that do so for this reason.
+using Refusals = SmallVector<std::pair<std::string, std::string>>;
+
 class KernelEmitter {
 public:
   explicit KernelEmitter(ModuleOp module) : schedules(createKernelSchedules()) {
@@ -58,10 +61,11 @@ private:
   /// The kernel in as many grids as it takes. Nothing where no schedule accepts a part; `whyNot` then says why.
   SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
   /// Null where no schedule accepts the part; `whyNot` then says why.
-  ScheduledPart schedulePart(const DeviceKernel &part, std::string &whyNot) const;
+  ScheduledPart schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const;
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
                    const KernelText &text, raw_ostream &os) const;
 
+  SmallVector<std::unique_ptr<KernelSchedule>> ofOperations = createOperationSchedules();
   SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules = createWholeKernelSchedules();
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
@@ -138,13 +142,12 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, std::string &whyNot) const {
-  // Schedules that read the kernel in the same way refuse it for the same reason.
-  SmallVector<std::pair<std::string, std::string>> refusals;
+ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const {
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
     std::string reason;
     if (std::unique_ptr<ScheduledKernel> scheduled = schedule->schedule(part, reason))
       return {schedule->getName(), std::move(scheduled)};
+    // Schedules that read the kernel in the same way refuse it for the same reason.
     if (!refusals.empty() && refusals.back().first == reason)
       refusals.back().second += ", " + schedule->getName().str();
     else
@@ -173,15 +176,27 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
 
 SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const {
   SmallVector<ScheduledPart> parts;
+  Refusals refusals;
+  auto scheduleWhole = [&](const KernelSchedule &schedule, std::string &reason) {
+    std::unique_ptr<ScheduledKernel> whole = schedule.schedule(kernel, reason);
+    if (whole)
+      parts.push_back({schedule.getName(), std::move(whole)});
+    return !parts.empty();
+  };
+  for (const std::unique_ptr<KernelSchedule> &schedule : ofOperations) {
+    std::string reason;
+    if (scheduleWhole(*schedule, reason))
+      return parts;
+    if (!reason.empty())
+      refusals.emplace_back(reason, schedule->getName());
+  }
   for (const std::unique_ptr<KernelSchedule> &schedule : wholeKernelSchedules) {
     std::string whyNotWhole;
-    if (std::unique_ptr<ScheduledKernel> whole = schedule->schedule(kernel, whyNotWhole)) {
-      parts.push_back({schedule->getName(), std::move(whole)});
+    if (scheduleWhole(*schedule, whyNotWhole))
       return parts;
-    }
   }
   for (const DeviceKernel &part : splitByShape(kernel)) {
-    parts.push_back(schedulePart(part, whyNot));
+    parts.push_back(schedulePart(part, refusals, whyNot));
     if (!parts.back().kernel)
       return {};
   }

@@ -18,7 +18,8 @@ FailureOr<DeviceKernel> DeviceKernel::read(exec::KernelOp kernel, OpBuilder &bui
   if (failed(function))
     return failure();
   unsigned numInputs = kernel.getInTypes().size(), numOutputs = kernel.getOutTypes().size();
-  DeviceKernel form{kernel.getSymName().str(), *function, {}, {}, numInputs, llvm::to_vector(llvm::seq(numOutputs))};
+  DeviceKernel form{
+      kernel, kernel.getSymName().str(), *function, {}, {}, numInputs, llvm::to_vector(llvm::seq(numOutputs))};
   for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes()))
     form.operands.push_back(cast<MemRefType>(type));
   form.alignments.assign(form.operands.size(), storageAlignment);
@@ -27,6 +28,12 @@ FailureOr<DeviceKernel> DeviceKernel::read(exec::KernelOp kernel, OpBuilder &bui
 
 std::string DeviceKernel::getOperandName(unsigned operand) const {
   return operand < numInputs ? "in" + std::to_string(operand) : "out" + std::to_string(operand - numInputs);
+}
+
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createOperationSchedules() {
+  llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
+  schedules.push_back(createAttentionSchedule());
+  return schedules;
 }
 
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createWholeKernelSchedules() {

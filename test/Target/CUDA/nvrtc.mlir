@@ -4,6 +4,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/reductions.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=REDUCE --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/rows.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ROWS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
 
 // CHECK: sm_80: 15 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}
@@ -25,3 +26,8 @@
 // SCATTER: sm_90a: 4 kernels
 // SCATTER: sm_100a: 4 kernels
 // SCATTER: sm_120: 4 kernels
+
+// ATTENTION: sm_80: 8 kernels
+// ATTENTION: sm_90a: 8 kernels
+// ATTENTION: sm_100a: 8 kernels
+// ATTENTION: sm_120: 8 kernels

@@ -24,6 +24,7 @@ using cs336::KernelFunction;
 /// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
 /// have several shapes, each shape is a part of its own, except for the schedules of outputs of any shapes.
 struct DeviceKernel {
+  exec::KernelOp source;
   /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
   /// Takes the inputs, then the outputs' previous contents; returns a tensor an output.
@@ -74,9 +75,13 @@ class KernelSchedule {
 public:
   virtual ~KernelSchedule() = default;
   virtual llvm::StringRef getName() const = 0;
-  /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …".
+  /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …". It stays empty where
+  /// the schedule is for single operations and the kernel has none of them.
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
 };
+
+/// Attention and its gradient, without scores in memory; see AttentionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createAttentionSchedule();
 
 /// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedSchedule();
@@ -104,6 +109,9 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 
 /// Blocks turn tiles of operands that lie in another order; see TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
+
+/// The schedules of single operations that have kernels of their own, which come first.
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules();
 
 /// The schedules of outputs of any shapes, which come before those of outputs of one.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules();

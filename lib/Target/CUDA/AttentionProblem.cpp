@@ -1,0 +1,129 @@
+//===- AttentionProblem.cpp - An attention as kernels see it --------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionProblem.h"
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cuda;
+
+using Role = AttentionProblem::Role;
+
+/// Which operands of the kernel the operation's operands and results are; on failure `whyNot` says why not.
+static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operation *op, ArrayRef<StringRef> names,
+                                              std::string &whyNot) {
+  SmallVector<Role> roles;
+  for (auto [name, value] : llvm::zip(names, op->getOperands()))
+    roles.push_back({name, cast<BlockArgument>(value).getArgNumber()});
+  unsigned numFound = 0;
+  for (auto [name, result] : llvm::zip_equal(names.drop_front(op->getNumOperands()), op->getResults())) {
+    Role &role = roles.emplace_back(Role{name, std::nullopt});
+    for (auto [number, yielded] : llvm::enumerate(exec::KernelOp(kernel.source).getYieldedValues()))
+      if (yielded == result)
+        role.operand = kernel.numInputs + number;
+    numFound += role.operand.has_value();
+  }
+  if (numFound == kernel.outputs.size())
+    return roles;
+  whyNot = "yields something else than the results of the attention, once each";
+  return failure();
+}
+
+/// Why the operand does not lie as the kernels read and write it; empty if it does.
+static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned operand) {
+  MemRefType type = kernel.operands[operand];
+  std::string text = "reads or writes " + kernel.getOperandName(operand);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return text + ", of which strides or the offset are not known";
+  // Of the sums no axis needs to be contiguous.
+  bool isOfHeads = type.getRank() == 4;
+  if (isOfHeads && strides.back() != 1 && type.getShape().back() != 1)
+    return text + ", which does not lie contiguously along its last axis";
+  return "";
+}
+
+/// Why there are no kernels for the operation whatever its operands' layouts are; empty if there are.
+static std::string whyRefused(const AttentionProblem &problem) {
+  int64_t headDim = problem.sizes.headDim;
+  if (problem.element.isF64())
+    return "computes in float64";
+  if (headDim > AttentionTiles::maxHeadDim || headDim % AttentionTiles::headDimMultiple != 0)
+    return "has a head_dim of " + std::to_string(headDim) + ", which is not a multiple of " +
+           std::to_string(AttentionTiles::headDimMultiple) + " up to " + std::to_string(AttentionTiles::maxHeadDim);
+  // The largest score is looked for before scaling.
+  if (!(problem.scale > 0))
+    return "scales by a number that is not positive";
+  return "";
+}
+
+template <typename Op>
+static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, bool isBackward, ArrayRef<StringRef> names,
+                                          std::string &whyNot) {
+  auto sizes = op.getSizes();
+  Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
+  auto arithmetic = !element.isF32()                       ? AttentionArithmetic::TensorCores
+                    : op.getPrecision() == Precision::TF32 ? AttentionArithmetic::TensorFloats
+                                                           : AttentionArithmetic::FusedMultiplyAdds;
+  AttentionProblem problem{{sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.keyHeads, sizes.headDim},
+                           op.getScale().convertToDouble(),
+                           op.getCausal(),
+                           isBackward,
+                           element,
+                           arithmetic,
+                           {}};
+  whyNot = whyRefused(problem);
+  if (!whyNot.empty())
+    return failure();
+  FailureOr<SmallVector<Role>> roles = findRoles(kernel, op, names, whyNot);
+  if (failed(roles))
+    return failure();
+  problem.roles = std::move(*roles);
+  for (unsigned operand = 0; operand < kernel.operands.size() && whyNot.empty(); ++operand)
+    whyNot = whyLayoutIsRefused(kernel, operand);
+  if (!whyNot.empty())
+    return failure();
+  return problem;
+}
+
+FailureOr<AttentionProblem> AttentionProblem::read(const DeviceKernel &kernel, std::string &whyNot) {
+  static constexpr StringRef forward[] = {"Query", "Key", "Value", "Output", "LogSumExp"};
+  static constexpr StringRef backward[] = {"Query",         "Key",         "Value",
+                                           "Output",        "LogSumExp",   "OutputGradient",
+                                           "QueryGradient", "KeyGradient", "ValueGradient"};
+  auto operations = exec::KernelOp(kernel.source).getBody().front().without_terminator();
+  if (llvm::none_of(operations, llvm::IsaPred<AttentionOp, AttentionBackwardOp>))
+    return failure();
+  if (!llvm::hasSingleElement(operations)) {
+    whyNot = "computes more than an attention";
+    return failure();
+  }
+  if (auto attention = dyn_cast<AttentionOp>(*operations.begin()))
+    return readAs(kernel, attention, /*isBackward=*/false, forward, whyNot);
+  return readAs(kernel, cast<AttentionBackwardOp>(*operations.begin()), /*isBackward=*/true, backward, whyNot);
+}
+
+AttentionProblem::Layout AttentionProblem::getLayout(const DeviceKernel &kernel, unsigned operand) {
+  MemRefType type = kernel.operands[operand];
+  int64_t elementBytes = type.getElementTypeBitWidth() / 8, offset;
+  SmallVector<int64_t> strides;
+  (void)type.getStridesAndOffset(strides, offset);
+  // The sums are [batch, head, position] and read one by one, all else is [batch, position, head, element].
+  if (type.getRank() == 3)
+    return {strides[0], strides[2], strides[1], elementBytes};
+  int64_t alignment = kernel.alignments[operand];
+  for (auto [stride, size] : llvm::zip(ArrayRef(strides).take_front(3), type.getShape()))
+    if (size > 1)
+      alignment = std::gcd(alignment, stride * elementBytes);
+  return {strides[0], strides[1], strides[2], alignment};
+}

@@ -1,0 +1,217 @@
+//===- AttentionSchedule.cpp - Attention without scores in memory ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Takes kernels that are one `cs336.attention` or `cs336.attention_backward`, by what the operation says and not by the
+// kernel's linalg form, which has no tiles. The text is a structure with sizes and strides, which are constants, and
+// instances of templates of runtime/kernels: tensor cores for bf16 and f16, and for float32 where its products may be
+// of tf32; otherwise fused multiply-adds. These instructions are those of every architecture from 8.0 on; a schedule
+// for the instructions of one architecture would come before this one and accept the same kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionProblem.h"
+#include "ExpressionPrinter.h"
+#include "ScalarEmitter.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cuda;
+
+namespace {
+
+/// A function of the kernel: the template that it instantiates, and what it passes on.
+struct Function {
+  KernelFunction launch;
+  std::string instance, description;
+  std::string arguments;
+};
+
+class AttentionKernel : public ScheduledKernel {
+public:
+  AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention);
+
+  SmallVector<KernelFunction> getFunctions() const override;
+  int64_t getWorkspaceBytes() const override;
+  void collectDeviceSources(DeviceSources &sources) const override;
+  std::string describe() const override;
+  void emit(raw_ostream &os) const override;
+
+private:
+  AttentionTiles choose(AttentionStage stage) const {
+    return AttentionTiles::choose(stage, problem.sizes, problem.element, problem.arithmetic);
+  }
+  /// The structure that describes the problem to the templates.
+  std::string getProblemName() const { return kernel.name + "_problem"; }
+  /// The parameters of these roles, between `first` and `last`.
+  std::string getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last = "") const;
+  void addForward();
+  void addBackward();
+  void emitProblem(raw_ostream &os) const;
+
+  const DeviceKernel kernel;
+  const AttentionProblem problem;
+  SmallVector<Function> functions;
+  /// Whether one function leaves something for another.
+  bool hasWorkspace = false;
+};
+
+class AttentionSchedule : public KernelSchedule {
+public:
+  StringRef getName() const override { return "attention"; }
+  std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override;
+};
+
+} // namespace
+
+std::unique_ptr<KernelSchedule> cs336::cuda::createAttentionSchedule() { return std::make_unique<AttentionSchedule>(); }
+
+std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel &kernel, std::string &whyNot) const {
+  FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
+  if (failed(problem))
+    return nullptr;
+  auto scheduled = std::make_unique<AttentionKernel>(kernel, std::move(*problem));
+  if (llvm::any_of(scheduled->getFunctions(), [](const KernelFunction &function) {
+        return function.blocks > std::numeric_limits<int32_t>::max();
+      })) {
+    whyNot = "needs more blocks than a grid has";
+    return nullptr;
+  }
+  return scheduled;
+}
+
+std::string AttentionKernel::getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last) const {
+  SmallVector<std::string> arguments;
+  if (!first.empty())
+    arguments.push_back(first.str());
+  for (StringRef name : roles) {
+    const AttentionProblem::Role &role =
+        *llvm::find_if(problem.roles, [&](const auto &each) { return each.name == name; });
+    arguments.push_back(role.operand ? kernel.getOperandName(*role.operand) : "nullptr");
+  }
+  if (!last.empty())
+    arguments.push_back(last.str());
+  return llvm::join(arguments, ", ");
+}
+
+AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention)
+    : kernel(kernel), problem(std::move(attention)) {
+  if (problem.isBackward)
+    addBackward();
+  else
+    addForward();
+}
+
+void AttentionKernel::addForward() {
+  AttentionTiles tiles = choose(AttentionStage::Forward);
+  functions.push_back({{kernel.name, tiles.getBlocks(), tiles.getThreads(), tiles.getSharedBytes()},
+                       tiles.getTemplate(getProblemName()),
+                       tiles.describe(),
+                       getArguments("", {"Query", "Key", "Value", "Output", "LogSumExp"})});
+}
+
+void AttentionKernel::addBackward() {
+  SmallVector<StringRef> inputs = {"Query", "Key", "Value", "Output", "LogSumExp", "OutputGradient"};
+  if (auto together = AttentionTiles::chooseTogether(problem.sizes, problem.element, problem.arithmetic)) {
+    const auto &[queries, keys] = *together;
+    SmallVector<StringRef> all = llvm::to_vector(
+        llvm::concat<const StringRef>(inputs, ArrayRef<StringRef>{"QueryGradient", "KeyGradient", "ValueGradient"}));
+    int64_t shared = std::max(queries.getSharedBytes(), keys.getSharedBytes(/*addsRows=*/true));
+    functions.push_back({{kernel.name, keys.getBlocks() + queries.getBlocks(), keys.getThreads(), shared},
+                         "AttentionBackward<\n      " + queries.getTemplate(getProblemName()) + ",\n      " +
+                             keys.getTemplate(getProblemName(), /*addsRows=*/true) + ">",
+                         keys.describe() + "; in the same grid " + queries.describe(),
+                         getArguments("", all)});
+    return;
+  }
+  hasWorkspace = true;
+  AttentionTiles queries = choose(AttentionStage::BackwardQueries), keys = choose(AttentionStage::BackwardKeys);
+  functions.push_back({{kernel.name + "_queries", queries.getBlocks(), queries.getThreads(), queries.getSharedBytes()},
+                       queries.getTemplate(getProblemName()),
+                       queries.describe(),
+                       getArguments("blockIdx.x", inputs) + ", " +
+                           getArguments("", {"QueryGradient"}, "reinterpret_cast<float *>(workspace)")});
+  functions.push_back(
+      {{kernel.name + "_keys", keys.getBlocks(), keys.getThreads(), keys.getSharedBytes()},
+       keys.getTemplate(getProblemName()),
+       keys.describe(),
+       getArguments("blockIdx.x", inputs) + ", " +
+           getArguments("reinterpret_cast<const float *>(workspace)", {"KeyGradient", "ValueGradient"})});
+}
+
+SmallVector<KernelFunction> AttentionKernel::getFunctions() const {
+  return llvm::map_to_vector(functions, [](const Function &function) { return function.launch; });
+}
+
+int64_t AttentionKernel::getWorkspaceBytes() const {
+  const AttentionSizes &sizes = problem.sizes;
+  return hasWorkspace ? sizes.batches * sizes.queryHeads * sizes.queries * sizeof(float) : 0;
+}
+
+void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
+  for (StringRef source : {"scalar.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh", "attention.cuh"})
+    sources.insert(source);
+  if (problem.isBackward)
+    for (StringRef source : {"attention_backward.cuh", "attention_backward_queries.cuh", "attention_backward_keys.cuh"})
+      sources.insert(source);
+  else
+    sources.insert("attention_forward.cuh");
+  if (problem.arithmetic == AttentionArithmetic::FusedMultiplyAdds) {
+    sources.insert("fma_rows.cuh");
+    return;
+  }
+  sources.insert("tensor_core_rows.cuh");
+  if (problem.arithmetic == AttentionArithmetic::TensorFloats) {
+    sources.insert("mma_tf32.cuh");
+    sources.insert("tensor_float_rows.cuh");
+    return;
+  }
+  sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
+  sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");
+}
+
+std::string AttentionKernel::describe() const {
+  std::string text;
+  for (const Function &function : functions)
+    text += (text.empty() ? "" : "; then ") + function.description;
+  return text;
+}
+
+void AttentionKernel::emitProblem(raw_ostream &os) const {
+  const AttentionSizes &sizes = problem.sizes;
+  auto scale = Builder(problem.element.getContext()).getF32FloatAttr(problem.scale);
+  os << "struct " << getProblemName() << " {\n"
+     << "  static constexpr int batches = " << sizes.batches << ", queryHeads = " << sizes.queryHeads
+     << ", keyHeads = " << sizes.keyHeads << ";\n"
+     << "  static constexpr int queries = " << sizes.queries << ", keys = " << sizes.keys
+     << ", headDim = " << sizes.headDim << ";\n"
+     << "  static constexpr float scale = " << ExpressionPrinter::print(scale).text << ";\n"
+     << "  static constexpr bool isCausal = " << (problem.isCausal ? "true" : "false") << ";\n"
+     << "  // Strides of a batch, a position and a head.\n";
+  for (const AttentionProblem::Role &role : problem.roles) {
+    AttentionProblem::Layout layout =
+        role.operand ? problem.getLayout(kernel, *role.operand) : AttentionProblem::Layout();
+    os << "  using " << role.name << "Layout = HeadLayout<" << layout.batch << ", " << layout.position << ", "
+       << layout.head << ", " << layout.alignment << ">;\n";
+  }
+  os << "};\n\n";
+}
+
+void AttentionKernel::emit(raw_ostream &os) const {
+  emitProblem(os);
+  for (auto [number, function] : llvm::enumerate(functions)) {
+    os << (number == 0 ? "" : "\n");
+    emitSignature(os, kernel, function.launch.symbol, function.launch.threads, hasWorkspace);
+    os << "  using Attention = " << function.instance << ";\n"
+       << "  static_assert(Attention::blocks == " << function.launch.blocks
+       << " && Attention::sharedBytes == " << function.launch.sharedBytes << ");\n"
+       << "  Attention::run(" << function.arguments << ");\n}\n";
+  }
+}

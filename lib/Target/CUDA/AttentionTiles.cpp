@@ -1,0 +1,154 @@
+//===- AttentionTiles.cpp - How blocks share attention --------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionTiles.h"
+
+#include "ExpressionPrinter.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+/// What a block may have on every architecture from 8.0 on.
+static constexpr int64_t maxSharedBytes = 99 * 1024;
+
+/// Three blocks a multiprocessor of the largest GPU: larger tiles, of which there are fewer, do more with what they
+/// read.
+static constexpr int64_t manyBlocks = 3 * 132;
+/// Blocks up to which the gradient runs as one grid.
+static constexpr int64_t fewBlocks = 9 * 132;
+static constexpr int64_t manyRows = 2048;
+
+// By measurement (docs/Rationale/AttentionKernels.md). The first that fits is taken.
+ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage, AttentionArithmetic arithmetic) {
+  static constexpr Choice forward[] = {{64, 2, 4, 64, 1, true, 1, manyBlocks, manyRows}, {64, 1, 4, 64, 2, true},
+                                       {80, 2, 4, 64, 2, true, 1, manyBlocks},           {96, 1, 4, 64, 1, true},
+                                       {128, 2, 4, 48, 1, false, 1, manyBlocks},         {256, 1, 4, 64, 1, false}};
+  static constexpr Choice queries[] = {{64, 2, 4, 64, 2, false, 1, manyBlocks, manyRows},
+                                       {64, 1, 4, 64, 2, true},
+                                       {96, 1, 4, 32, 2, true},
+                                       {128, 2, 4, 32, 2, false, 1, manyBlocks},
+                                       {128, 1, 4, 32, 2, true},
+                                       {192, 1, 4, 32, 2, false},
+                                       {256, 1, 4, 16, 2, false}};
+  static constexpr Choice keys[] = {{64, 2, 4, 32, 2, false, 1, manyBlocks, manyRows},
+                                    {128, 1, 4, 64, 2, false},
+                                    {160, 1, 4, 32, 2, false},
+                                    {256, 1, 4, 16, 2, false, 2}};
+  static constexpr Choice forwardTF32[] = {{64, 2, 4, 32, 2, false, 1, manyBlocks},
+                                           {64, 1, 4, 64, 1, false},
+                                           {80, 1, 4, 32, 2, true},
+                                           {128, 1, 4, 64, 1, false},
+                                           {256, 1, 2, 16, 2, false}};
+  static constexpr Choice queriesTF32[] = {
+      {80, 1, 4, 32, 2, true}, {128, 1, 2, 32, 2, false}, {256, 1, 1, 16, 2, false}};
+  static constexpr Choice keysTF32[] = {
+      {80, 1, 4, 32, 2, true}, {128, 1, 2, 16, 2, false}, {256, 1, 1, 16, 2, false, 2}};
+  static constexpr Choice forwardFMA[] = {
+      {128, 4, 8, 64, 1, false, 1, manyBlocks}, {128, 4, 4, 64, 1, false}, {256, 2, 4, 16, 1, false}};
+  static constexpr Choice backwardFMA[] = {{128, 4, 8, 32, 2, false, 1, manyBlocks},
+                                           {128, 4, 4, 32, 2, false},
+                                           {192, 4, 4, 16, 2, false},
+                                           {256, 2, 4, 16, 2, false}};
+  bool isForward = stage == AttentionStage::Forward, isOfQueries = stage == AttentionStage::BackwardQueries;
+  auto select = [&](ArrayRef<Choice> forward, ArrayRef<Choice> queries, ArrayRef<Choice> keys) {
+    return isForward ? forward : isOfQueries ? queries : keys;
+  };
+  switch (arithmetic) {
+  case AttentionArithmetic::TensorCores:
+    return select(forward, queries, keys);
+  case AttentionArithmetic::TensorFloats:
+    return select(forwardTF32, queriesTF32, keysTF32);
+  case AttentionArithmetic::FusedMultiplyAdds:
+    return select(forwardFMA, backwardFMA, backwardFMA);
+  }
+  llvm_unreachable("arithmetic that is none");
+}
+
+AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes &sizes, Type element,
+                                      AttentionArithmetic arithmetic) {
+  for (const Choice &choice : getChoices(stage, arithmetic))
+    if (AttentionTiles tiles(stage, sizes, element, arithmetic, choice); tiles.fits())
+      return tiles;
+  llvm_unreachable("the last choice fits every head");
+}
+
+std::optional<std::pair<AttentionTiles, AttentionTiles>>
+AttentionTiles::chooseTogether(const AttentionSizes &sizes, Type element, AttentionArithmetic arithmetic) {
+  static constexpr ChoiceTogether choices[] = {{manyBlocks, {64, 1, 4, 64, 2, true}, {64, 1, 4, 64, 2, true}},
+                                               {fewBlocks, {64, 1, 4, 32, 2, true}, {64, 1, 4, 32, 2, true}},
+                                               {fewBlocks, {96, 1, 4, 32, 2, true}, {96, 1, 4, 32, 2, false}},
+                                               {fewBlocks, {128, 1, 4, 32, 2, false}, {128, 1, 4, 32, 2, false}}};
+  if (arithmetic != AttentionArithmetic::TensorCores)
+    return std::nullopt;
+  for (const ChoiceTogether &choice : choices) {
+    AttentionTiles queries(AttentionStage::BackwardQueries, sizes, element, arithmetic, choice.queries);
+    AttentionTiles keys(AttentionStage::BackwardKeys, sizes, element, arithmetic, choice.keys);
+    if (queries.fits() && keys.fits(/*addsRows=*/true) && queries.getBlocks() + keys.getBlocks() <= choice.maxBlocks)
+      return std::pair(queries, keys);
+  }
+  return std::nullopt;
+}
+
+bool AttentionTiles::fits(bool addsRows) const {
+  int64_t streamed = stage == AttentionStage::BackwardKeys ? sizes.queries : sizes.keys;
+  return getDepth() <= choice.maxDepth && getBlocks() >= choice.minBlocks && streamed >= choice.minStreamed &&
+         getSharedBytes(addsRows) <= maxSharedBytes;
+}
+
+int64_t AttentionTiles::getDepth() const {
+  return llvm::alignTo(sizes.headDim, (usesTensorCores() ? 16 : 4) * choice.slices);
+}
+
+int64_t AttentionTiles::getPitch() const {
+  int64_t chunks = getDepth() * getElementBytes() / 16;
+  bool isPermuted = getElementBytes() == 2 && chunks % 8 == 0;
+  return (isPermuted ? chunks : chunks | 1) * 16;
+}
+
+int64_t AttentionTiles::getBlocks() const {
+  bool hasKeys = stage == AttentionStage::BackwardKeys;
+  int64_t rows = hasKeys ? sizes.keys : sizes.queries, heads = hasKeys ? sizes.keyHeads : sizes.queryHeads;
+  return sizes.batches * heads * choice.slices * llvm::divideCeilSigned(rows, getRowsPerBlock());
+}
+
+int64_t AttentionTiles::getSharedBytes(bool addsRows) const {
+  // The left operands: the queries; backward the gradients with them, or keys and values.
+  int64_t left = stage == AttentionStage::Forward ? 1 : 2;
+  int64_t streamed = addsRows ? 3 : 2;
+  int64_t bytes = getPitch() * (left * getRowsPerBlock() + streamed * choice.stages * choice.tileRows);
+  if (stage == AttentionStage::BackwardKeys)
+    bytes += 2 * choice.stages * choice.tileRows * sizeof(float);
+  if (!usesTensorCores())
+    bytes += choice.warps * getRowsPerWarp() * (choice.tileRows + 4) * sizeof(float);
+  return bytes;
+}
+
+std::string AttentionTiles::getTemplate(StringRef problem, bool addsRows) const {
+  static constexpr StringLiteral stages[] = {"AttentionForward", "AttentionBackwardQueries", "AttentionBackwardKeys"};
+  static constexpr StringLiteral rows[] = {"TensorCoreRows", "TensorFloatRows", "FmaRows"};
+  std::string type = element.isF32() ? std::string() : ExpressionPrinter::getStorageType(element).str() + ", ";
+  auto print = [](bool value) { return value ? "true" : "false"; };
+  std::string text = stages[static_cast<size_t>(stage)].str() + "<" + problem.str() + ", " +
+                     rows[static_cast<size_t>(arithmetic)].str() + "<" + type + std::to_string(choice.rows) + ">, " +
+                     std::to_string(choice.warps) + ", " + std::to_string(choice.tileRows) + ", " +
+                     std::to_string(choice.stages) + ", " + print(choice.keepsLeft);
+  if (stage == AttentionStage::BackwardKeys)
+    text += ", " + std::to_string(choice.slices) + ", " + print(addsRows);
+  return text + ">";
+}
+
+std::string AttentionTiles::describe() const {
+  static constexpr StringLiteral units[] = {"tensor cores", "tensor cores in tf32", "fused multiply-adds"};
+  bool hasKeys = stage == AttentionStage::BackwardKeys;
+  std::string text = std::to_string(getRowsPerBlock()) + (hasKeys ? " keys" : " queries") + " a block of " +
+                     std::to_string(choice.warps) + (choice.warps == 1 ? " warp, " : " warps, ") +
+                     (hasKeys ? "queries" : "keys") + " in tiles of " + std::to_string(choice.tileRows);
+  if (choice.slices > 1)
+    text += ", each column in one of " + std::to_string(choice.slices) + " blocks";
+  return text + ", by " + units[static_cast<size_t>(arithmetic)].str();
+}

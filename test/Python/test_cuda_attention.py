@@ -1,0 +1,310 @@
+# ===- test_cuda_attention.py - What attention's CUDA kernels compute ------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""What attention's CUDA kernels compute: the text, compiled for the host, against NumPy in float64.
+
+The tensor cores of the host are functions that give every lane the elements that the PTX manual says it has, and copies
+happen when they are waited for (cuda_on_host).
+"""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from cuda_on_host import HostKernel, compile_for_host, emit_cuda
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+DTYPES = {
+    "f32": np.dtype(np.float32),
+    "tf32": np.dtype(np.float32),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+}
+
+# ‖out − ref‖ / ‖ref‖. With n bits a number is off by 2^-n of itself at most: the result is rounded once, the
+# probabilities, or the gradients of scores, once before they are multiplied, and the gradients start from an output
+# that was rounded. Of tf32 all operands of products are rounded, to 11 bits. Of float32 only sums are, of up to 256
+# terms.
+BOUNDS = {"f32": 2.0**-20, "tf32": 2 * 2.0**-11, "bf16": 3 * 2.0**-9, "f16": 3 * 2.0**-12}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An attention; in its operands `padding` elements stand between heads, and twice as many between positions."""
+
+    #: Of elements; "tf32" is float32 whose products may be of tf32.
+    dtype: str
+    batches: int
+    heads: int
+    key_heads: int
+    queries: int
+    keys: int
+    head_dim: int
+    causal: bool
+    padding: int = 0
+
+    @property
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.head_dim)
+
+    @property
+    def queries_shape(self) -> tuple[int, ...]:
+        return (self.batches, self.queries, self.heads, self.head_dim)
+
+    @property
+    def keys_shape(self) -> tuple[int, ...]:
+        return (self.batches, self.keys, self.key_heads, self.head_dim)
+
+    @property
+    def sums_shape(self) -> tuple[int, ...]:
+        return (self.batches, self.heads, self.queries)
+
+    def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Elements from one to the next along each axis."""
+        head = shape[3] + self.padding
+        position = shape[2] * head + 2 * self.padding
+        return (shape[1] * position, position, head, 1)
+
+    def kernels(self, number: int) -> str:
+        """Kernels @forward<number> and @backward<number>, which read padded operands and write dense results."""
+        types = {}
+        memrefs = {}
+        for read, written, shape in (("q", "o", self.queries_shape), ("k", "g", self.keys_shape)):
+            elements = f"{'x'.join(map(str, shape))}x{self.dtype.removeprefix('t')}"
+            layout = f", strided<[{', '.join(map(str, self.strides(shape)))}]>" if self.padding else ""
+            memrefs[read], memrefs[written] = f"memref<{elements}{layout}>", f"memref<{elements}>"
+            types[read] = types[written] = f"tensor<{elements}>"
+        sums = "x".join(map(str, self.sums_shape)) + "xf32"
+        types["l"], memrefs["l"] = f"tensor<{sums}>", f"memref<{sums}>"
+
+        def listed(names: str, of: dict[str, str]) -> str:
+            return ", ".join(of[name] for name in names)
+
+        precision = ", precision = #cs336.precision<tf32>" if self.dtype == "tf32" else ""
+        attributes = f"{{scale = {self.scale!r} : f64{', causal' if self.causal else ''}{precision}}}"
+        return f"""
+exec.kernel @forward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"]})
+    : ({listed("qkk", memrefs)}) -> ({listed("ol", memrefs)}) {{
+  %o, %l = cs336.attention %q, %k, %v {attributes} : {types["q"]}, {types["k"]} -> {types["l"]}
+  exec.yield %o, %l : {types["q"]}, {types["l"]}
+}}
+exec.kernel @backward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"]}, %o: {types["q"]}, %l: {types["l"]},
+    %do: {types["q"]}) : ({listed("qkkolq", memrefs)}) -> ({listed("ogg", memrefs)}) {{
+  %dq, %dk, %dv = cs336.attention_backward %q, %k, %v, %o, %l, %do {attributes}
+      : {types["q"]}, {types["k"]}, {types["l"]}
+  exec.yield %dq, %dk, %dv : {listed("qkk", types)}
+}}
+"""
+
+    def place(self, values: Array) -> tuple[Array, Array]:
+        """Memory that holds the values in the kernels' layout, NaN in between; and the view of it."""
+        strides = self.strides(values.shape)
+        memory = np.full(values.shape[0] * strides[0], np.nan, values.dtype)
+        view = np.lib.stride_tricks.as_strided(memory, values.shape, [step * values.itemsize for step in strides])
+        view[...] = values
+        return memory, view
+
+    def check(self, kernels: dict[str, HostKernel], number: int, rng: np.random.Generator) -> None:
+        dtype = DTYPES[self.dtype]
+
+        def draw(shape: tuple[int, ...]) -> tuple[Array, Array]:
+            return self.place(rng.standard_normal(shape).astype(dtype))
+
+        def unknown(shape: tuple[int, ...]) -> Array:
+            return np.full(shape, np.nan, dtype)
+
+        (q, q_view), (k, k_view), (v, v_view) = draw(self.queries_shape), draw(self.keys_shape), draw(self.keys_shape)
+        do, do_view = draw(self.queries_shape)
+        o, sums = unknown(self.queries_shape), np.full(self.sums_shape, np.nan, np.float32)
+        kernels[f"forward{number}"](q, k, v, o, sums)
+        dq, dk, dv = unknown(self.queries_shape), unknown(self.keys_shape), unknown(self.keys_shape)
+        kernels[f"backward{number}"](q, k, v, o, sums, do, dq, dk, dv)
+
+        expected = self.reference(*(view.astype(np.float64) for view in (q_view, k_view, v_view, do_view)))
+        found = {"o": o, "sums": sums, "dq": dq, "dk": dk, "dv": dv}
+        for name, reference in expected.items():
+            # Queries that see one key have gradients of 0: differences of numbers near 1.
+            norm = max(float(np.linalg.norm(reference)), 1.0)
+            error = float(np.linalg.norm(found[name].astype(np.float64) - reference)) / norm
+            bound = BOUNDS["f32" if name == "sums" and self.dtype != "tf32" else self.dtype]
+            assert error <= bound, f"{self}: {name} is off by {error:.2e}, more than {bound:.2e}"
+
+    def reference(self, q: Array, k: Array, v: Array, do: Array) -> dict[str, Array]:
+        group = self.heads // self.key_heads
+        k_of_query, v_of_query = np.repeat(k, group, axis=2), np.repeat(v, group, axis=2)
+        scores = np.einsum("bihd,bjhd->bhij", q, k_of_query) * self.scale
+        if self.causal:
+            visible = np.arange(self.keys)[None] <= np.arange(self.queries)[:, None]
+            scores = np.where(visible, scores, -np.inf)
+        largest = scores.max(-1, keepdims=True)
+        sums = (largest + np.log(np.exp(scores - largest).sum(-1, keepdims=True)))[..., 0]
+        p = np.exp(scores - sums[..., None])
+        dp = np.einsum("bihd,bjhd->bhij", do, v_of_query)
+        ds = p * (dp - (p * dp).sum(-1, keepdims=True)) * self.scale
+        of_group = (self.batches, self.keys, self.key_heads, group, self.head_dim)
+        return {
+            "o": np.einsum("bhij,bjhd->bihd", p, v_of_query),
+            "sums": sums,
+            "dq": np.einsum("bhij,bjhd->bihd", ds, k_of_query),
+            "dk": np.einsum("bhij,bihd->bjhd", ds, q).reshape(of_group).sum(3),
+            "dv": np.einsum("bhij,bihd->bjhd", p, do).reshape(of_group).sum(3),
+        }
+
+
+CASES = {
+    "bf16": [
+        Case("bf16", 2, 2, 2, 65, 65, 64, causal=True),
+        Case("bf16", 1, 2, 1, 130, 65, 80, causal=False),
+        Case("bf16", 1, 1, 1, 65, 130, 128, causal=True),
+        Case("bf16", 1, 1, 1, 130, 17, 128, causal=True),
+    ],
+    "bf16, short or long heads": [
+        Case("bf16", 1, 2, 2, 1, 1, 8, causal=True),
+        Case("bf16", 2, 4, 2, 17, 65, 24, causal=False),
+        Case("bf16", 1, 1, 1, 17, 65, 256, causal=True),
+        Case("bf16", 1, 2, 1, 65, 33, 200, causal=False),
+        Case("bf16", 1, 1, 1, 33, 33, 160, causal=True),
+    ],
+    "f16": [
+        Case("f16", 1, 4, 2, 130, 130, 64, causal=True),
+        Case("f16", 1, 3, 1, 65, 17, 80, causal=False),
+        Case("f16", 1, 1, 1, 1, 130, 72, causal=False),
+    ],
+    "f32": [
+        Case("f32", 1, 2, 1, 65, 130, 64, causal=True),
+        Case("f32", 1, 2, 2, 130, 65, 80, causal=False),
+        Case("f32", 2, 1, 1, 1, 17, 8, causal=True),
+        Case("f32", 1, 1, 1, 33, 33, 24, causal=True),
+        Case("f32", 1, 1, 1, 17, 65, 128, causal=False),
+        Case("f32", 1, 1, 1, 40, 40, 256, causal=True),
+    ],
+    # Of 16 bytes that are copied at once there are 8, 4 and 2 left.
+    "less alignment": [
+        Case("bf16", 1, 2, 1, 33, 17, 24, causal=True, padding=4),
+        Case("bf16", 1, 2, 2, 17, 33, 24, causal=False, padding=2),
+        Case("f16", 1, 2, 1, 33, 17, 40, causal=True, padding=1),
+        Case("f32", 1, 2, 1, 17, 17, 24, causal=True, padding=1),
+    ],
+    # float32 whose products are of tf32.
+    "tf32": [
+        Case("tf32", 1, 2, 1, 65, 130, 64, causal=True),
+        Case("tf32", 2, 1, 1, 130, 65, 24, causal=False),
+        Case("tf32", 1, 2, 2, 33, 33, 80, causal=True),
+        Case("tf32", 1, 1, 1, 17, 65, 128, causal=True),
+        Case("tf32", 1, 1, 1, 33, 17, 256, causal=True),
+        Case("tf32", 1, 2, 1, 17, 33, 40, causal=True, padding=2),
+    ],
+}
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_attention(cases: str, tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(7)
+    text = emit_cuda("".join(case.kernels(i) for i, case in enumerate(CASES[cases])), "--require-all")
+    kernels = compile_for_host(text, tmp_path)
+    for i, case in enumerate(CASES[cases]):
+        case.check(kernels, i, rng)
+
+
+# Tiles that are chosen for more blocks than a host can run: of dQ, dK and dV in two functions, and larger ones.
+INSTANCES = """
+//===- forward{number} -===//
+//
+// Grid of {query_grid}.
+//
+extern "C" __global__ void
+forward{number}(const {type} *q, const {type} *k, const {type} *v, {type} *o, float *l) {{
+  AttentionForward<forward0_problem, TensorCoreRows<{type}, {rows}>, 4, {forward}>::run(q, k, v, o, l);
+}}
+
+//===- backward{number} -===//
+//
+// Grid of {query_grid}, then {key_grid}; a workspace of {sum_bytes} bytes.
+//
+extern "C" __global__ void
+queries{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
+                {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
+  AttentionBackwardQueries<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {queries}>::run(
+      blockIdx.x, q, k, v, o, l, go, gq, reinterpret_cast<float *>(sums));
+}}
+extern "C" __global__ void
+keys{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
+             {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
+  AttentionBackwardKeys<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {keys}, 1, false>::run(
+      blockIdx.x, q, k, v, o, l, go, reinterpret_cast<const float *>(sums), gk, gv);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "tiles"),
+    [
+        (Case("bf16", 1, 4, 2, 200, 150, 64, causal=True), ["64, 1, true", "64, 2, false", "32, 2, false"]),
+        (Case("f16", 1, 2, 2, 150, 200, 80, causal=False), ["64, 2, true", "32, 2, true", "32, 2, true"]),
+        (Case("bf16", 1, 2, 1, 150, 150, 128, causal=True), ["48, 1, false", "32, 2, false", "16, 3, false"]),
+    ],
+)
+def test_large_tiles(case: Case, tiles: list[str], tmp_path: pathlib.Path) -> None:
+    def describe(rows: int, heads: int, per_block: int) -> str:
+        blocks = case.batches * heads * math.ceil(rows / per_block)
+        return f"{blocks} blocks of 128 threads with {99 << 10} bytes of shared memory"
+
+    text = emit_cuda(case.kernels(0), "--require-all")
+    for number, rows in enumerate((1, 2), start=1):
+        text += INSTANCES.format(
+            number=number,
+            rows=rows,
+            type={"bf16": "__nv_bfloat16", "f16": "__half"}[case.dtype],
+            query_grid=describe(case.queries, case.heads, 64 * rows),
+            key_grid=describe(case.keys, case.key_heads, 64 * rows),
+            sum_bytes=4 * math.prod(case.sums_shape),
+            forward=tiles[0],
+            queries=tiles[1],
+            keys=tiles[2],
+        )
+    kernels = compile_for_host(text, tmp_path)
+    for number in (1, 2):
+        case.check(kernels, number, np.random.default_rng(number))
+
+
+def test_two_runs_agree_to_the_bit(tmp_path: pathlib.Path) -> None:
+    case = Case("bf16", 1, 4, 1, 65, 65, 64, causal=True)
+    kernels = compile_for_host(emit_cuda(case.kernels(0), "--require-all"), tmp_path)
+    rng = np.random.default_rng(3)
+    shapes = (case.queries_shape, case.keys_shape, case.keys_shape)
+    operands = [rng.standard_normal(shape).astype(DTYPES["bf16"]) for shape in shapes]
+    results = []
+    for _ in range(2):
+        o, sums = np.zeros(case.queries_shape, DTYPES["bf16"]), np.zeros(case.sums_shape, np.float32)
+        kernels["forward0"](*operands, o, sums)
+        gradients = [np.zeros_like(operand) for operand in operands]
+        kernels["backward0"](*operands, o, sums, operands[0], *gradients)
+        results.append(b"".join(array.tobytes() for array in (o, sums, *gradients)))
+    assert results[0] == results[1]
+
+
+def test_large_scores_do_not_overflow(tmp_path: pathlib.Path) -> None:
+    # Differences of scores are what counts: e^300 is no float32.
+    case = Case("bf16", 1, 1, 1, 33, 33, 64, causal=True)
+    kernels = compile_for_host(emit_cuda(case.kernels(0), "--require-all"), tmp_path)
+    rng = np.random.default_rng(3)
+    q = (rng.standard_normal(case.queries_shape) + 6).astype(DTYPES["bf16"])
+    k = (rng.standard_normal(case.keys_shape) * 0.1 + 6).astype(DTYPES["bf16"])
+    o, sums = np.zeros(case.queries_shape, DTYPES["bf16"]), np.zeros(case.sums_shape, np.float32)
+    kernels["forward0"](q, k, k, o, sums)
+    wide = q.astype(np.float64), k.astype(np.float64)
+    expected = case.reference(wide[0], wide[1], wide[1], wide[0])
+    assert sums.max() > 250
+    np.testing.assert_allclose(sums, expected["sums"], rtol=1e-5)
+    np.testing.assert_allclose(o.astype(np.float64), expected["o"], rtol=2.0**-7)
