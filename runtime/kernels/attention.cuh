@@ -38,12 +38,3 @@ __device__ inline void hideScores(Product &scores, int firstRow, int firstColumn
         scores.values[i][j] = -infinity();
     }
 }
-
-/// Combines what the lanes of each row have.
-template <class Rows, class Combine>
-__device__ inline float combineLanes(float value, Combine combine) {
-#pragma unroll
-  for (int distance = 1; distance < Rows::lanesPerRow; distance *= 2)
-    value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  return value;
-}

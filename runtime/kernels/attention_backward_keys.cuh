@@ -157,9 +157,7 @@ private:
           sum += Rows::multiplyChunks(loadSharedChunk(outputTile + Tile::getOffset(row, chunk)),
                                       loadSharedChunk(gradientTile + Tile::getOffset(row, chunk)));
       }
-#pragma unroll
-      for (int distance = 1; distance < lanes; distance *= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+      sum = reduceWarp<lanes>(sum, [](float a, float b) { return a + b; });
       if (threadIdx.x % lanes == 0)
         storeSharedWord(sums + row * 4, __float_as_uint(sum));
     }

@@ -70,7 +70,7 @@ public:
       const int query = ownFirst + Scores::getRow(i);
       const bool exists = query < Problem::queries;
       logSums[i] = exists ? *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) * log2OfE : infinity();
-      sums[i] = combineLanes<Rows>(
+      sums[i] = reduceWarp<Rows::lanesPerRow>(
           exists ? addProducts(Problem::OutputLayout::getVectors(output, batch, head, query),
                                Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query))
                  : 0,

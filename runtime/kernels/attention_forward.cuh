@@ -96,7 +96,7 @@ private:
 #pragma unroll
       for (int j = 1; j < Scores::perRow; ++j)
         found[i] = fmaxf(found[i], scores.values[i][j]);
-      found[i] = scale * combineLanes<Rows>(found[i], [](float a, float b) { return fmaxf(a, b); });
+      found[i] = scale * reduceWarp<Rows::lanesPerRow>(found[i], [](float a, float b) { return fmaxf(a, b); });
       isFar |= found[i] > largests[i] + maxGrowth;
     }
     if (__any_sync(0xffffffffu, isFar))
@@ -169,7 +169,7 @@ private:
   __device__ void finish(Result &result, Element *output, float *logSumExp) {
 #pragma unroll
     for (int i = 0; i < Rows::perLane; ++i) {
-      const float sum = combineLanes<Rows>(sums[i], [](float a, float b) { return a + b; });
+      const float sum = reduceWarp<Rows::lanesPerRow>(sums[i], [](float a, float b) { return a + b; });
       const float factor = 1 / sum;
 #pragma unroll
       for (int j = 0; j < Result::perRow; ++j)

@@ -156,7 +156,8 @@ int64_t AttentionKernel::getWorkspaceBytes() const {
 }
 
 void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
-  for (StringRef source : {"scalar.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh", "attention.cuh"})
+  for (StringRef source :
+       {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh", "attention.cuh"})
     sources.insert(source);
   if (problem.isBackward)
     for (StringRef source : {"attention_backward.cuh", "attention_backward_queries.cuh", "attention_backward_keys.cuh"})

@@ -208,7 +208,7 @@ inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 /// Calls the function once a thread of the grid, with a buffer a parameter, or with all of them in one structure.
 template <typename... Parameters>
 void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads,
-               size_t sharedBytes) {
+               size_t sharedBytes = 0) {
   blockDim = {threads, 1, 1};
   HostBlock block(threads);
   for (long long number = 0; number < blocks; ++number) {

@@ -1,0 +1,225 @@
+//===- DeviceMatricesTest.cpp - Matrices in runtime/kernels ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tiles in shared memory and products of them, as C++ of the host. All elements are small integers, so that results are
+// exact and an element that a lane takes for another shows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda_on_host.h"
+
+// In the order in which a kernel's text has them.
+#include "bf16.cuh"
+#include "f16.cuh"
+
+#include "async_copy.cuh"
+
+#include "mma.cuh"
+
+#include "mma_bf16.cuh"
+#include "mma_f16.cuh"
+#include "mma_tf32.cuh"
+
+#include "shared_tile.cuh"
+
+#include "tensor_core_rows.cuh"
+
+#include "fma_rows.cuh"
+#include "tensor_float_rows.cuh"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <random>
+#include <vector>
+
+namespace {
+
+float toFloat(float x) { return x; }
+float toFloat(__nv_bfloat16 x) { return __bfloat162float(x); }
+float toFloat(__half x) { return __half2float(x); }
+
+template <typename Element>
+Element fromFloat(float x) {
+  if constexpr (std::is_same_v<Element, __nv_bfloat16>)
+    return __float2bfloat16_rn(x);
+  else
+    return static_cast<Element>(x);
+}
+
+template <typename Element>
+std::vector<Element> smallIntegers(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Element> elements(count);
+  std::generate(elements.begin(), elements.end(), [&] { return fromFloat<Element>(float(random() % 7) - 3); });
+  return elements;
+}
+
+template <typename... Parameters>
+void launch(void (*kernel)(Parameters...), int threads, size_t sharedBytes,
+            std::type_identity_t<Parameters>... buffers) {
+  void *const pointers[] = {const_cast<void *>(static_cast<const void *>(buffers))...};
+  runOnHost(kernel, pointers, 1, threads, sharedBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// shared_tile.cuh
+//===----------------------------------------------------------------------===//
+
+constexpr int kThreads = 96, kRows = 40, kExisting = 37, kStride = 272;
+
+/// Copies rows to shared memory and back, and the zeros behind them to `padding`.
+template <class Tile, class Layout, class Element>
+void copyThroughTile(const Element *in, Element *out, float *padding) {
+  const unsigned tile = getSharedMemory();
+  Tile::template load<Layout, kThreads, kRows>(tile, in, kExisting);
+  commitCopies();
+  waitForCopies<0>();
+  __syncthreads();
+  if (threadIdx.x < 32)
+    Tile::template store<Layout, kRows, Tile::depth>(out, tile, kExisting);
+  for (int row = threadIdx.x; row < kRows; row += kThreads) {
+    float sum = 0;
+    for (int chunk = 0; chunk < Tile::chunks; ++chunk)
+      for (unsigned word : loadSharedChunk(tile + Tile::getOffset(row, chunk)).words)
+        sum += row >= kExisting || chunk >= Tile::fullChunks ? float(word) : 0;
+    padding[row] = sum;
+  }
+}
+
+template <class Element, int columns, int granule, int bytes>
+void checkTile() {
+  using Tile = SharedTile<Element, columns, granule>;
+  using Layout = HeadLayout<0, kStride, 0, bytes>;
+  const auto in = smallIntegers<Element>(kRows * kStride, columns);
+  std::vector<Element> out(in.size(), fromFloat<Element>(9));
+  std::vector<float> padding(kRows, -1);
+  launch(copyThroughTile<Tile, Layout, Element>, kThreads, kRows * Tile::pitch, in.data(), out.data(), padding.data());
+  for (int i = 0; i < kRows * kStride; ++i) {
+    const bool isCopied = i / kStride < kExisting && i % kStride < columns;
+    ASSERT_EQ(toFloat(out[i]), isCopied ? toFloat(in[i]) : 9) << columns << " columns, element " << i;
+  }
+  EXPECT_THAT(padding, testing::Each(0));
+}
+
+TEST(SharedTileTest, CopiesRowsAndFillsWithZeros) {
+  checkTile<__nv_bfloat16, 8, 16, 16>();
+  checkTile<__nv_bfloat16, 64, 16, 16>();
+  checkTile<__half, 80, 16, 8>();
+  checkTile<__nv_bfloat16, 200, 32, 4>();
+  checkTile<__nv_bfloat16, 256, 16, 2>();
+  checkTile<float, 24, 4, 16>();
+  // More chunks than threads.
+  checkTile<float, 256, 16, 4>();
+}
+
+/// Eight chunks below each other are read at once.
+template <class Tile>
+void checkBanks() {
+  for (int chunk = 0; chunk < Tile::chunks; ++chunk)
+    for (int row = 0; row < 32; row += 8) {
+      unsigned banks = 0;
+      for (int i = 0; i < 8; ++i)
+        banks |= 1u << Tile::getOffset(row + i, chunk) / 16 % 8;
+      EXPECT_EQ(banks, 0xffu);
+    }
+}
+
+TEST(SharedTileTest, HasNoBankConflicts) {
+  checkBanks<SharedTile<__nv_bfloat16, 64, 16>>();
+  checkBanks<SharedTile<__nv_bfloat16, 80, 16>>();
+  checkBanks<SharedTile<__nv_bfloat16, 24, 16>>();
+  checkBanks<SharedTile<__nv_bfloat16, 192, 16>>();
+  checkBanks<SharedTile<float, 64, 4>>();
+}
+
+//===----------------------------------------------------------------------===//
+// tensor_core_rows.cuh, tensor_float_rows.cuh, fma_rows.cuh
+//===----------------------------------------------------------------------===//
+
+constexpr int kWarps = 2, kSummed = 32, kColumns = 48;
+
+/// result = (left · rightᵀ) · values, where the first product is rounded to the elements' type.
+template <class Rows, bool isKept>
+void multiplyTwice(const typename Rows::Element *left, const typename Rows::Element *right,
+                   const typename Rows::Element *values, typename Rows::Element *result) {
+  using Tile = SharedTile<typename Rows::Element, kColumns, Rows::granule>;
+  using Layout = HeadLayout<0, kColumns, 0, 16>;
+  constexpr int threads = 32 * kWarps, rows = kWarps * Rows::perWarp, warpBytes = Rows::perWarp * Tile::pitch;
+  const int warp = threadIdx.x / 32;
+  const unsigned leftTile = getSharedMemory(), rightTile = leftTile + rows * Tile::pitch;
+  const unsigned valueTile = rightTile + kSummed * Tile::pitch;
+  const unsigned scratch = valueTile + kSummed * Tile::pitch + warp * Rows::template scratchBytes<kSummed>;
+  Tile::template load<Layout, threads, rows>(leftTile, left, rows);
+  Tile::template load<Layout, threads, kSummed>(rightTile, right, kSummed);
+  Tile::template load<Layout, threads, kSummed>(valueTile, values, kSummed);
+  commitCopies();
+  waitForCopies<0>();
+  __syncthreads();
+  const typename Rows::template Left<Tile, isKept> operand(leftTile + warp * warpBytes);
+  typename Rows::template Product<kSummed> product;
+  Rows::multiplyByRows(product, operand, rightTile);
+  typename Rows::template Result<kColumns> sum;
+  Rows::clear(sum);
+  Rows::template addProduct<Tile>(sum, product, valueTile, 0, scratch);
+  __syncwarp();
+  Rows::template write<Tile>(leftTile + warp * warpBytes, sum, 0);
+  __syncwarp();
+  Tile::template store<Layout, Rows::perWarp, kColumns>(result + warp * Rows::perWarp * kColumns,
+                                                        leftTile + warp * warpBytes, Rows::perWarp);
+}
+
+template <class Rows, bool isKept>
+void checkProducts() {
+  using Element = typename Rows::Element;
+  using Tile = SharedTile<Element, kColumns, Rows::granule>;
+  constexpr int rows = kWarps * Rows::perWarp;
+  const auto left = smallIntegers<Element>(rows * kColumns, 1), right = smallIntegers<Element>(kSummed * kColumns, 2);
+  const auto values = smallIntegers<Element>(kSummed * kColumns, 3);
+  std::vector<Element> result(rows * kColumns);
+  launch(multiplyTwice<Rows, isKept>, 32 * kWarps,
+         (rows + 2 * kSummed) * Tile::pitch + kWarps * Rows::template scratchBytes<kSummed>, left.data(), right.data(),
+         values.data(), result.data());
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < kColumns; ++column) {
+      float expected = 0;
+      for (int k = 0; k < kSummed; ++k) {
+        float product = 0;
+        for (int i = 0; i < kColumns; ++i)
+          product += toFloat(left[row * kColumns + i]) * toFloat(right[k * kColumns + i]);
+        expected += toFloat(fromFloat<Element>(product)) * toFloat(values[k * kColumns + column]);
+      }
+      ASSERT_EQ(toFloat(result[row * kColumns + column]), toFloat(fromFloat<Element>(expected)))
+          << "row " << row << ", column " << column;
+    }
+}
+
+TEST(TensorCoreRowsTest, Multiply) {
+  checkProducts<TensorCoreRows<__nv_bfloat16, 1>, true>();
+  checkProducts<TensorCoreRows<__half, 1>, false>();
+  checkProducts<TensorCoreRows<__nv_bfloat16, 2>, false>();
+  checkProducts<TensorCoreRows<__half, 2>, true>();
+}
+
+TEST(TensorFloatRowsTest, Multiply) {
+  checkProducts<TensorFloatRows<1>, true>();
+  checkProducts<TensorFloatRows<2>, false>();
+}
+
+TEST(TensorFloatRowsTest, RoundsToTenBits) {
+  const float ulp = 1.0f / 1024;
+  auto round = [](float x) { return __uint_as_float(TensorCore<float>::round(__float_as_uint(x)) & 0xffffe000u); };
+  EXPECT_EQ(round(1 + 0.49f * ulp), 1);
+  EXPECT_EQ(round(1 + 0.5f * ulp), 1 + ulp);
+  EXPECT_EQ(round(-1 - 0.75f * ulp), -1 - ulp);
+}
+
+TEST(FmaRowsTest, Multiply) {
+  checkProducts<FmaRows<4>, false>();
+  checkProducts<FmaRows<2>, false>();
+}
+
+} // namespace
