@@ -61,9 +61,6 @@ static std::string whyRefused(const AttentionProblem &problem) {
   if (headDim > AttentionTiles::maxHeadDim || headDim % AttentionTiles::headDimMultiple != 0)
     return "has a head_dim of " + std::to_string(headDim) + ", which is not a multiple of " +
            std::to_string(AttentionTiles::headDimMultiple) + " up to " + std::to_string(AttentionTiles::maxHeadDim);
-  // The largest score is looked for before scaling.
-  if (!(problem.scale > 0))
-    return "scales by a number that is not positive";
   return "";
 }
 
