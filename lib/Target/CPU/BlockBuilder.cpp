@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// Numbers of a row that `dot` reads at once.
-static constexpr int64_t kDotLanes = 8;
+/// Numbers of a row that `dot` reads at once, and the side of the squares that are turned over in registers.
+static constexpr int64_t kDotLanes = 8, kSquare = 8;
 
 BlockBuilder::BlockBuilder(KernelMemory &memory, OpBuilder &builder, Location loc, FloatType compute, int64_t lanes,
                            int64_t vectorBits)
@@ -84,13 +84,56 @@ void BlockBuilder::fill(unsigned panel, int64_t rows, double value) {
   loop(index(0), index(rows), 1, [&](Value row) { store(vector, panel, row); });
 }
 
+/// Turns over a square of vectors: swaps the halves of pairs of rows that lie across the diagonal, then those of the
+/// squares left and right of it, and so on.
+SmallVector<Value> BlockBuilder::transpose(SmallVector<Value> rows) {
+  int64_t size = rows.size();
+  for (int64_t half = 1; half < size; half *= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t lane = 0; lane < size; ++lane) {
+      bool isRight = (lane & half) != 0;
+      upper.push_back(isRight ? size + lane - half : lane);
+      lower.push_back(isRight ? size + lane : lane + half);
+    }
+    for (int64_t row = 0; row < size; ++row) {
+      if ((row & half) != 0)
+        continue;
+      Value above = rows[row], below = rows[row + half];
+      rows[row] = vector::ShuffleOp::create(builder, loc, above, below, upper);
+      rows[row + half] = vector::ShuffleOp::create(builder, loc, above, below, lower);
+    }
+  }
+  return rows;
+}
+
+/// Calls `square` for the lanes and columns that squares of that many begin at, and `single` for what they leave of
+/// `count` lanes.
+void BlockBuilder::forEachSquare(Value count, int64_t columns, int64_t size, PairBody square, PairBody single) {
+  Value rest = arith::RemUIOp::create(builder, loc, count, index(size)), middle = subIndex(count, rest);
+  auto visit = [&](Value from, Value to, int64_t step, PairBody body) {
+    loop(from, to, step,
+         [&](Value lane) { loop(index(0), index(columns), step, [&](Value column) { body(lane, column); }); });
+  };
+  visit(index(0), middle, size, square);
+  visit(middle, count, 1, single);
+}
+
 void BlockBuilder::pack(const Matrix &matrix, Value first, Value count, int64_t columns, unsigned panel) {
+  assert(matrix.columnStride == 1 && "rows of a head are contiguous");
+  int64_t size = std::min(lanes, kSquare);
   auto place = [&](Value lane, Value column) { return addIndex(mulIndex(column, lanes), lane); };
-  loop(index(0), count, 1, [&](Value lane) {
-    Value row = addIndex(first, lane);
-    loop(index(0), index(columns), 1, [&](Value column) {
-      memory.store(loc, loadNumber(matrix.storage, getIndex(matrix, row, column)), panel, place(lane, column));
-    });
+  auto packSquare = [&](Value lane, Value column) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < size; ++i) {
+      Value at = getIndex(matrix, addIndex(first, addIndex(lane, index(i))), column);
+      rows.push_back(convert(memory.loadVector(loc, matrix.storage, at, 1, size), compute));
+    }
+    for (auto [i, row] : llvm::enumerate(transpose(rows)))
+      memory.storeVector(loc, row, panel, place(lane, addIndex(column, index(i))));
+  };
+  forEachSquare(count, columns, size, packSquare, [&](Value lane, Value column) {
+    Value number = loadNumber(matrix.storage, getIndex(matrix, addIndex(first, lane), column));
+    memory.store(loc, number, panel, place(lane, column));
   });
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(compute));
   loop(count, index(lanes), 1, [&](Value lane) {
@@ -99,12 +142,21 @@ void BlockBuilder::pack(const Matrix &matrix, Value first, Value count, int64_t 
 }
 
 void BlockBuilder::unpack(unsigned panel, const Matrix &matrix, Value first, Value count, int64_t columns) {
-  loop(index(0), count, 1, [&](Value lane) {
-    Value row = addIndex(first, lane);
-    loop(index(0), index(columns), 1, [&](Value column) {
-      Value number = memory.load(loc, panel, addIndex(mulIndex(column, lanes), lane));
-      storeNumber(number, matrix.storage, getIndex(matrix, row, column));
-    });
+  assert(matrix.columnStride == 1 && "rows of a head are contiguous");
+  int64_t size = std::min(lanes, kSquare);
+  auto place = [&](Value lane, Value column) { return addIndex(mulIndex(column, lanes), lane); };
+  auto unpackSquare = [&](Value lane, Value column) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < size; ++i)
+      rows.push_back(memory.loadVector(loc, panel, place(lane, addIndex(column, index(i))), 1, size));
+    for (auto [i, row] : llvm::enumerate(transpose(rows))) {
+      Value at = getIndex(matrix, addIndex(first, addIndex(lane, index(i))), column);
+      memory.storeVector(loc, convert(row, memory.getElementType(matrix.storage)), matrix.storage, at);
+    }
+  };
+  forEachSquare(count, columns, size, unpackSquare, [&](Value lane, Value column) {
+    Value number = memory.load(loc, panel, place(lane, column));
+    storeNumber(number, matrix.storage, getIndex(matrix, addIndex(first, lane), column));
   });
 }
 

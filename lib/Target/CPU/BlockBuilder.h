@@ -37,7 +37,8 @@ public:
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange inits,
                                       CarryingBody body);
 
-  /// panel[c][l] = matrix(first + l, c) for lanes below `count`, 0 for the others.
+  /// panel[c][l] = matrix(first + l, c) for lanes below `count`, 0 for the others. Columns lie next to each other, a
+  /// multiple of 8.
   void pack(const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns, unsigned panel);
   /// The inverse, rounded to the matrix' type.
   void unpack(unsigned panel, const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns);
@@ -80,6 +81,10 @@ public:
   int64_t getLanes() const { return lanes; }
 
 private:
+  using PairBody = llvm::function_ref<void(mlir::Value, mlir::Value)>;
+
+  void forEachSquare(mlir::Value count, int64_t columns, int64_t size, PairBody square, PairBody single);
+  llvm::SmallVector<mlir::Value> transpose(llvm::SmallVector<mlir::Value> rows);
   mlir::Value convert(mlir::Value value, mlir::Type element);
   mlir::Value getIndex(const Matrix &matrix, mlir::Value row, mlir::Value column);
   void multiplyTile(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value row, int64_t rows,
