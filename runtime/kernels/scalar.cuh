@@ -39,3 +39,8 @@ template <class Integer>
 __device__ inline Integer minimum(Integer a, Integer b) {
   return a < b ? a : b;
 }
+
+/// The number as an index, if it can be one; else the largest, which none is.
+__device__ inline unsigned asIndex(long long number) {
+  return number >= 0 && number < 0xffffffffLL ? static_cast<unsigned>(number) : 0xffffffffu;
+}

@@ -157,6 +157,38 @@ def test_cross_entropy(dtype: str, tmp_path: pathlib.Path) -> None:
     check(cases, tmp_path)
 
 
+def test_targets_that_no_logit_has(tmp_path: pathlib.Path) -> None:
+    """The loss is then that of no target, and so is its gradient."""
+    case = row_groups.cross_entropy((5, 1000), "f32")
+    logits = np.random.default_rng(31).standard_normal((5, 1000)).astype(np.float32)
+    targets = np.array([-1, 1000, 2**32 + 7, -(2**63), 7])
+    loss, gradient = np.zeros(5, np.float32), np.zeros((5, 1000), np.float32)
+    compile_for_host(emit_cuda(case.group.kernel("k"), "--require-all"), tmp_path)["k"](logits, targets, loss, gradient)
+    wide = logits.astype(np.float64)
+    total = np.exp(wide).sum(-1)
+    expected = np.log(total) - np.where(targets == 7, wide[:, 7], wide.max(-1))
+    assert relative_error(loss, expected) <= BOUNDS["f32"]
+    onehot = np.arange(1000) == targets[:, None]
+    assert relative_error(gradient, np.exp(wide) / total[:, None] - onehot) <= BOUNDS["f32"]
+
+
+def test_what_is_picked_is_read_before_it_is_overwritten(tmp_path: pathlib.Path) -> None:
+    g = Group()
+    x, places = g.input((6, 80)), g.input((6,), "i64")
+    total = g.reduce("sum", x)
+    index = g.iota(1, x.shape, "i64")
+    is_picked = g.compare("eq", index, g.along_rows(places, index))
+    shifted = g.pointwise("sub", x, g.along_rows(total, x))
+    g.outputs = [g.pointwise("neg", x), g.reduce("sum", g.select(is_picked, shifted, g.constant(0, x)))]
+    rng = np.random.default_rng(37)
+    storage, at = rng.standard_normal((6, 80)).astype(np.float32), rng.integers(0, 80, 6)
+    expected, picked = -storage, np.zeros(6, np.float32)
+    exact = storage.astype(np.float64)[np.arange(6), at] - storage.astype(np.float64).sum(-1)
+    compile_for_host(emit_cuda(g.kernel("k"), "--require-all"), tmp_path)["k"](storage, at, storage, picked)
+    np.testing.assert_array_equal(storage, expected)
+    assert relative_error(picked, exact) <= BOUNDS["f32"]
+
+
 def test_reductions_that_need_each_other_and_nothing_else(tmp_path: pathlib.Path) -> None:
     check({f"n{n}": row_groups.log_sum_exp((11, n), "bf16") for n in (2, 7, 33, 1000)}, tmp_path)
 

@@ -167,6 +167,13 @@ TEST(ScalarTest, ExtremesOfIntegers) {
   EXPECT_EQ(minimum(-5000000000LL, 1LL), -5000000000LL);
 }
 
+TEST(ScalarTest, NumbersThatAreNoIndicesEqualNone) {
+  EXPECT_EQ(asIndex(0), 0u);
+  EXPECT_EQ(asIndex(0xfffffffeLL), 0xfffffffeu);
+  for (long long number : {-1LL, -100LL, 0xffffffffLL, 0x100000000LL, 0x100000005LL, (-1LL << 62) * 2, (1LL << 62)})
+    EXPECT_EQ(asIndex(number), 0xffffffffu);
+}
+
 //===----------------------------------------------------------------------===//
 // vector.cuh
 //===----------------------------------------------------------------------===//

@@ -36,6 +36,28 @@ void KernelProgram::forEachIndex(llvm::function_ref<void(AffineExpr)> fn) const 
   copy.forEachIndex([&](AffineExpr &index) { fn(index); });
 }
 
+AffineExpr KernelProgram::getConvertedIndex(unsigned id) const {
+  const Scalar &scalar = scalars[id];
+  if (scalar.kind == Scalar::Kind::Index)
+    return scalar.index;
+  if (!isa_and_present<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp>(scalar.op) ||
+      scalar.type.isInteger(1))
+    return {};
+  return getConvertedIndex(scalar.operands.front());
+}
+
+std::optional<std::pair<AffineExpr, unsigned>> KernelProgram::getIndexTest(unsigned id) const {
+  const Scalar &scalar = scalars[id];
+  auto compare = dyn_cast_if_present<arith::CmpIOp>(scalar.op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return std::nullopt;
+  unsigned lhs = scalar.operands[0], rhs = scalar.operands[1];
+  AffineExpr ofLhs = getConvertedIndex(lhs), ofRhs = getConvertedIndex(rhs);
+  if (!ofLhs == !ofRhs)
+    return std::nullopt;
+  return ofLhs ? std::pair(ofLhs, rhs) : std::pair(ofRhs, lhs);
+}
+
 SmallVector<unsigned> KernelProgram::collectOperands(ArrayRef<unsigned> roots) const {
   SmallVector<unsigned> waiting(roots);
   llvm::SmallSetVector<unsigned, 16> found;
@@ -59,9 +81,9 @@ void KernelProgram::collectDeviceSources(const DeviceKernel &kernel, DeviceSourc
   };
   for (MemRefType operand : kernel.operands)
     insertFor(operand.getElementType());
-  for (const Scalar &scalar : scalars) {
+  for (auto [id, scalar] : llvm::enumerate(scalars)) {
     insertFor(scalar.type);
-    if ((scalar.op && ExpressionPrinter::usesScalarFunctions(scalar.op)) ||
+    if (getIndexTest(id) || (scalar.op && ExpressionPrinter::usesScalarFunctions(scalar.op)) ||
         (scalar.constant && ExpressionPrinter::usesScalarFunctions(scalar.constant)) ||
         (scalar.kind == Scalar::Kind::Reduced && ExpressionPrinter::usesScalarFunctions(getNeutralElement(scalar))))
       sources.insert("scalar.cuh");

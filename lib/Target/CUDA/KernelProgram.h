@@ -94,6 +94,11 @@ struct KernelProgram {
   void forEachIndex(llvm::function_ref<void(mlir::AffineExpr &)> fn);
   void forEachIndex(llvm::function_ref<void(mlir::AffineExpr)> fn) const;
 
+  /// The index that the scalar is, if it is nothing but one, maybe in another integer type.
+  mlir::AffineExpr getConvertedIndex(unsigned id) const;
+  /// Of a test whether an index equals a number that is none: the index, and the number.
+  std::optional<std::pair<mlir::AffineExpr, unsigned>> getIndexTest(unsigned id) const;
+
   /// What `roots` are computed from, the roots included, in order; nothing that is computed in a reduction's loops.
   llvm::SmallVector<unsigned> collectOperands(llvm::ArrayRef<unsigned> roots) const;
 

@@ -65,6 +65,23 @@ bool RowProgram::movesWithRow(AffineExpr index) const {
                       [&](unsigned dim) { return index.isFunctionOfDim(dim); });
 }
 
+std::optional<unsigned> RowProgram::findPicked(const Scalar &reduced) const {
+  const Scalar &term = program.scalars[reduced.operands.front()];
+  if (!isa<arith::AddFOp, arith::AddIOp>(reduced.op) || !isa_and_present<arith::SelectOp>(term.op) ||
+      getColumns().getNumDims() != 1)
+    return std::nullopt;
+  TypedAttr otherwise = program.scalars[term.operands[2]].constant;
+  std::optional<std::pair<AffineExpr, unsigned>> test = program.getIndexTest(term.operands[0]);
+  if (!otherwise || otherwise != getNeutralElement(reduced) || !test || isOfElement[test->second] ||
+      test->first != getAffineDimExpr(getColumns().begin, test->first.getContext()))
+    return std::nullopt;
+  return test->second;
+}
+
+unsigned RowProgram::getPickedTerm(unsigned id) const {
+  return program.scalars[program.scalars[id].operands.front()].operands[1];
+}
+
 void RowProgram::sortScalars() {
   for (const Scalar &scalar : program.scalars) {
     bool ofElement = scalar.index && movesAlongRow(scalar.index);
@@ -78,7 +95,10 @@ void RowProgram::sortScalars() {
     }
     if (scalar.kind == Scalar::Kind::Reduced) {
       ofElement = isOfElement[scalar.operands.back()];
-      level = std::max(levels[scalar.operands.front()] + 1, levels[scalar.operands.back()]);
+      if (std::optional<unsigned> number = findPicked(scalar))
+        picked[levels.size()] = *number;
+      else
+        level = std::max(levels[scalar.operands.front()] + 1, level);
     }
     isOfElement.push_back(ofElement);
     levels.push_back(level);
@@ -109,6 +129,11 @@ void RowProgram::makePasses() {
   for (auto [id, scalar] : llvm::enumerate(program.scalars)) {
     if (scalar.kind != Scalar::Kind::Reduced)
       continue;
+    if (picked.contains(id)) {
+      // What is picked is read before outputs are written, in case one takes its place.
+      passes.resize(std::max<size_t>(passes.size(), levels[id] + 1));
+      continue;
+    }
     passes.resize(std::max<size_t>(passes.size(), levels[id]));
     passes[levels[id] - 1].reduced.push_back(id);
   }
@@ -125,6 +150,12 @@ void RowProgram::makePasses() {
   passes.back().stores = storesOfElements;
   for (auto [number, pass] : llvm::enumerate(passes))
     pass.scalars = collectScalars(number);
+}
+
+SmallVector<unsigned> RowProgram::getScalarsOfElement(unsigned id) const {
+  SmallVector<unsigned> found = program.collectOperands(id);
+  llvm::erase_if(found, [&](unsigned operand) { return !isOfElement[operand]; });
+  return found;
 }
 
 SmallVector<unsigned> RowProgram::collectScalars(unsigned number) const {

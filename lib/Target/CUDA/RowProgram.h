@@ -32,6 +32,9 @@ struct RowProgram {
   llvm::SmallVector<unsigned> levels;
   /// Values of elements that take long to compute and that several passes use: computed by the first of them.
   llvm::SmallVector<unsigned> kept;
+  /// Sums of which every term but that of one element is zero: that element's number in the row, an integer, by sum. No
+  /// pass computes them.
+  llvm::DenseMap<unsigned, unsigned> picked;
   /// Stores, by number, of an element a row.
   llvm::SmallVector<unsigned> storesOfRows;
 
@@ -49,11 +52,17 @@ struct RowProgram {
   bool movesWithRow(mlir::AffineExpr index) const;
   /// Scalars that are computed once a row and are known after so many passes.
   llvm::SmallVector<unsigned> getScalarsOfRows(unsigned level) const;
+  /// Everything that the value of one element is computed from and that each element has its own of.
+  llvm::SmallVector<unsigned> getScalarsOfElement(unsigned id) const;
+  /// The term of a picked sum.
+  unsigned getPickedTerm(unsigned id) const;
   /// Whether something that each element has its own of is computed from the scalar, which is one of a row.
   bool isUsedByElements(unsigned id) const;
 
 private:
   void sortScalars();
+  /// The number of the only element whose term is not zero, if the reduction is such a sum.
+  std::optional<unsigned> findPicked(const Scalar &reduced) const;
   void makePasses();
   /// What a pass computes if it finds what is in `kept`.
   llvm::SmallVector<unsigned> collectScalars(unsigned pass) const;

@@ -65,6 +65,8 @@ private:
   void emitRow(raw_ostream &os) const;
   /// What is computed once a row when so many passes have ended.
   void emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsigned level) const;
+  /// Computes the term of one element anew.
+  void emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const;
   /// Fills arrays with the thread's elements of the loads.
   void emitLoadsOfRow(raw_ostream &os, ScalarEmitter &emitter, ArrayRef<unsigned> loads) const;
   void emitPass(raw_ostream &os, ScalarEmitter &emitter, unsigned number) const;
@@ -230,11 +232,31 @@ void RowsKernel::emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsig
     return printResult(program, emitter, id, {"result" + std::to_string(getReducedNumber(id))});
   };
   for (unsigned id : rows.getScalarsOfRows(level)) {
-    emitter.emitOperations(id, "  ", getResult);
+    if (rows.picked.contains(id))
+      emitPicked(os, emitter, id);
+    else
+      emitter.emitOperations(id, "  ", getResult);
     // What only a store rounds has no expression of its own.
     if (rows.isUsedByElements(id) && !emitter.getExpression(id).text.empty())
       emitter.emitVariable(id, "  ");
   }
+}
+
+void RowsKernel::emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const {
+  const Scalar &scalar = program.scalars[id];
+  std::string result = "picked" + std::to_string(emitter.takeNumber());
+  std::string place = "asIndex(" + emitter.getExpression(rows.picked.lookup(id)).text + ")";
+  os << "  " << ExpressionPrinter::getComputeType(scalar.type) << " " << result << " = "
+     << ExpressionPrinter::print(getNeutralElement(scalar)).text << ";\n  if (" << place << " < "
+     << rows.getNumElements() << ") {\n    const " << indices.getType() << " "
+     << IndexPrinter::getVariable(rows.getColumns().begin) << " = " << place << ";\n";
+  unsigned term = rows.getPickedTerm(id);
+  SmallVector<unsigned> scalars = rows.getScalarsOfElement(term);
+  ScalarEmitter element = emitter.forOneElement(scalars);
+  element.emitLoads(scalars, "    ");
+  element.emitOperations(scalars, "    ");
+  os << "    " << result << " = " << element.getExpression(term).text << ";\n  }\n";
+  emitter.define(id, printResult(program, emitter, id, {result}));
 }
 
 void RowsKernel::emitSteps(raw_ostream &os, bool usesPlace) const {
@@ -248,8 +270,10 @@ void RowsKernel::emitSteps(raw_ostream &os, bool usesPlace) const {
     os << "step;\n";
   else
     os << getThread() << " + step * " << team.threads << ";\n";
+  // All steps but the last are full, which the compiler is told.
+  std::string last = team.steps == 1 ? "" : "step == " + std::to_string(team.steps - 1) + " && ";
   if (isPartial)
-    os << "    if (item >= " << items << ")\n      continue;\n";
+    os << "    if (" << last << "item >= " << items << ")\n      continue;\n";
   if (usesPlace)
     indices.emitPoint(os, "    ", rows.getColumns().begin, program.getExtents(rows.getColumns()), "item",
                       vectors.width);

@@ -101,6 +101,14 @@ ScalarEmitter::ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &pr
     ++uses[store.value];
 }
 
+ScalarEmitter ScalarEmitter::forOneElement(ArrayRef<unsigned> scalars) const {
+  ScalarEmitter copy = *this;
+  copy.vectors = {};
+  for (unsigned id : scalars)
+    copy.loaded.erase(id);
+  return copy;
+}
+
 std::string ScalarEmitter::openLanes(StringRef indent) {
   if (vectors.width == 1)
     return indent.str();
@@ -221,23 +229,16 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
     llvm_unreachable("what reduces is written by whoever knows how the loops are shared");
   case Scalar::Kind::Index:
   case Scalar::Kind::Operation:
-    if (AffineExpr index = getConvertedIndex(scalar))
+    if (AffineExpr index = program.getConvertedIndex(id))
       return Expression::staticCast(ExpressionPrinter::getComputeType(scalar.type), printIndex(index));
+    if (auto test = program.getIndexTest(id))
+      return printIndexTest(test->first, expressions[test->second]);
     SmallVector<Expression, 3> operands;
     for (unsigned operand : scalar.operands)
       operands.push_back(expressions[operand]);
     return ExpressionPrinter::print(scalar.op, operands);
   }
   llvm_unreachable("all kinds are handled");
-}
-
-AffineExpr ScalarEmitter::getConvertedIndex(const Scalar &scalar) const {
-  if (scalar.kind == Scalar::Kind::Index)
-    return scalar.index;
-  if (!isa_and_present<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp>(scalar.op) ||
-      scalar.type.isInteger(1))
-    return {};
-  return getConvertedIndex(program.scalars[scalar.operands.front()]);
 }
 
 Expression ScalarEmitter::printIndex(AffineExpr index) {
@@ -249,6 +250,15 @@ Expression ScalarEmitter::printIndex(AffineExpr index) {
   if (step != 1)
     lane = Expression::infix(lane, "*", {std::to_string(step)}, Precedence::Multiplicative);
   return Expression::infix(first, "+", lane, Precedence::Additive);
+}
+
+Expression ScalarEmitter::printIndexTest(AffineExpr index, const Expression &number) {
+  Expression place = Expression::call("asIndex", number), first = indices.print(index);
+  if (!isVector(index) || getLinearForm(index, program.extents.size())->coefficients[vectors.dim] != 1)
+    return Expression::infix(printIndex(index), "==", place, Precedence::Equality);
+  // One subtraction for all lanes.
+  return Expression::infix({"lane"}, "==", Expression::infix(place, "-", first, Precedence::Additive),
+                           Precedence::Equality);
 }
 
 Expression ScalarEmitter::printGather(const Scalar &scalar) {

@@ -38,6 +38,9 @@ public:
   ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
                 VectorAxis vectors, llvm::raw_ostream &os);
 
+  /// A copy that computes `scalars` anew, at one element and not of vectors.
+  ScalarEmitter forOneElement(llvm::ArrayRef<unsigned> scalars) const;
+
   void emitLoads(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
   void emitOperations(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent, ReducedEmitter emitReduced = {});
   /// Writes the result of an operation to `variable`, which it has from then on.
@@ -85,8 +88,8 @@ private:
   Expression printGather(const Scalar &scalar);
   /// The place's number in its buffer at a lane.
   Expression printIndex(mlir::AffineExpr index);
-  /// The index that the scalar is, if it is nothing but one, maybe in another integer type.
-  mlir::AffineExpr getConvertedIndex(const Scalar &scalar) const;
+  /// Whether the index is that number, at a lane.
+  Expression printIndexTest(mlir::AffineExpr index, const Expression &number);
   /// Whether a store rounds what the scalar rounds.
   bool isRoundedByStore(unsigned id) const;
   Expression printStored(const Store &store);
@@ -96,7 +99,7 @@ private:
   const DeviceKernel &kernel;
   const KernelProgram &program;
   const IndexPrinter &indices;
-  const VectorAxis vectors;
+  VectorAxis vectors;
   llvm::raw_ostream &os;
   /// How to write the scalars that have been computed.
   std::vector<Expression> expressions;

@@ -34,6 +34,15 @@ inline __nv_bfloat16 __float2bfloat16_rn(float x) {
   return {static_cast<uint16_t>(bits >> 16)};
 }
 
+/// Two neighbours, the first in the lower half of the word.
+struct alignas(4) __nv_bfloat162 {
+  __nv_bfloat16 x, y;
+};
+
+inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
+  return {__float2bfloat16_rn(x), __float2bfloat16_rn(y)};
+}
+
 inline __nv_bfloat16 __double2bfloat16(double x) {
   float rounded = static_cast<float>(x);
   // Rounded to odd, a float keeps what the second rounding needs to know.
