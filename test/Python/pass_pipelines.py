@@ -1,0 +1,47 @@
+"""Passes over the cs336 dialect, each with what has to run before it, for tests that run them one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "Passes" / "CS336.md"
+
+CLEANUP = ["--canonicalize", "--cse"]
+DIFFERENTIATE = ["--cs336-decompose", *CLEANUP, "--cs336-differentiate", "--cs336-optimizer", *CLEANUP]
+
+# Passes whose contract wants gradients, or primitives, before them.
+AFTER_DIFFERENTIATE = [
+    "cs336-hoist-invariants",
+    "cs336-fuse-epilogues",
+    "cs336-fuse-elementwise",
+    "cs336-weight-shadows",
+]
+REQUIRED = {
+    "cs336-optimizer": ["--cs336-decompose", *CLEANUP, "--cs336-differentiate"],
+    **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
+}
+
+# Passes that change what is computed; others may only change the order in which sums are added up.
+ROUNDS = {"cs336-autocast"}
+
+
+def pass_names() -> list[str]:
+    """All that the reference page describes, so that a new pass joins the tests with its page."""
+    names = re.findall(r"^### `-(cs336-[a-z-]+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert "cs336-decompose" in names
+    return [name for name in names if name != "cs336-print-cost"]
+
+
+def flags_of(name: str) -> list[str]:
+    """Of cs336-opt: the pass, after what it requires."""
+    return [*REQUIRED.get(name, []), f"--{name}"]
+
+
+def run_passes(text: str, *flags: str) -> str:
+    """What cs336-opt, beside the build that the tests run in, makes of the program."""
+    run = subprocess.run(["cs336-opt", *flags], input=text, capture_output=True, text=True, env=os.environ)
+    assert run.returncode == 0, run.stderr
+    return run.stdout

@@ -1,0 +1,128 @@
+"""Passes alone, in order, without each other, and in other orders: all verify, and compute the same.
+
+Bounds: sums are added up in other orders, in float32. With autocast, values round to 8 bits at other places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from comparison import assert_close, assert_gradients_close
+from compiled_model import transformer_config
+from device import compile_program, open_session
+from pass_pipelines import CLEANUP, ROUNDS, flags_of, pass_names, run_passes
+
+CONFIG = reference.Config(31, 8, 16, 2, 2, 24, batch_size=2)
+NUMBERS = reference.Optimizer(lr=1e-2, max_norm=1.0)
+LEVELS = ["elementwise", "softmax", "flash", "all"]
+NAMES = pass_names()
+Outputs = dict[str, np.ndarray]
+
+
+@cache
+def program(mode: str) -> str:
+    """The model as the frontend writes it."""
+    module = cs336.build(transformer_config(CONFIG), mode, optimizer=cs336.Optimizer(**asdict(NUMBERS)))
+    return module.text()
+
+
+def run(text: str, mode: str, **options: str) -> Outputs:
+    """Outputs of a step, and in training the parameters after two."""
+    executable = compile_program(cs336.parse(text), **options)
+    session = open_session(executable)
+    session.initialize(0)
+    session.set_parameters(reference.random_parameters(CONFIG, np.random.default_rng(1)))
+    tokens, targets = reference.random_batch(CONFIG, np.random.default_rng(2))
+    inputs = {"tokens": tokens, "targets": targets}
+    outputs = session.run(mode, {name: inputs[name] for name in executable.inputs(mode)})
+    if mode == "train":
+        session.run(mode, inputs)
+        outputs |= session.parameters()
+    return {name: np.array(value, np.float64) for name, value in outputs.items()}
+
+
+@cache
+def unfused(mode: str, dtype: str = "fp32") -> Outputs:
+    return run(program(mode), mode, dtype=dtype)
+
+
+def check(outputs: Outputs, expected: Outputs, values: float, gradients: float) -> None:
+    """Scalars and logits within `values`; gradients and parameters within `gradients`."""
+    assert set(outputs) == set(expected)
+    for name in ("loss", "logits", "grad_norm"):
+        if name in expected:
+            assert_close(outputs[name], expected[name], values, name)
+    arrays = [name for name in expected if name not in ("loss", "logits", "grad_norm")]
+    assert_gradients_close({n: outputs[n] for n in arrays}, {n: expected[n] for n in arrays}, gradients)
+
+
+def check_in(dtype: str, outputs: Outputs, mode: str) -> None:
+    low = dtype in ("bf16", "fp16")
+    check(outputs, unfused(mode, dtype), *((2e-2, 6e-2) if low else (1e-5, 1e-4)))
+
+
+@pytest.mark.parametrize("mode", ["forward", "forward_backward", "train"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ROUNDS])
+def test_each_pass_alone(name: str, mode: str) -> None:
+    flags = flags_of(name)
+    if "--cs336-differentiate" in flags and mode == "forward":
+        pytest.skip("there is nothing to differentiate")
+    check_in("fp32", run(run_passes(program(mode), *flags), mode), mode)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_second_run_changes_nothing(name: str) -> None:
+    once = run_passes(program("train"), *flags_of(name))
+    assert run_passes(once, f"--{name}") == run_passes(once)
+
+
+@pytest.mark.parametrize("mode", ["forward", "forward_backward", "train"])
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("fusion", LEVELS)
+def test_levels_in_order(fusion: str, dtype: str, mode: str) -> None:
+    check_in(dtype, run(program(mode), mode, fusion=fusion, dtype=dtype), mode)
+
+
+@pytest.mark.parametrize("pipeline", ["merge-gemms=false", "hoist-invariants=false"])
+@pytest.mark.parametrize("fusion", ["none", *LEVELS])
+def test_levels_without_other_passes(fusion: str, pipeline: str) -> None:
+    outputs = run(program("forward_backward"), "forward_backward", fusion=fusion, pipeline=pipeline)
+    check_in("fp32", outputs, "forward_backward")
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("name", ["cs336-fuse-softmax", "cs336-flash-attention"])
+def test_one_recognition_without_the_others(name: str, dtype: str) -> None:
+    """Softmax without elementwise, flash without softmax, each with autocast after it and without."""
+    if name not in NAMES:
+        pytest.skip("there is no such pass yet")
+    text = run_passes(program("forward_backward"), f"--{name}")
+    assert text != run_passes(program("forward_backward"))
+    check_in(dtype, run(text, "forward_backward", dtype=dtype), "forward_backward")
+
+
+@pytest.mark.parametrize("fusion", ["none", *LEVELS])
+def test_decompose_then_everything(fusion: str) -> None:
+    text = run_passes(program("train"), "--cs336-decompose", *CLEANUP)
+    check_in("fp32", run(text, "train", fusion=fusion), "train")
+
+
+@pytest.mark.parametrize("fusion", ["none", *LEVELS])
+def test_autocast_before_everything(fusion: str) -> None:
+    """As a user's own pipeline may have it; recognition then sees casts between the primitives."""
+    text = run_passes(program("forward_backward"), "--cs336-autocast=dtype=bf16")
+    check_in("bf16", run(text, "forward_backward", fusion=fusion), "forward_backward")
+
+
+def test_the_reference_is_right() -> None:
+    """What everything above is compared with is NumPy's."""
+    parameters = reference.random_parameters(CONFIG, np.random.default_rng(1))
+    wide = {name: value.astype(np.float64) for name, value in parameters.items()}
+    tokens, targets = reference.random_batch(CONFIG, np.random.default_rng(2))
+    loss, gradients = reference.loss_and_gradients(wide, tokens, targets, CONFIG)
+    check(unfused("forward_backward"), {"loss": np.array(loss), **gradients}, 1e-5, 1e-4)

@@ -1,0 +1,66 @@
+"""Runs every example before and after every pass, and compares outputs and parameters.
+
+examples_by_pass.py EXAMPLES FOLDER
+"""
+
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Python"))
+from comparison import relative_error
+from pass_pipelines import ROUNDS, flags_of, pass_names
+
+examples, folder = map(pathlib.Path, sys.argv[1:])
+folder.mkdir(parents=True, exist_ok=True)
+
+
+def read(path: pathlib.Path) -> dict[str, np.ndarray]:
+    """A safetensors file as float64; NumPy has no bfloat16, which is the upper half of a float32."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    types = {"F32": np.float32, "BF16": np.uint16, "I64": np.int64}
+    tensors = {}
+    for name, entry in json.loads(data[8 : 8 + length]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        value = np.frombuffer(data[begin:end], types[entry["dtype"]]).reshape(entry["shape"])
+        if entry["dtype"] == "BF16":
+            value = (value.astype(np.uint32) << 16).view(np.float32)
+        tensors[name] = value.astype(np.float64)
+    return tensors
+
+
+def run(program: pathlib.Path, name: str, *flags: str) -> dict[str, np.ndarray]:
+    """Outputs, and parameters after the step."""
+    files = {key: folder / f"{name}.{key}.safetensors" for key in ("outputs", "params")}
+    command = ["cs336-run", str(program), "--random-inputs", "--seed", "3", *flags]
+    command += ["--outputs", str(files["outputs"]), "--save-params", str(files["params"])]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return {f"{key} {tensor}": value for key, path in files.items() for tensor, value in read(path).items()}
+
+
+count = 0
+for example in sorted(examples.glob("*.mlir")):
+    run(example, f"{example.stem}.start")
+    start = ["--params", str(folder / f"{example.stem}.start.params.safetensors")]
+    expected = run(example, f"{example.stem}.before", *start)
+    for name in pass_names():
+        changed = folder / f"{example.stem}.{name}.mlir"
+        subprocess.run(["cs336-opt", str(example), *flags_of(name), "-o", str(changed)], check=True)
+        actual = run(changed, f"{example.stem}.{name}", *start)
+        assert set(actual) == set(expected), (example, name)
+        for tensor, value in expected.items():
+            # AdamW's first step follows the sign of a gradient, whatever is left of its digits.
+            if name in ROUNDS and tensor.startswith("params"):
+                continue
+            # A loss that is a sum of both signs keeps fewer digits than what it sums.
+            error, bound = relative_error(actual[tensor], value), 0.15 if name in ROUNDS else 1e-4
+            assert error <= bound, f"{example.name} after {name}: {tensor} differs by {error:.1e}"
+        count += 1
+print(f"{count} programs compute the same")
