@@ -267,6 +267,22 @@ def test_parts_of_rows(tmp_path: pathlib.Path) -> None:
     check({"padded": RowGroup(g, reference)}, tmp_path)
 
 
+def test_rows_side_by_side(tmp_path: pathlib.Path) -> None:
+    g = Group()
+    x = g.input((5, 40))
+    exponential = g.pointwise("exp", x)
+    total = g.reduce("sum", exponential)
+    y = g.pointwise("div", exponential, g.along_rows(total, x))
+    types = f"{x.tensor}, {y.tensor} -> tensor<5x80xf32>"
+    g.outputs = [g.append(f"concat axis = 1 {y.name}, {exponential.name}", (5, 80), "f32", types), total]
+
+    def reference(x: Array) -> list[Array]:
+        total = np.exp(x).sum(-1)
+        return [np.concatenate([np.exp(x) / total[:, None], np.exp(x)], axis=1), total]
+
+    check({"both": RowGroup(g, reference)}, tmp_path)
+
+
 def test_outputs_over_inputs(tmp_path: pathlib.Path) -> None:
     """Cross entropy's gradient over the logits, held and read again; a residual's sum over the residual."""
     rng = np.random.default_rng(23)

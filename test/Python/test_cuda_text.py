@@ -114,6 +114,30 @@ exec.kernel @pairs(%a: tensor<7x1xbf16>, %b: tensor<7x1xbf16>, %c: tensor<7x3xbf
   %y = cs336.concat axis = 1 %a, %b, %c : tensor<7x1xbf16>, tensor<7x1xbf16>, tensor<7x3xbf16> -> tensor<7x5xbf16>
   exec.yield %y : tensor<7x5xbf16>
 }
+exec.kernel @boxes_of_one_shape(%a: tensor<6x24xf32>, %b: tensor<6x24xf32>)
+    : (memref<6x24xf32>, memref<6x24xf32>) -> (memref<6x48xf32>, memref<6x24xf32>, memref<18x24xf32>) {
+  %sum = cs336.add %a, %b : tensor<6x24xf32>
+  %product = cs336.mul %a, %b : tensor<6x24xf32>
+  %beside = cs336.concat axis = 1 %sum, %product : tensor<6x24xf32>, tensor<6x24xf32> -> tensor<6x48xf32>
+  %below = cs336.concat axis = 0 %b, %sum, %a
+      : tensor<6x24xf32>, tensor<6x24xf32>, tensor<6x24xf32> -> tensor<18x24xf32>
+  exec.yield %beside, %product, %below : tensor<6x48xf32>, tensor<6x24xf32>, tensor<18x24xf32>
+}
+exec.kernel @turned_pairs(%x: tensor<5x8x2xf32>, %cos: tensor<8x1xf32>, %sin: tensor<8x1xf32>)
+    : (memref<5x8x2xf32>, memref<8x1xf32>, memref<8x1xf32>) -> memref<5x8x2xf32> {
+  %even = cs336.slice %x offsets = [0, 0, 0] : tensor<5x8x2xf32> -> tensor<5x8x1xf32>
+  %odd = cs336.slice %x offsets = [0, 0, 1] : tensor<5x8x2xf32> -> tensor<5x8x1xf32>
+  %c = cs336.broadcast %cos dims = [1, 2] : tensor<8x1xf32> -> tensor<5x8x1xf32>
+  %s = cs336.broadcast %sin dims = [1, 2] : tensor<8x1xf32> -> tensor<5x8x1xf32>
+  %ec = cs336.mul %even, %c : tensor<5x8x1xf32>
+  %os = cs336.mul %odd, %s : tensor<5x8x1xf32>
+  %first = cs336.sub %ec, %os : tensor<5x8x1xf32>
+  %es = cs336.mul %even, %s : tensor<5x8x1xf32>
+  %oc = cs336.mul %odd, %c : tensor<5x8x1xf32>
+  %second = cs336.add %es, %oc : tensor<5x8x1xf32>
+  %y = cs336.concat axis = 2 %first, %second : tensor<5x8x1xf32>, tensor<5x8x1xf32> -> tensor<5x8x2xf32>
+  exec.yield %y : tensor<5x8x2xf32>
+}
 exec.kernel @polynomial_bf16(%x: tensor<40x16xbf16>, %y: tensor<40x16xbf16>)
     : (memref<40x16xbf16>, memref<40x16xbf16>) -> memref<40x16xbf16> {
   %square = cs336.mul %x, %x : tensor<40x16xbf16>
@@ -305,6 +329,22 @@ def test_tensors_side_by_side(kernels: dict[str, HostKernel], rng: np.random.Gen
     parts = [normal(rng, 7, width).astype(BF16) for width in (1, 1, 3)]
     (y,) = run(kernels["pairs"], parts, [((7, 5), BF16)])
     np.testing.assert_array_equal(y, np.concatenate(parts, axis=1))
+
+
+def test_boxes_of_one_shape(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    a, b = normal(rng, 6, 24), normal(rng, 6, 24)
+    shapes = [((6, 48), np.float32), ((6, 24), np.float32), ((18, 24), np.float32)]
+    beside, product, below = run(kernels["boxes_of_one_shape"], [a, b], shapes)
+    np.testing.assert_array_equal(beside, np.concatenate([a + b, a * b], axis=1))
+    np.testing.assert_array_equal(product, a * b)
+    np.testing.assert_array_equal(below, np.concatenate([b, a + b, a]))
+
+
+def test_turned_pairs(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, cos, sin = normal(rng, 5, 8, 2), normal(rng, 8, 1), normal(rng, 8, 1)
+    (y,) = run(kernels["turned_pairs"], [x, cos, sin], [(x.shape, np.float32)])
+    even, odd = x[..., :1], x[..., 1:]
+    np.testing.assert_array_equal(y, np.concatenate([even * cos - odd * sin, even * sin + odd * cos], axis=2))
 
 
 def test_every_bf16_operation_rounds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

@@ -8,11 +8,11 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 
 #include "DeviceSources.h"
+#include "OutputBoxes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/Threading.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -159,11 +159,16 @@ ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, Refusals ref
   return {};
 }
 
-/// The kernel's outputs by shape, in order of their first.
+/// The kernel's outputs by the shape of the points that they are computed at, in order of their first.
 static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
-  llvm::MapVector<ArrayRef<int64_t>, SmallVector<unsigned>> outputs;
-  for (unsigned output = 0; output < kernel.operands.size() - kernel.numInputs; ++output)
-    outputs[kernel.operands[kernel.numInputs + output].getShape()].push_back(output);
+  SmallVector<std::pair<SmallVector<int64_t>, SmallVector<unsigned>>> outputs;
+  for (unsigned output = 0; output < kernel.operands.size() - kernel.numInputs; ++output) {
+    SmallVector<int64_t> shape = getPointShape(kernel, output);
+    auto *known = llvm::find_if(outputs, [&](const auto &entry) { return entry.first == shape; });
+    if (known == outputs.end())
+      known = &outputs.emplace_back(std::move(shape), SmallVector<unsigned>());
+    known->second.push_back(output);
+  }
   SmallVector<DeviceKernel> parts;
   for (auto &[shape, numbers] : outputs) {
     DeviceKernel &part = parts.emplace_back(kernel);

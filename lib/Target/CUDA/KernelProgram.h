@@ -69,7 +69,8 @@ struct Rows {
   llvm::SmallVector<unsigned> axes;
 };
 
-/// What a kernel computes at one point (d0, d1, …) of its outputs, which all have one shape. Indices are affine in the
+/// What a kernel computes at one point (d0, d1, …) of its outputs, which all have one shape, or of boxes of that shape
+/// that make them up. Indices are affine in the
 /// point and in the loops of the reductions.
 struct KernelProgram {
   /// Of all dimensions.
@@ -80,7 +81,7 @@ struct KernelProgram {
   /// Operands come before their users.
   llvm::SmallVector<Scalar> scalars;
   llvm::SmallVector<Box> boxes;
-  /// One an output.
+  /// One an output, or one a box of it.
   llvm::SmallVector<Store> stores;
 
   const LoopNest &getPoint() const { return nests.front(); }

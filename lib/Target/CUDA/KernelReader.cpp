@@ -13,6 +13,7 @@
 
 #include "ExpressionPrinter.h"
 #include "KernelProgram.h"
+#include "OutputBoxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -60,7 +61,7 @@ private:
   AffineExpr getIndexArithmetic(Operation *op, ArrayRef<unsigned> operands);
   /// Loops of these extents that what is read at `at` does not depend on.
   std::optional<unsigned> findNest(ArrayRef<int64_t> extents, const Indices &at);
-  /// The value of the output at the point, and where it goes.
+  /// What the output, or each of its boxes, is at the point, and where it goes.
   LogicalResult readOutput(unsigned output, const Indices &point);
   FailureOr<unsigned> readGather(linalg::GenericOp generic, BodyAtPoint &body, tensor::ExtractOp extract);
   FailureOr<unsigned> load(unsigned operand, const Indices &at);
@@ -100,16 +101,30 @@ private:
 } // namespace
 
 LogicalResult Reader::readOutput(unsigned output, const Indices &point) {
-  FailureOr<unsigned> value = readElement(function.getBody().front().getTerminator()->getOperand(output), point);
-  FailureOr<AffineExpr> address = getAddress(kernel.numInputs + output, point);
-  if (failed(value) || failed(address))
-    return failure();
-  program.stores.push_back({kernel.numInputs + output, *address, *value});
+  auto append = [&](FailureOr<unsigned> value, const Indices &at) {
+    FailureOr<AffineExpr> address = getAddress(kernel.numInputs + output, at);
+    if (failed(value) || failed(address))
+      return failure();
+    program.stores.push_back({kernel.numInputs + output, *address, *value});
+    return success();
+  };
+  SmallVector<OutputBox> boxes = findBoxes(kernel, output);
+  if (boxes.empty())
+    return append(readElement(function.getBody().front().getTerminator()->getOperand(output), point), point);
+  for (OutputBox &written : boxes) {
+    Indices loops(point.size()), at;
+    for (auto [loop, index] : llvm::zip_equal(written.loops, point)) {
+      loops[loop.first] = index;
+      at.push_back(index + loop.second);
+    }
+    if (failed(append(readBody(written.generic, written.result, loops), at)))
+      return failure();
+  }
   return success();
 }
 
 FailureOr<KernelProgram> Reader::read() {
-  ArrayRef<int64_t> shape = kernel.getOutputShape(kernel.outputs.front());
+  SmallVector<int64_t> shape = getPointShape(kernel, kernel.outputs.front());
   program.extents.assign(shape.begin(), shape.end());
   program.nests.push_back({0, static_cast<unsigned>(shape.size())});
   Indices point;
@@ -139,12 +154,12 @@ FailureOr<KernelProgram> Reader::readRows(const Rows &rows) {
   llvm::append_range(program.extents, columns);
   program.nests = {{0, numRowDims}, {numRowDims, rank}};
   for (unsigned output : kernel.outputs) {
-    ArrayRef<int64_t> shape = kernel.getOutputShape(output);
-    if (shape != ArrayRef(rows.shape) && shape != ArrayRef(shapeOfRows)) {
+    SmallVector<int64_t> shape = getPointShape(kernel, output);
+    if (shape != rows.shape && shape != shapeOfRows) {
       whyNot = kernel.getOperandName(kernel.numInputs + output) + " has neither the shape of rows nor an element a row";
       return failure();
     }
-    if (failed(readOutput(output, shape == ArrayRef(rows.shape) ? element : row)))
+    if (failed(readOutput(output, shape == rows.shape ? element : row)))
       return failure();
   }
   return std::move(program);
@@ -237,25 +252,6 @@ FailureOr<unsigned> Reader::readElement(Value tensor, Indices at) {
       .Default([&](Operation *op) { return refuse("contains " + op->getName().getStringRef()); });
 }
 
-/// The loop and the constant that make up a result of an output's map, or nothing if it is another expression. A loop
-/// modulo a size that it stays below, which is how linalg takes a box at the origin, is the loop.
-static std::optional<std::pair<unsigned, int64_t>> getShiftedLoop(AffineExpr index, ArrayRef<int64_t> extents) {
-  if (auto dim = dyn_cast<AffineDimExpr>(index))
-    return std::pair(dim.getPosition(), int64_t(0));
-  auto binary = dyn_cast<AffineBinaryOpExpr>(index);
-  if (!binary)
-    return std::nullopt;
-  auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  if (!dim || !constant)
-    return std::nullopt;
-  if (binary.getKind() == AffineExprKind::Add)
-    return std::pair(dim.getPosition(), constant.getValue());
-  if (binary.getKind() == AffineExprKind::Mod && extents[dim.getPosition()] <= constant.getValue())
-    return std::pair(dim.getPosition(), int64_t(0));
-  return std::nullopt;
-}
-
 unsigned Reader::narrowBox(ArrayRef<Box::Range> ranges) {
   Box narrowed = box ? program.boxes[*box] : Box();
   narrowed.ranges.append(ranges.begin(), ranges.end());
@@ -272,22 +268,17 @@ bool Reader::isUndefined(Value tensor) {
 FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned result, const Indices &at) {
   if (generic.getNumReductionLoops() != 0)
     return readReduction(generic, result, at);
-  AffineMap outputMap = generic.getIndexingMapMatchingResult(generic->getResult(result));
-  SmallVector<int64_t> extents = generic.getStaticLoopRanges();
+  std::optional<OutputBox> written = findBox(generic->getResult(result));
+  if (!written)
+    return refuse("writes its result through a map that does more than shift the loops");
   ArrayRef<int64_t> shape = cast<RankedTensorType>(generic->getResult(result).getType()).getShape();
-  Indices loops(extents.size());
+  Indices loops(shape.size());
   SmallVector<Box::Range> ranges;
-  for (auto [index, element, size] : llvm::zip_equal(outputMap.getResults(), at, shape)) {
-    std::optional<std::pair<unsigned, int64_t>> shifted = getShiftedLoop(index, extents);
-    if (!shifted)
-      return refuse("writes its result through a map that does more than shift the loops");
-    auto [loop, begin] = *shifted;
-    loops[loop] = simplify(element - begin);
-    if (begin != 0 || extents[loop] != size)
-      ranges.push_back({element, begin, begin + extents[loop]});
+  for (auto [loop, element, extent, size] : llvm::zip_equal(written->loops, at, written->getShape(), shape)) {
+    loops[loop.first] = simplify(element - loop.second);
+    if (loop.second != 0 || extent != size)
+      ranges.push_back({element, loop.second, loop.second + extent});
   }
-  if (llvm::is_contained(loops, AffineExpr()))
-    return refuse("has loops that do not move in its result");
   if (ranges.empty())
     return readBody(generic, result, loops);
 

@@ -176,11 +176,11 @@ exec.kernel @pad(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
 // CHECK: const bool inside0 = i1 >= 1;
 // CHECK-NEXT: const bool inside1 = i1 < 1;
 // CHECK-NEXT: const __nv_bfloat16 x0 = inside1 ? in0[i0 + i1] : __nv_bfloat16();
-// CHECK-NEXT: const __nv_bfloat16 x1 = inside0 ? in1[i0 + i1 - 1] : __nv_bfloat16();
-// CHECK-NEXT: out0[i0 * 2 + i1] = __float2bfloat16_rn(inside0 ? __bfloat162float(x1) : __bfloat162float(x0));
-exec.kernel @concat(%a: tensor<8x1xbf16>, %b: tensor<8x1xbf16>) : (memref<8x1xbf16>, memref<8x1xbf16>) -> memref<8x2xbf16> {
-  %y = cs336.concat axis = 1 %a, %b : tensor<8x1xbf16>, tensor<8x1xbf16> -> tensor<8x2xbf16>
-  exec.yield %y : tensor<8x2xbf16>
+// CHECK-NEXT: const __nv_bfloat16 x1 = inside0 ? in1[i0 * 2 + i1 - 1] : __nv_bfloat16();
+// CHECK-NEXT: out0[i0 * 3 + i1] = __float2bfloat16_rn(inside0 ? __bfloat162float(x1) : __bfloat162float(x0));
+exec.kernel @concat(%a: tensor<8x1xbf16>, %b: tensor<8x2xbf16>) : (memref<8x1xbf16>, memref<8x2xbf16>) -> memref<8x3xbf16> {
+  %y = cs336.concat axis = 1 %a, %b : tensor<8x1xbf16>, tensor<8x2xbf16> -> tensor<8x3xbf16>
+  exec.yield %y : tensor<8x3xbf16>
 }
 
 // Scalars: one thread.

@@ -27,6 +27,24 @@ exec.kernel @exp_and_sum(%x: tensor<32x512xf32>) : (memref<32x512xf32>) -> (memr
   exec.yield %exp, %sum : tensor<32x512xf32>, tensor<512xf32>
 }
 
+// An output that boxes of one shape make up is computed box by box, beside outputs of that shape: every operand is read
+// once.
+// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 2048 = 32 x 64 (i0, i1, …).
+// CHECK: side_by_side(const float *in0, const float *in1, float *out0, float *out1) {
+// CHECK-COUNT-2: loadVector
+// CHECK-NOT: loadVector
+// CHECK: storeVector(out0 + i0 * 128 + i1, y0);
+// CHECK-NEXT: storeVector(out0 + i0 * 128 + i1 + 64, y1);
+// CHECK-NEXT: storeVector(out1 + i0 * 64 + i1, y2);
+exec.kernel @side_by_side(%x: tensor<32x64xf32>, %y: tensor<32x64xf32>)
+    : (memref<32x64xf32>, memref<32x64xf32>) -> (memref<32x128xf32>, memref<32x64xf32>) {
+  %product = cs336.mul %x, %y : tensor<32x64xf32>
+  %sum = cs336.add %x, %y : tensor<32x64xf32>
+  %both = cs336.concat axis = 1 %product, %sum : tensor<32x64xf32>, tensor<32x64xf32> -> tensor<32x128xf32>
+  %difference = cs336.sub %x, %y : tensor<32x64xf32>
+  exec.yield %both, %difference : tensor<32x128xf32>, tensor<32x64xf32>
+}
+
 // CHECK: neg(const float *in0, float *out0) {
 exec.kernel @neg(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<4x8xf32> {
   %y = cs336.neg %x : tensor<4x8xf32>
