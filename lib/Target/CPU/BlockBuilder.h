@@ -78,8 +78,6 @@ public:
   mlir::Value subIndex(mlir::Value lhs, mlir::Value rhs);
   mlir::Value minIndex(mlir::Value lhs, mlir::Value rhs);
 
-  int64_t getLanes() const { return lanes; }
-
 private:
   using PairBody = llvm::function_ref<void(mlir::Value, mlir::Value)>;
 

@@ -28,6 +28,12 @@ struct Sizes {
   size_t sumSize() const { return static_cast<size_t>(batch) * heads * queries; }
 };
 
+/// The name of a test in messages.
+void PrintTo(const Sizes &s, std::ostream *os) {
+  *os << s.batch << "x" << s.queries << "x" << s.keys << "x" << s.heads << "on" << s.keyHeads << "x" << s.headDim
+      << (s.isCausal ? " causal" : "");
+}
+
 /// Operands, and what the formulas make of them in double precision.
 struct Reference {
   explicit Reference(const Sizes &sizes);

@@ -10,7 +10,6 @@
 
 #include "ScaleAndMask.h"
 #include "llvm/ADT/BitVector.h"
-#include <optional>
 
 namespace cs336 {
 
