@@ -15,6 +15,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
              cl::sub(subcommand)),
       fusions("fusion", cl::desc("Which operations share kernels (default none)"), getFusionValues(), cl::cat(category),
               cl::sub(subcommand)),
+      checkpoint("checkpoint",
+                 cl::desc("Keep only the input of so many layers together for the backward pass, and compute the rest "
+                          "again (default 0: keep all)"),
+                 cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
                cl::value_desc("options"), cl::cat(category), cl::sub(subcommand)),
@@ -57,5 +61,7 @@ std::vector<std::string> CompileFlags::getPipelines() const {
   };
   append("dtype", dtypes, stringifyComputeType);
   append("fusion", fusions, stringifyFusion);
+  llvm::SmallVector<unsigned, 1> checkpoints(checkpoint.getNumOccurrences() > 0 ? 1 : 0, checkpoint);
+  append("checkpoint", checkpoints, [](unsigned layers) { return std::to_string(layers); });
   return pipelines;
 }

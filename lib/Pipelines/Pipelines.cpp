@@ -115,6 +115,9 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   manager.addNestedPass<func::FuncOp>(createDecomposePass());
   addCleanup(manager);
   manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
+  // On gradients, which the optimizer replaces by updates.
+  if (options.checkpoint > 0)
+    manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
   addCleanup(manager);
   if (options.hoistInvariants)

@@ -208,6 +208,7 @@ def compile(
     *,
     dtype: ComputeType | None = None,
     fusion: Fusion | None = None,
+    checkpoint: int | None = None,
 ) -> Executable:
     """Run the whole pipeline and generate code, for this machine's CPU or for GPUs.
 
@@ -228,6 +229,9 @@ def compile(
     fusion
         Which operations share kernels: "none" (the default), "elementwise", "softmax" (and these), "flash" (and
         attention), or "all".
+    checkpoint
+        Of so many layers together, keep only the input for the backward pass and compute the rest again; 0 (the
+        default) keeps all.
 
     Raises
     ------
@@ -235,7 +239,7 @@ def compile(
         If the module does not compile; the message holds the diagnostics.
     """
     parsed = parse(module) if isinstance(module, str) else module
-    chosen = {"dtype": dtype, "fusion": fusion}
+    chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
     options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items() if value is not None)])
     return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "Passes" / "CS336.md"
 
 CLEANUP = ["--canonicalize", "--cse"]
-DIFFERENTIATE = ["--cs336-decompose", *CLEANUP, "--cs336-differentiate", "--cs336-optimizer", *CLEANUP]
+GRADIENTS = ["--cs336-decompose", *CLEANUP, "--cs336-differentiate"]
+DIFFERENTIATE = [*GRADIENTS, "--cs336-optimizer", *CLEANUP]
 
 # Passes whose contract wants gradients, or primitives, before them.
 AFTER_DIFFERENTIATE = [
@@ -20,7 +21,7 @@ AFTER_DIFFERENTIATE = [
     "cs336-weight-shadows",
 ]
 REQUIRED = {
-    "cs336-optimizer": ["--cs336-decompose", *CLEANUP, "--cs336-differentiate"],
+    **dict.fromkeys(["cs336-checkpoint", "cs336-optimizer"], GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 

@@ -16,7 +16,8 @@
 
 namespace cs336 {
 
-/// `--dtype`, `--fusion`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`, `--dump-dir`, `--timing` and
+/// `--dtype`, `--fusion`, `--checkpoint`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`, `--dump-dir`,
+/// `--timing` and
 /// `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
@@ -55,6 +56,7 @@ public:
 private:
   llvm::cl::list<ComputeType> dtypes;
   llvm::cl::list<Fusion> fusions;
+  llvm::cl::opt<unsigned> checkpoint;
   llvm::cl::opt<std::string> pipeline;
   llvm::cl::opt<std::string> cpu;
   llvm::cl::list<std::string> architectures;

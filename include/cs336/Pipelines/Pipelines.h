@@ -44,6 +44,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                             getComputeTypeValues()};
   Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Which operations share kernels"), llvm::cl::init(Fusion::None),
                         getFusionValues()};
+  Option<unsigned> checkpoint{
+      *this, "checkpoint",
+      llvm::cl::desc("Of so many blocks (layers) keep only the input for the backward pass; 0 keeps all activations"),
+      llvm::cl::init(0)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

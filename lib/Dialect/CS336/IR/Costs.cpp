@@ -69,6 +69,7 @@ int64_t FusedOp::getFlops() {
     flops += op.getFlops();
   return flops;
 }
+int64_t BarrierOp::getFlops() { return 0; }
 int64_t AdamWOp::getFlops() { return 16 * count(getParameter()); }
 int64_t AllReduceOp::getFlops() { return (getWorld() - 1) * count(getResult()); }
 int64_t AllGatherOp::getFlops() { return 0; }

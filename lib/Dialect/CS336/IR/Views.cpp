@@ -40,6 +40,8 @@ static ArrayRef<int64_t> resultShape(Operation *op) {
   return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
 }
 
+FailureOr<MemRefType> BarrierOp::getViewType(MemRefType source) { return source; }
+
 FailureOr<MemRefType> BroadcastOp::getViewType(MemRefType source) {
   Layout from = getLayout(source);
   Layout to{SmallVector<int64_t>(resultShape(*this).size(), 0), from.offset};

@@ -76,7 +76,11 @@ def CS336_CostOpInterface : OpInterface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<"Floating-point operations.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<"Bytes read and written when the operation stands alone: all operands and results once.",
-      "int64_t", "getBytes", (ins), "", "return ::cs336::detail::getOperandAndResultBytes($_op);">];
+      "int64_t", "getBytes", (ins), "", "return ::cs336::detail::getOperandAndResultBytes($_op);">,
+    InterfaceMethod<[{
+      Whether doing it twice costs its FLOPs and bytes again and nothing else: not so for what ranks do together, nor for
+      an update.
+    }], "bool", "mayRecompute", (ins), "", "return true;">];
 }
 
 def CS336_ViewOpInterface : OpInterface<"ViewOpInterface"> {

@@ -46,6 +46,27 @@ def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["Fus
 }
 
 //===----------------------------------------------------------------------===//
+// Recomputation
+//===----------------------------------------------------------------------===//
+
+def CS336_BarrierOp : Op<CS336_Dialect, "barrier", [Cost, View, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "The operand, as a value that nobody knows to be the same";
+  let description = [{
+    What is computed from the result is not the same expression as what is computed from the operand, so that no pass
+    merges the two: `cs336-checkpoint` puts a barrier between a saved value and what it computes from it again. For
+    passes the operation allocates its result, which keeps equal ones apart and lets unused ones go; it runs as a view.
+
+    ```mlir
+    %again = cs336.barrier %x : tensor<3x32x64xf32>
+    ```
+  }];
+  let arguments = (ins CS336_Tensor:$operand);
+  let results = (outs Res<CS336_Tensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let extraClassDeclaration = "bool mayRecompute() { return false; }";
+}
+
+//===----------------------------------------------------------------------===//
 // Optimizer
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +98,7 @@ def CS336_AdamWOp : CS336_Op<"adamw", [Cost, Fusible, AllTypesMatch<["parameter"
     `scale` `=` $scale `,` `apply` `=` $apply attr-dict `:` type($parameter) `,` type($gradient) `,` type($m) `,`
     custom<ScalarTypes>(type($lr), type($correction1), type($correction2), type($scale), type($apply))
   }];
+  let extraClassDeclaration = "bool mayRecompute() { return false; }";
   let hasVerifier = 1;
 }
 
@@ -85,6 +107,7 @@ def CS336_AdamWOp : CS336_Op<"adamw", [Cost, Fusible, AllTypesMatch<["parameter"
 //===----------------------------------------------------------------------===//
 
 class CS336_CollectiveOp<string mnemonic, list<Trait> traits = []> : CS336_Op<mnemonic, traits # [Cost]> {
+  let extraClassDeclaration = "bool mayRecompute() { return false; }";
   let hasVerifier = 1;
 }
 

@@ -273,6 +273,51 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
+  let summary = "Drops activations of blocks after the forward pass, and computes them again before the backward pass";
+  let description = [{
+    In functions that return gradients, finds the blocks that repeat: the forward pass is cut where a single value carries
+    on what was computed before, and the stretches between two cuts that are equal, operation by operation, and follow
+    each other are its blocks, whatever they are called (a Transformer's layers). Of `every` blocks together only the
+    input is kept. What the backward pass reads of the rest is computed again, right before it is read first, by copies
+    of the forward operations that start at a `cs336.barrier`, so that no pass merges them with the originals.
+
+    Not computed again, but kept: what depends on one argument alone (casts of weights, tables), what the function
+    returns, and what `CostOpInterface` says must happen once (collectives, updates). Gradients are the same to the bit:
+    copies compute what the originals did.
+
+    Each group of blocks has a remark with the bytes that are dropped and the FLOPs that are computed again. A function
+    without blocks has a missed-optimization remark. A second run changes nothing.
+
+    Contract: after `cs336-differentiate`, before `cs336-optimizer`. `every=0` does nothing.
+
+    Before:
+
+    ```mlir
+    %h = cs336.matmul %x, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %y = cs336.tanh %h : tensor<4x8xf32>
+    …
+    %square = cs336.mul %y, %y : tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %h = cs336.matmul %x, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %y = cs336.tanh %h : tensor<4x8xf32>
+    …
+    %x2 = cs336.barrier %x : tensor<4x8xf32>
+    %h2 = cs336.matmul %x2, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %y2 = cs336.tanh %h2 : tensor<4x8xf32>
+    %square = cs336.mul %y2, %y2 : tensor<4x8xf32>
+    ```
+
+    Counts `num-blocks`, blocks found; `num-dropped`, activations dropped; `num-recomputed`, operations computed again.
+  }];
+  let options = [Option<"every", "every", "unsigned", "1", "Blocks of which only the first one's input is kept; 0 keeps all">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
   let summary = "Gradients become the update of parameters and optimizer state";
   let description = [{
