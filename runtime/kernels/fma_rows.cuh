@@ -51,7 +51,7 @@ struct FmaRows {
   __device__ static void multiplyByRows(Product<columns> &product, const Left<Tile, isKept> &left, unsigned right) {
     clear(product);
     const unsigned address = right + threadIdx.x % 16 * Tile::pitch;
-#pragma unroll 2
+#pragma unroll 1
     for (int step = 0; step < Tile::depth / 4; ++step) {
       Chunk rows[perLane];
 #pragma unroll

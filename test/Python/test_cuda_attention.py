@@ -294,17 +294,55 @@ def test_two_runs_agree_to_the_bit(tmp_path: pathlib.Path) -> None:
     assert results[0] == results[1]
 
 
-def test_large_scores_do_not_overflow(tmp_path: pathlib.Path) -> None:
-    # Differences of scores are what counts: e^300 is no float32.
-    case = Case("bf16", 1, 1, 1, 33, 33, 64, causal=True)
-    kernels = compile_for_host(emit_cuda(case.kernels(0), "--require-all"), tmp_path)
+GROWING = Case("bf16", 1, 1, 1, 130, 130, 64, causal=True)
+
+
+def check_growing_scores(kernels: dict[str, HostKernel]) -> None:
+    """Each tile's scores are larger than the last one's, up to 300: e^300 is no float32, differences are."""
     rng = np.random.default_rng(3)
-    q = (rng.standard_normal(case.queries_shape) + 6).astype(DTYPES["bf16"])
-    k = (rng.standard_normal(case.keys_shape) * 0.1 + 6).astype(DTYPES["bf16"])
-    o, sums = np.zeros(case.queries_shape, DTYPES["bf16"]), np.zeros(case.sums_shape, np.float32)
-    kernels["forward0"](q, k, k, o, sums)
-    wide = q.astype(np.float64), k.astype(np.float64)
-    expected = case.reference(wide[0], wide[1], wide[1], wide[0])
-    assert sums.max() > 250
-    np.testing.assert_allclose(sums, expected["sums"], rtol=1e-5)
-    np.testing.assert_allclose(o.astype(np.float64), expected["o"], rtol=2.0**-7)
+    q = (rng.standard_normal(GROWING.queries_shape) * 0.1 + 6).astype(DTYPES["bf16"])
+    k = rng.standard_normal(GROWING.keys_shape) * 0.1 + np.linspace(0, 6, GROWING.keys).reshape(1, -1, 1, 1)
+    k = k.astype(DTYPES["bf16"])
+    v = rng.standard_normal(GROWING.keys_shape).astype(DTYPES["bf16"])
+    o, sums = np.zeros(GROWING.queries_shape, DTYPES["bf16"]), np.zeros(GROWING.sums_shape, np.float32)
+    kernels["forward0"](q, k, v, o, sums)
+    expected = GROWING.reference(*(operand.astype(np.float64) for operand in (q, k, v, q)))
+    assert expected["sums"].max() > 250
+    for name, found in (("sums", sums), ("o", o)):
+        reference = expected[name]
+        error = float(np.linalg.norm(found.astype(np.float64) - reference) / np.linalg.norm(reference))
+        assert error < BOUNDS["bf16"], f"{name} is off by {error:.2e}"
+
+
+def test_growing_scores(tmp_path: pathlib.Path) -> None:
+    check_growing_scores(compile_for_host(emit_cuda(GROWING.kernels(0), "--require-all"), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        # A query does not see itself.
+        ("key > query", "key >= query"),
+        # Past the last key one more is seen.
+        ("key >= keys", "key > keys"),
+        # Exponentials are added up under one reference, the output under another.
+        ("sums[i] *= factor;", ""),
+        # Values are read before they are there.
+        ("waitForCopies<2 * (stages - 1)>();", ""),
+        # Scores are not to be scaled twice.
+        ("keyResult, Problem::scale", "keyResult, Problem::scale * Problem::scale"),
+        # D belongs to the row.
+        ("(gradients.values[i][j] - sums[i])", "gradients.values[i][j]"),
+    ],
+    ids=["sees the past only", "sees zeros", "sums keep their scale", "does not wait", "scales twice", "leaves out D"],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_mutations_are_noticed(right: str, wrong: str, tmp_path: pathlib.Path) -> None:
+    cases = [GROWING, Case("bf16", 1, 1, 1, 65, 65, 64, causal=False)]
+    text = emit_cuda("".join(case.kernels(i) for i, case in enumerate(cases)), "--require-all")
+    assert right in text
+    kernels = compile_for_host(text.replace(right, wrong), tmp_path)
+    with pytest.raises(AssertionError, match="is off by"):
+        for i, case in enumerate(cases):
+            case.check(kernels, i, np.random.default_rng(7))
+        check_growing_scores(kernels)
