@@ -68,10 +68,11 @@ void Report::printAligned(bool isMarkdown, llvm::raw_ostream &stream) const {
       llvm::StringRef text = cell(column);
       size_t padding = widths[position] - getWidth(text);
       stream << (position ? separator : "");
-      if (isLeft(column))
-        (stream << text).indent(padding);
-      else
+      bool isLast = position + 1 == shown.size();
+      if (!isLeft(column))
         stream.indent(padding) << text;
+      else
+        (stream << text).indent(isLast && !isMarkdown ? 0 : padding);
     }
     stream << (isMarkdown ? " |\n" : "\n");
   };
