@@ -134,7 +134,7 @@ class Session:
         self.prepare()
 
     def prepare(self) -> None:
-        """Compute what is derived from parameters; needed after setting them by index."""
+        """Compute what is derived from parameters: runs do so by themselves, unless parameters were shared."""
         self._session.prepare()
 
     def run(
@@ -179,7 +179,7 @@ class Session:
 
         What `torch.from_dlpack(session.share("lm_head.weight"))` gives is the variable itself, on the device where it
         lies: what one side writes, the other reads. A library that works in streams of its own must be done before
-        the next run (`torch.cuda.synchronize()`); derived variables follow at `prepare()`.
+        the next run (`torch.cuda.synchronize()`), and `prepare()` follows what it has written.
 
         Parameters
         ----------

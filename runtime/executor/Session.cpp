@@ -147,6 +147,8 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
+    if (is_stale_ && entry != kPrepareEntry)
+      CS336_RETURN_IF_ERROR(Prepare());
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(*runner));
     absl::Status status = runner->Run(inputs, observer);
@@ -156,9 +158,16 @@ public:
   }
 
   absl::Status Prepare() {
-    if (!executable_->FindEntry(kPrepareEntry))
-      return absl::OkStatus();
-    return Run(kPrepareEntry, {}, nullptr);
+    if (executable_->FindEntry(kPrepareEntry))
+      CS336_RETURN_IF_ERROR(Run(kPrepareEntry, {}, nullptr));
+    is_stale_ = false;
+    return absl::OkStatus();
+  }
+
+  absl::Status SetVariable(absl::string_view name, const TensorView &value) {
+    CS336_RETURN_IF_ERROR(variables_.Set(name, value));
+    is_stale_ = true;
+    return absl::OkStatus();
   }
 
   const Executable &executable() const { return *executable_; }
@@ -182,6 +191,8 @@ private:
   MemoryBlock arena_;
   MemoryBlock workspace_;
   absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
+  /// Whether "prepare" has not run since variables were set.
+  bool is_stale_ = true;
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -221,7 +232,7 @@ absl::Status Session::InitializeVariables(uint64_t seed) {
 }
 
 absl::Status Session::SetVariable(absl::string_view name, const TensorView &value) {
-  return impl_->variables().Set(name, value);
+  return impl_->SetVariable(name, value);
 }
 
 absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const { return impl_->variables().Get(name); }

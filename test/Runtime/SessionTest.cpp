@@ -222,6 +222,33 @@ TEST(SessionTest, PrepareFillsDerivedVariables) {
   EXPECT_EQ(session->GetVariable("q.weight")->values<float>(), q.values<float>());
 }
 
+TEST(SessionTest, RunsPrepareAgainOnceVariablesAreSet) {
+  auto session = MakeSession(SampleProgram());
+  auto shadow = [&] { return session->GetVariable("qkv.shadow")->values<float>()[0]; };
+  SampleInputs inputs;
+  auto set = [&](float value) {
+    Tensor q = MakeTensor<float>(DType::kF32, {2, 4}, std::vector<float>(8, value));
+    ASSERT_TRUE(session->SetVariable("q.weight", q).ok());
+  };
+  // Also where nothing has been initialized.
+  set(3);
+  ASSERT_TRUE(session->Run("train", inputs.named()).ok());
+  EXPECT_EQ(shadow(), 3);
+  set(5);
+  set(7);
+  EXPECT_EQ(shadow(), 3);
+  ASSERT_TRUE(session->Run("train", inputs.named()).ok());
+  EXPECT_EQ(shadow(), 7);
+  // Nobody has set anything since.
+  ASSERT_TRUE(session->SetVariable("qkv.weight", *session->GetVariable("qkv.weight")).ok());
+  ASSERT_TRUE(session->Prepare().ok());
+  session->VariableOnDevice("qkv.weight")->mutable_data_as<float>()[0] = 9;
+  ASSERT_TRUE(session->Run("train", inputs.named()).ok());
+  EXPECT_EQ(shadow(), 7);
+  ASSERT_TRUE(session->Prepare().ok());
+  EXPECT_EQ(shadow(), 9);
+}
+
 TEST(SessionTest, CheckpointsUseTheNamesOfViews) {
   auto session = MakeSession(SampleProgram());
   ASSERT_TRUE(session->InitializeVariables(3).ok());

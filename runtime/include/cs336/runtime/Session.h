@@ -101,12 +101,13 @@ public:
   absl::Status InitializeVariables(uint64_t seed);
 
   /// Sets a variable, or a named view of one, from a tensor of its exact type.
-  /// Derived variables follow at Prepare().
+  /// Derived variables follow before the next run, or at Prepare().
   absl::Status SetVariable(absl::string_view name, const TensorView &value);
   /// A copy of a variable or a named view.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// A variable or a named view in the device's memory, as long as the session
-  /// lives. Synchronize() before others read or write it.
+  /// lives. Synchronize() before others read or write it, and Prepare() after
+  /// they have written.
   absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
   /// Sets every variable of the set by its checkpoint names, then runs
@@ -117,7 +118,7 @@ public:
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
   /// Runs the entry "prepare", which computes derived variables, if there is
-  /// one.
+  /// one. Other entries do so first if variables have been set.
   absl::Status Prepare();
 
   /// Runs an entry, or enqueues that. `inputs` name each of its inputs once, in
