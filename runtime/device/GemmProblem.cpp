@@ -76,13 +76,15 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.a = BindMatrix(context.buffers[gemm.a], batch_dims);
   problem.b = BindMatrix(context.buffers[gemm.b], batch_dims);
   problem.c = BindMatrix(context.buffers[gemm.c], batch_dims);
+  problem.d = BindMatrix(context.buffers[gemm.addend ? *gemm.addend : gemm.c], batch_dims);
   problem.alpha = gemm.alpha;
-  problem.accumulate = gemm.beta != 0;
+  problem.accumulate = gemm.addend || gemm.beta != 0;
   problem.precision = gemm.precision;
   if (problem.c.column_stride != 1) {
     Transpose(problem.a);
     Transpose(problem.b);
     Transpose(problem.c);
+    Transpose(problem.d);
     std::swap(problem.a, problem.b);
   }
   return problem;

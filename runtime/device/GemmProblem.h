@@ -24,17 +24,20 @@ struct GemmMatrix {
   Dims batch_strides;
 };
 
-/// C = alpha * A * B + beta * C for each element of the batch, where C's rows
-/// are contiguous: a product into a transposed C is that of the transposes.
-/// Batch dimensions of size 1 are gone.
+/// C = alpha * A * B, or alpha * A * B + D, for each element of the batch, where
+/// C's rows are contiguous: a product into a transposed C is that of the
+/// transposes. Batch dimensions of size 1 are gone.
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
+  GemmMatrix d; // Lies as C does; often it is C.
   double alpha;
-  bool accumulate; // beta is 1.
+  bool accumulate; // Whether D is added.
   format::Precision precision = format::Precision::ieee;
 
   int64_t batch_size() const;
+  /// Whether D is added and is not what C holds.
+  bool has_addend() const { return accumulate && d.data != c.data; }
   /// The operand's address for element `index` of the batch.
   char *BatchData(const GemmMatrix &matrix, int64_t index) const;
 };

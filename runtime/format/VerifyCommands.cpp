@@ -152,7 +152,20 @@ private:
       return Broken("alpha is not finite");
     if (gemm.precision > format::Precision::MAX)
       return Broken("unknown precision");
+    CS336_RETURN_IF_ERROR(VerifyAddend(gemm));
     return CheckWorkspace(gemm.workspace);
+  }
+
+  absl::Status VerifyAddend(const format::GemmT &gemm) const {
+    if (!gemm.addend)
+      return absl::OkStatus();
+    CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.addend}));
+    const format::BufferT &c = Buffer(gemm.c), &addend = Buffer(*gemm.addend);
+    if (addend.dtype != c.dtype || addend.shape != c.shape || addend.strides != c.strides)
+      return Broken(StrCat("it adds ", Describe(addend), ", which does not lie as ", Describe(c), " does"));
+    if (gemm.beta != 0)
+      return Broken("it adds both its addend and what its output held");
+    return absl::OkStatus();
   }
 
   absl::Status VerifyBody(const format::CopyT &copy) {

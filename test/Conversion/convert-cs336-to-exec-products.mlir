@@ -78,3 +78,26 @@ func.func @degenerate(%x: tensor<1x1x4xf32> {cs336.kind = "input", cs336.name = 
   %z = cs336.matmul %w, %w {transpose_a} : tensor<1x4xf32>, tensor<1x4xf32> -> tensor<4x4xf32>
   return %y, %z : tensor<1x1x1xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// An addend lies as the output does, which takes storage of its own; one in another layout is copied.
+// CHECK-LABEL: exec.entry @added
+// CHECK: %[[S:.*]] = exec.alloc : memref<2x3x5xf32>
+// CHECK: %[[SV:.*]] = exec.view %[[S]] : memref<2x3x5xf32> to memref<6x5xf32>
+// CHECK: %[[R:.*]] = exec.view %r : memref<2x3x5xf32> to memref<6x5xf32>
+// CHECK: exec.gemm ins({{.*}}) add(%[[R]] : memref<6x5xf32>) outs(%[[SV]] : memref<6x5xf32>)
+// CHECK: %[[T:.*]] = exec.view %[[S]] : memref<2x3x5xf32> to memref<3x2x5xf32, strided<[5, 15, 1]>>
+// CHECK: exec.copy ins(%[[T]] : {{.*}}) outs(%[[COPY:.*]] : memref<3x2x5xf32>)
+// CHECK: %[[CV:.*]] = exec.view %[[COPY]] : memref<3x2x5xf32> to memref<6x5xf32>
+// CHECK: exec.gemm ins({{.*}}) add(%[[CV]] : memref<6x5xf32>) outs(%{{.*}} : memref<6x5xf32>)
+func.func @added(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"},
+                 %w: tensor<5x4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                 %r: tensor<2x3x5xf32> {cs336.kind = "input", cs336.name = "r"})
+    -> (tensor<3x2x5xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  %s = cs336.matmul %x, %w add %r {transpose_b} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
+  %t = cs336.transpose %s perm = [1, 0, 2] : tensor<2x3x5xf32> -> tensor<3x2x5xf32>
+  %z = cs336.reshape %x : tensor<2x3x4xf32> -> tensor<3x2x4xf32>
+  %y = cs336.matmul %z, %w add %t {transpose_b} : tensor<3x2x4xf32>, tensor<5x4xf32> -> tensor<3x2x5xf32>
+  return %y : tensor<3x2x5xf32>
+}

@@ -301,7 +301,9 @@ class Program:
             lambda g: [g.reshape(kept.shape) * share],
         )
 
-    def matmul(self, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> Value:
+    def matmul(
+        self, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False, addend: Value | None = None
+    ) -> Value:
         a = x.array.swapaxes(-1, -2) if transpose_a else x.array
         b = y.array.swapaxes(-1, -2) if transpose_b else y.array
 
@@ -309,15 +311,21 @@ class Program:
             da, db = g @ b.swapaxes(-1, -2), a.swapaxes(-1, -2) @ g
             if y.array.ndim == 2:
                 db = db.reshape(-1, *db.shape[-2:]).sum(axis=0)
-            return [
+            factors = [
                 da.swapaxes(-1, -2) if transpose_a else da,
                 db.swapaxes(-1, -2) if transpose_b else db,
             ]
+            return factors if addend is None else [*factors, g]
 
         flags = [name for name, flag in (("transpose_a", transpose_a), ("transpose_b", transpose_b)) if flag]
         attributes = f" {{{', '.join(flags)}}}" if flags else ""
+        added = "" if addend is None else f" add {addend.name}"
         return self._append(
-            f"matmul {x.name}, {y.name}{attributes} : {x.type}, {y.type} -> RESULT", x.dtype, a @ b, [x, y], pullback
+            f"matmul {x.name}, {y.name}{added}{attributes} : {x.type}, {y.type} -> RESULT",
+            x.dtype,
+            a @ b if addend is None else a @ b + addend.array,
+            [x, y] if addend is None else [x, y, addend],
+            pullback,
         )
 
     def embedding(self, table: Value, ids: Value) -> Value:

@@ -99,6 +99,10 @@ def _matmul_cases() -> list[Case]:
     return cases
 
 
+def _adding_matmul(program: Program, p: list[Value]) -> Value:
+    return program.matmul(p[0], p[1], transpose_b=True, addend=p[2])
+
+
 def _select(program: Program, p: list[Value]) -> Value:
     rows, columns = (program.iota(axis, (3, 4), "i64") for axis in (0, 1))
     return program.select(program.compare("ge", rows, columns), p[0], p[1])
@@ -158,6 +162,8 @@ CASES: list[Case] = [
     Case("softmax-row", ((5,),), lambda program, p: program.softmax(p[0], scale=-2.0)),
     Case("softmax-masked", ((2, 3, 4, 5),), _masked_softmax),
     *_matmul_cases(),
+    Case("matmul-add", ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 3, 5)), _adding_matmul),
+    Case("matmul-add-shared", ((3, 3, 4), (5, 4), (3, 3, 5)), _adding_matmul),
     *_attention_cases(),
     Case("embedding", ((5, 3),), _embedding),
     Case("embedding-single", ((5, 3),), _embedding_of_one),

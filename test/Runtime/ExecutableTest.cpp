@@ -247,6 +247,15 @@ const BrokenRule kBrokenRules[] = {
     {"NoSuchKernel", [](auto &e) { Body(e, 0).AsLaunch()->kernel = 2; }, "kernel 2 of 2"},
     {"NoSuchOperand", [](auto &e) { Body(e, 0).AsLaunch()->operands[1] = 99; }, "buffer 99"},
     {"NoSuchWrite", [](auto &e) { Body(e, 0).AsLaunch()->writes[0] = 3; }, "writes operand 3 of 3"},
+    {"NoSuchAddend", [](auto &e) { Body(e, 3).AsGemm()->addend = 99; }, "buffer 99"},
+    {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
+     "which does not lie as"},
+    {"AddendAndBeta",
+     [](auto &e) {
+       Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->c;
+       Body(e, 3).AsGemm()->beta = 1;
+     },
+     "both its addend and what its output held"},
     {"NoRows", [](auto &e) { Body(e, 0).AsLaunch()->rows = 0; }, "0 rows"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "scaled").strides = {0, 1}; }, "share addresses"},

@@ -8,6 +8,7 @@
 #include "ProgramBuilder.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/Session.h"
+#include "device/cpu/GemmLibraries.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -115,23 +116,29 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   Layout b = MakeLayout(batch, k, n, true, random);
   Layout c = MakeLayout(batch, m, n, false, random);
   double alpha = random() % 2 ? 1 : 0.375, beta = random() % 2;
+  bool has_addend = beta == 1 && random() % 2;
 
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
   uint32_t a_port = entry.Input("a", MakeType(dtype, {a.elements}));
   uint32_t b_port = entry.Input("b", MakeType(dtype, {b.elements}));
   uint32_t c_port = entry.Input("c", MakeType(c_dtype, {c.elements}));
+  uint32_t d_port = entry.Input("d", MakeType(c_dtype, {c.elements}));
   uint32_t out = entry.Output("out", MakeType(c_dtype, {c.elements}));
   entry.Copy(c_port, out);
-  entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b), AddOperand(entry, out, c), beta, alpha);
+  format::GemmT &gemm = entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b),
+                                   AddOperand(entry, out, c), has_addend ? 0 : beta, alpha);
+  if (has_addend)
+    gemm.addend = AddOperand(entry, d_port, c);
   auto session = CreateSession(program, device);
   ASSERT_TRUE(session.ok()) << session.status();
 
   Tensor a_values = RandomTensor<T>(dtype, a.elements, random);
   Tensor b_values = RandomTensor<T>(dtype, b.elements, random);
   Tensor c_values = RandomTensor<TC>(c_dtype, c.elements, random);
+  Tensor d_values = RandomTensor<TC>(c_dtype, c.elements, random);
   auto run = [&] {
-    EXPECT_TRUE((*session)->Run("forward", {{"a", a_values}, {"b", b_values}, {"c", c_values}}).ok());
+    EXPECT_TRUE((*session)->Run("forward", {{"a", a_values}, {"b", b_values}, {"c", c_values}, {"d", d_values}}).ok());
     absl::Span<const TC> values = (*session)->Output("forward", "out")->template values<TC>();
     return std::vector<TC>(values.begin(), values.end());
   };
@@ -155,7 +162,8 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
     for (int64_t depth = 0; depth != k; ++depth)
       sum += static_cast<double>(a_row[depth * a_stride]) * static_cast<double>(b_column[depth * b_stride]);
     double &element = expected[Offset(c, index)];
-    element = alpha * sum + beta * element;
+    double added = has_addend ? static_cast<double>(d_values.values<TC>()[Offset(c, index)]) : beta * element;
+    element = alpha * sum + added;
   }
   double bound = tolerance * std::sqrt(static_cast<double>(k));
   for (int64_t i = 0; i != c.elements; ++i)
@@ -173,20 +181,39 @@ TEST(GemmTest, F64MatchesDouble) {
     ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<double>(DType::kF64, DType::kF64, 1e-14, seed));
 }
 
-TEST(GemmTest, Bf16MatchesDoubleWhereTheProcessorHasIt) {
-  ProgramBuilder program;
-  EntryBuilder entry = program.Entry("forward");
-  uint32_t x = entry.Input("x", MakeType(DType::kBF16, {2, 2}));
-  uint32_t y = entry.Output("y", MakeType(DType::kF32, {2, 2}));
-  entry.Gemm(x, x, y);
-  absl::Status status = Session::Create(*program.Build()).status();
-  if (absl::IsUnimplemented(status))
-    GTEST_SKIP() << status;
-  ASSERT_TRUE(status.ok()) << status;
+TEST(GemmTest, Bf16MatchesDouble) {
   for (unsigned seed = 2000; seed != 2050; ++seed) {
     ASSERT_NO_FATAL_FAILURE((CheckRandomGemm<Eigen::bfloat16, float>(DType::kBF16, DType::kF32, 2e-6, seed)));
     ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<Eigen::bfloat16>(DType::kBF16, DType::kBF16, 8e-3, seed));
   }
+}
+
+TEST(GemmTest, F16MatchesDouble) {
+  for (unsigned seed = 2500; seed != 2550; ++seed) {
+    ASSERT_NO_FATAL_FAILURE((CheckRandomGemm<Eigen::half, float>(DType::kF16, DType::kF32, 2e-6, seed)));
+    ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<Eigen::half>(DType::kF16, DType::kF16, 1e-3, seed));
+  }
+}
+
+/// What oneDNN has no code for on some processors.
+TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
+  float a[6] = {1, 2, 3, 4, 5, 6};
+  Eigen::bfloat16 narrow[6], product[4] = {};
+  std::transform(a, a + 6, narrow, [](float value) { return static_cast<Eigen::bfloat16>(value); });
+  GemmProblem problem;
+  problem.a = {DType::kBF16, reinterpret_cast<char *>(narrow), 2, 3, 3, 1, {}};
+  problem.b = {DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}};
+  problem.c = problem.d = {DType::kBF16, reinterpret_cast<char *>(product), 2, 2, 2, 1, {}};
+  problem.alpha = 1;
+  problem.accumulate = false;
+  auto command = PrepareNarrowGemm(problem);
+  ASSERT_TRUE(command.ok()) << command.status();
+  ASSERT_TRUE((*command)->Execute().ok());
+  EXPECT_EQ(static_cast<float>(product[0]), 14);
+  EXPECT_EQ(static_cast<float>(product[1]), 32);
+  EXPECT_EQ(static_cast<float>(product[3]), 77);
+  problem.b.dtype = DType::kF16;
+  EXPECT_TRUE(absl::IsUnimplemented(PrepareNarrowGemm(problem).status()));
 }
 
 TEST(GemmTest, OnAGpuAllTypesMatchDouble) {

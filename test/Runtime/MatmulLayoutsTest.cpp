@@ -47,6 +47,7 @@ GemmProblem Problem(const std::vector<int64_t> &batch, const Matrix &a, const Ma
   Fill(problem.a, a);
   Fill(problem.b, b);
   Fill(problem.c, c);
+  problem.d = problem.c;
   problem.alpha = 1;
   problem.accumulate = false;
   return problem;

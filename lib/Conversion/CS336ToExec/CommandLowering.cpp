@@ -46,7 +46,8 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
 
 struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, MatmulOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
-    lowerMatmul(cast<MatmulOp>(op), builder, operands[0], operands[1], results.front());
+    auto matmul = cast<MatmulOp>(op);
+    lowerMatmul(matmul, builder, operands[0], operands[1], matmul.getAddend() ? operands[2] : Value(), results.front());
     return success();
   }
 };

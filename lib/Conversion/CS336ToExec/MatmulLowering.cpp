@@ -67,7 +67,7 @@ static void repeat(BufferLayout &layout, ArrayRef<int64_t> batch) {
   layout.strides.insert(layout.strides.begin(), batch.size(), 0);
 }
 
-void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, Value output) {
+void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, Value addend, Value output) {
   Location loc = op.getLoc();
   Matrix a(lhs), b(rhs), c(output);
   if (op.getTransposeA())
@@ -88,5 +88,16 @@ void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, V
   }
   auto view = [&](const Matrix &matrix) { return createView(builder, loc, matrix.buffer, matrix.layout.getType()); };
   Value aView = view(a), bView = view(b), cView = view(c);
-  GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision());
+  Value dView;
+  if (addend) {
+    // It lies as the output does, which is dense.
+    if (!dropOffset(cast<MemRefType>(addend.getType())).getLayout().isIdentity())
+      addend = createDenseCopy(builder, loc, addend);
+    Matrix d(addend);
+    int64_t offset = d.layout.offset;
+    d.layout = c.layout;
+    d.layout.offset = offset;
+    dView = view(d);
+  }
+  GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision(), dView);
 }

@@ -12,9 +12,10 @@
 
 namespace cs336 {
 
-/// Builds the GEMM that computes `op` from buffers `lhs` and `rhs` into dense storage `output`, and the copies that
-/// operands need whose layout no GEMM takes.
-void lowerMatmul(MatmulOp op, mlir::OpBuilder &builder, mlir::Value lhs, mlir::Value rhs, mlir::Value output);
+/// Builds the GEMM that computes `op` from buffers `lhs`, `rhs` and `addend` (null if it has none) into dense storage
+/// `output`, and the copies that operands need whose layout no GEMM takes.
+void lowerMatmul(MatmulOp op, mlir::OpBuilder &builder, mlir::Value lhs, mlir::Value rhs, mlir::Value addend,
+                 mlir::Value output);
 
 } // namespace cs336
 

@@ -110,6 +110,8 @@ format::GemmT EntryEmitter::describe(GemmOp gemm) {
   body.alpha = gemm.getAlpha().convertToDouble();
   body.beta = gemm.getBeta().convertToDouble();
   body.precision = toFormat(gemm.getPrecision());
+  if (Value addend = gemm.getAddend())
+    body.addend = getBuffer(addend);
   if (Value workspace = gemm.getWorkspace())
     body.workspace = getBuffer(workspace);
   return body;

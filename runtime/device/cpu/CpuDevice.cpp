@@ -70,6 +70,21 @@ private:
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
 };
 
+/// A product that is added to a copy.
+class AddingGemm : public PreparedCommand {
+public:
+  AddingGemm(std::unique_ptr<PreparedCommand> copy, std::unique_ptr<PreparedCommand> product)
+      : copy_(std::move(copy)), product_(std::move(product)) {}
+
+  absl::Status Execute() override {
+    CS336_RETURN_IF_ERROR(copy_->Execute());
+    return product_->Execute();
+  }
+
+private:
+  std::unique_ptr<PreparedCommand> copy_, product_;
+};
+
 /// The host writes inputs where commands read them.
 class DirectFeed : public InputFeed {
 public:
@@ -135,11 +150,25 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const CommandContext &context,
                                                                         const format::GemmT &gemm) {
   GemmProblem problem = BindGemm(context, gemm);
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product, PrepareProduct(problem));
+  if (!problem.has_addend())
+    return product;
+  // The libraries add to what the output holds.
+  return std::make_unique<AddingGemm>(
+      std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(product));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareProduct(const GemmProblem &problem) {
   if (problem.a.dtype == DType::kF64 && problem.c.dtype == DType::kF64)
     return PrepareEigenGemm(problem);
   // oneDNN chooses its code for the number of threads.
   ThreadCountScope threads(num_threads_);
-  return PrepareOneDnnGemm(problem, workspace_);
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> command = PrepareOneDnnGemm(problem, workspace_);
+  // It has no f16, and bf16 on some processors only.
+  bool is_narrow = problem.a.dtype == DType::kF16 || problem.a.dtype == DType::kBF16;
+  if (is_narrow && absl::IsUnimplemented(command.status()))
+    return PrepareNarrowGemm(problem);
+  return command;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCopy(const CommandContext &context,

@@ -69,6 +69,9 @@ public:
   void EndRun() override { run_threads_.reset(); }
 
 private:
+  /// Of a product that is added to nothing or to what its output holds.
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareProduct(const GemmProblem &problem);
+
   HostMemory memory_;
   int num_threads_;
   std::shared_ptr<Communicator> communicator_;

@@ -36,6 +36,10 @@ private:
 /// this processor. `workspace` outlives the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace);
 
+/// f16 and bf16 to their own type or f32, on any processor; UNIMPLEMENTED for
+/// other types. Bits do not depend on the number of threads.
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNarrowGemm(const GemmProblem &problem);
+
 /// f64. Bits do not depend on the number of threads.
 std::unique_ptr<PreparedCommand> PrepareEigenGemm(const GemmProblem &problem);
 

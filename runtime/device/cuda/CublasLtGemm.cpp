@@ -107,7 +107,7 @@ absl::StatusOr<Layout> MakeLayout(const CublasLtApi &api, const MatmulOperand &o
 }
 
 /// What a timing is good for: everything that candidates depend on.
-std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts, const int64_t (&alignments)[3],
+std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts, const int64_t (&alignments)[4],
                               int64_t workspace_bytes) {
   auto describe = [](const MatmulOperand &operand) {
     return absl::StrCat(operand.transposed ? "T" : "N", " ld ", operand.leading_dimension, " step ",
@@ -118,7 +118,8 @@ std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &l
                       " x ", problem.c.rows, " x ", problem.a.columns, ", left ", describe(layouts.left), ", right ",
                       describe(layouts.right), ", result ", describe(layouts.result), ", beta ",
                       problem.accumulate ? 1 : 0, ", aligned ", alignments[0], " ", alignments[1], " ", alignments[2],
-                      ", workspace ", workspace_bytes);
+                      problem.has_addend() ? absl::StrCat(", addend aligned ", alignments[3]) : "", ", workspace ",
+                      workspace_bytes);
 }
 
 class CublasLtGemm : public PreparedCommand {
@@ -135,8 +136,8 @@ public:
     CS336_RETURN_IF_ERROR(current.status());
     CS336_RETURN_IF_ERROR(Describe(arithmetic));
 
-    const int64_t alignments[3] = {AlignmentOf(&MatmulCall::left), AlignmentOf(&MatmulCall::right),
-                                   AlignmentOf(&MatmulCall::result)};
+    const int64_t alignments[4] = {AlignmentOf(&MatmulCall::left), AlignmentOf(&MatmulCall::right),
+                                   AlignmentOf(&MatmulCall::result), AlignmentOf(&MatmulCall::addend)};
     std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
     if (absl::optional<GemmChoice> known = library_.tuning().Find(key); known && Take(*known))
       return absl::OkStatus();
@@ -202,7 +203,7 @@ private:
     return true;
   }
 
-  absl::StatusOr<std::vector<cublaslt::MatmulAlgo>> Propose(const int64_t (&alignments)[3]) const {
+  absl::StatusOr<std::vector<cublaslt::MatmulAlgo>> Propose(const int64_t (&alignments)[4]) const {
     const CublasLtApi &api = library_.api();
     cublaslt::MatmulPreference preference;
     CS336_RETURN_IF_ERROR(api.ToStatus(api.MatmulPreferenceCreate(&preference), "MatmulPreferenceCreate"));
@@ -215,7 +216,7 @@ private:
     CS336_RETURN_IF_ERROR(set(cublaslt::kReductionSchemeMask, uint32_t{cublaslt::kReductionComputeType}));
     CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentABytes, static_cast<uint32_t>(alignments[0])));
     CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentBBytes, static_cast<uint32_t>(alignments[1])));
-    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentCBytes, static_cast<uint32_t>(alignments[2])));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentCBytes, static_cast<uint32_t>(alignments[3])));
     CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentDBytes, static_cast<uint32_t>(alignments[2])));
 
     cublaslt::MatmulHeuristicResult results[kCandidates] = {};
@@ -298,7 +299,7 @@ private:
     const CublasLtApi &api = library_.api();
     for (const MatmulCall &call : layouts_.calls) {
       int status = api.Matmul(library_.handle(), operation_.get(), alpha_, call.left, left_.get(), call.right,
-                              right_.get(), beta_, call.result, result_.get(), call.result, result_.get(), &algorithm,
+                              right_.get(), beta_, call.addend, result_.get(), call.result, result_.get(), &algorithm,
                               workspace_, workspace_bytes_, library_.context().stream());
       if (status != cublaslt::kSuccess)
         return api.ToStatus(status, "Matmul");

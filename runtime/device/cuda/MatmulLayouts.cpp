@@ -37,11 +37,12 @@ GemmProblem JoinBatch(GemmProblem problem) {
   for (size_t i = problem.batch.size(); i-- > 1;) {
     int64_t size = problem.batch[i];
     size_t outer = i - 1;
-    if (!Continues(problem.a, outer, size) || !Continues(problem.b, outer, size) || !Continues(problem.c, outer, size))
+    if (!Continues(problem.a, outer, size) || !Continues(problem.b, outer, size) ||
+        !Continues(problem.c, outer, size) || !Continues(problem.d, outer, size))
       continue;
     problem.batch[outer] *= size;
     problem.batch.erase(problem.batch.begin() + i);
-    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c})
+    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c, &problem.d})
       matrix->batch_strides.erase(matrix->batch_strides.begin() + outer);
   }
   return problem;
@@ -59,12 +60,12 @@ MatmulLayouts DescribeMatmul(const GemmProblem &given) {
     layouts.right.batch_stride = problem.a.batch_strides[longest];
     layouts.result.batch_stride = problem.c.batch_strides[longest];
     problem.batch.erase(problem.batch.begin() + longest);
-    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c})
+    for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c, &problem.d})
       matrix->batch_strides.erase(matrix->batch_strides.begin() + longest);
   }
   for (int64_t i = 0, calls = problem.batch_size(); i != calls; ++i)
-    layouts.calls.push_back(
-        {problem.BatchData(problem.b, i), problem.BatchData(problem.a, i), problem.BatchData(problem.c, i)});
+    layouts.calls.push_back({problem.BatchData(problem.b, i), problem.BatchData(problem.a, i),
+                             problem.BatchData(problem.c, i), problem.BatchData(problem.d, i)});
   return layouts;
 }
 

@@ -29,6 +29,7 @@ struct MatmulOperand {
 /// The addresses of one call.
 struct MatmulCall {
   char *left, *right, *result;
+  char *addend; // Lies as the result does.
 };
 
 /// C = A * B on rows is C^T = B^T * A^T on columns: `left` is B, `right` is A,

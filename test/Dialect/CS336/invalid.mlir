@@ -194,6 +194,14 @@ func.func @matmul_rank(%a: tensor<8xf32>, %b: tensor<8x3xf32>) {
 
 // -----
 
+func.func @matmul_addend(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<3xf32>) {
+  // expected-error@+1 {{the addend must have the result's type, is 'tensor<3xf32>'}}
+  %0 = "cs336.matmul"(%a, %b, %c) : (tensor<4x8xf32>, tensor<8x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
 func.func @matmul_batch(%a: tensor<2x4x8xf32>, %b: tensor<3x8x3xf32>) {
   // expected-error@+1 {{batch axes differ}}
   %0 = cs336.matmul %a, %b : tensor<2x4x8xf32>, tensor<3x8x3xf32> -> tensor<2x4x3xf32>

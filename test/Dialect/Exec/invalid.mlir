@@ -330,6 +330,36 @@ exec.entry @f mode<forward> {
 
 // -----
 
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{adds an addend, and its old output too: beta must be 0}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) add(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {beta = 1.0 : f64}
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %t = exec.view %x : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  // expected-error@below {{the addend must lie as the output does, is 'memref<4x4xf32, strided<[1, 4]>>' and 'memref<4x4xf32>'}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) add(%t : memref<4x4xf32, strided<[1, 4]>>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-note@below {{the buffer's storage is here}}
+  %a = exec.alloc : memref<4x4xf32>
+  // expected-error@below {{reads a buffer that nothing has written}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) add(%a : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
 // With beta = 1 a product reads what it adds to.
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>

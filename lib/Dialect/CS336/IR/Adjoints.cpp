@@ -310,6 +310,8 @@ LogicalResult MatmulOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
   Value rhsGradient =
       transposeB ? product(gradient, lhs, true, transposeA) : product(lhs, gradient, !transposeA, false);
   operandGradients.append({lhsGradient, rhsGradient});
+  if (getAddend())
+    operandGradients.push_back(gradients[0]);
   return success();
 }
 

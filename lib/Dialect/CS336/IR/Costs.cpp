@@ -43,7 +43,7 @@ int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }
 
 int64_t MatmulOp::getFlops() {
   Sizes sizes = getSizes();
-  return 2 * sizes.batch * sizes.m * sizes.n * sizes.k;
+  return 2 * sizes.batch * sizes.m * sizes.n * sizes.k + (getAddend() ? count(getResult()) : 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -140,6 +140,17 @@ static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &pr
 }
 static void printPredicateType(OpAsmPrinter &, Operation *, Type, Type) {}
 
+/// An addend has the result's type: nothing more is printed.
+static ParseResult parseAddendType(OpAsmParser &parser, Type &result,
+                                   const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType) {
+  if (parser.parseType(result))
+    return failure();
+  if (addend)
+    addendType = result;
+  return success();
+}
+static void printAddendType(OpAsmPrinter &printer, Operation *, Type result, Value, Type) { printer.printType(result); }
+
 /// The scalar operands of adamw share one floating-point type, printed once; `apply` is i1.
 static ParseResult parseScalarTypes(OpAsmParser &parser, Type &lr, Type &correction1, Type &correction2, Type &scale,
                                     Type &apply) {
@@ -168,7 +179,7 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value
   SmallVector<int64_t> shape(lhsType.getShape().drop_back(2));
   shape.push_back(lhsType.getShape().take_back(2)[transposeA ? 1 : 0]);
   shape.push_back(rhsType.getShape().take_back(2)[transposeB ? 0 : 1]);
-  build(builder, state, lhsType.clone(shape), lhs, rhs, transposeA, transposeB, precision);
+  build(builder, state, lhsType.clone(shape), lhs, rhs, /*addend=*/Value(), transposeA, transposeB, precision);
 }
 
 void LinearOp::build(OpBuilder &builder, OperationState &state, Value input, Value weight) {

@@ -176,6 +176,8 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyShape(*this, getResult(), "result", expected)) ||
       failed(verifySameElementType(*this, getLhs(), getRhs())))
     return failure();
+  if (getAddend() && getAddend().getType() != getResult().getType())
+    return emitOpError() << "the addend must have the result's type, is " << getAddend().getType();
   return verifySameElementType(*this, getLhs(), getResult());
 }
 

@@ -36,8 +36,10 @@ void ExecDialect::initialize() {
 
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
-void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision) {
-  build(builder, state, lhs, rhs, output, APFloat(1.0), APFloat(0.0), precision, /*workspace=*/Value(), /*stream=*/0);
+void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,
+                   Value addend) {
+  build(builder, state, lhs, rhs, addend, output, APFloat(1.0), APFloat(0.0), precision, /*workspace=*/Value(),
+        /*stream=*/0);
 }
 
 static SmallVector<Value> getWrites(ValueRange outputs, Value workspace) {
@@ -58,6 +60,8 @@ SmallVector<Value> GemmOp::getWrites() { return ::getWrites(getOutput(), getWork
 
 SmallVector<Value> GemmOp::getReads() {
   SmallVector<Value> reads{getLhs(), getRhs()};
+  if (getAddend())
+    reads.push_back(getAddend());
   if (!getBeta().isZero())
     reads.push_back(getOutput());
   return reads;

@@ -129,6 +129,12 @@ LogicalResult GemmOp::verify() {
   double beta = getBeta().convertToDouble();
   if (beta != 0 && beta != 1)
     return emitOpError() << "beta must be 0 or 1, is " << beta;
+  if (!getAddend())
+    return success();
+  if (beta != 0)
+    return emitOpError() << "adds an addend, and its old output too: beta must be 0";
+  if (dropOffset(typeOf(getAddend())) != dropOffset(c))
+    return emitOpError() << "the addend must lie as the output does, is " << typeOf(getAddend()) << " and " << c;
   return success();
 }
 

@@ -184,16 +184,21 @@ def CS336_MatmulOp : CS336_Op<"matmul", [Differentiable, Cost,
   let description = [{
     C[b, m, n] = Σₖ A[b, m, k] · B[b, k, n]. `transpose_a` says that A is stored as [b, k, m], `transpose_b` that B is stored as
     [b, n, k]. Leading axes b are equal on both sides; a B of rank 2 serves all batches of A. Products of bf16 and
-    f16 accumulate in float32. `precision` is about float32 only: `ieee` is never tf32.
+    f16 accumulate in float32. `precision` is about float32 only: `ieee` is never tf32. With an addend, of the result's type,
+    that is added to the product before the one rounding of the sum.
 
     ```mlir
     %s = cs336.matmul %q, %k {transpose_b} : tensor<2x4x32x16xf32>, tensor<2x4x32x16xf32> -> tensor<2x4x32x32xf32>
+    %r = cs336.matmul %h, %w add %x {transpose_b} : tensor<96x64xf32>, tensor<32x64xf32> -> tensor<96x32xf32>
     ```
   }];
-  let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+  let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs, Optional<CS336_FloatTensor>:$addend,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision);
   let results = (outs CS336_FloatTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`add` $addend^)? attr-dict `:` type($lhs) `,` type($rhs) `->` custom<AddendType>(type($result), ref($addend), type($addend))
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "bool":$transposeA, "bool":$transposeB,
                                  CArg<"::cs336::Precision", "::cs336::Precision::IEEE">:$precision)>];
   let extraClassDeclaration = [{
