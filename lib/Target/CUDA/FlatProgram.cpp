@@ -17,6 +17,17 @@ SmallVector<DeviceKernel> cs336::cuda::splitIndependentOutputs(const DeviceKerne
   func::FuncOp function = kernel.function;
   Block &body = function.getBody().front();
   llvm::EquivalenceClasses<Operation *> connected;
+  // What reads a tensor belongs together: it should read it once. Everybody may read single elements.
+  for (BlockArgument input : body.getArguments().take_front(kernel.numInputs)) {
+    if (cast<RankedTensorType>(input.getType()).getNumElements() == 1)
+      continue;
+    SmallVector<Operation *> readers;
+    for (Operation *user : input.getUsers())
+      if (Operation *reader = body.findAncestorOpInBlock(*user); reader && reader != body.getTerminator())
+        readers.push_back(reader);
+    for (Operation *reader : readers)
+      connected.unionSets(readers.front(), reader);
+  }
   for (Operation &op : body.without_terminator()) {
     connected.insert(&op);
     // Bodies of loops, too, use what is computed in front of them.

@@ -14,8 +14,8 @@
 
 namespace cs336::cuda {
 
-/// The parts of a kernel that share nothing that is computed: each with the outputs that need each other's values, in
-/// order of the first.
+/// The parts of a kernel that share neither what is computed nor what is read, but for single elements: each with its
+/// outputs, in order of the first.
 llvm::SmallVector<DeviceKernel> splitIndependentOutputs(const DeviceKernel &kernel);
 
 /// A program of one dimension: a pointwise one, or one that reduces to single elements. It takes of every operand

@@ -98,9 +98,12 @@ Replacements LinearOp::decompose(OpBuilder &builder) {
   return one(isVector ? f.reshape(product, shape) : product);
 }
 
+/// In float32 at least, so that a low result is rounded once.
 Replacements SiluOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
-  return one(f.mul(getOperand(), f.unary<SigmoidOp>(getOperand())));
+  Value x = f.widen(getOperand());
+  Value y = f.mul(x, f.unary<SigmoidOp>(x));
+  return one(f.convert(y, getResult().getType().getElementType()));
 }
 
 /// `x ≤ 0` rather than `x > 0`, so that NaN passes through; the gradient of `select` at 0 is that of the zero.

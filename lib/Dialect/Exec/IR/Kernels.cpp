@@ -48,6 +48,19 @@ LogicalResult KernelOp::verifyRegions() {
   return success();
 }
 
+/// The operations that `value` is computed from.
+static llvm::SmallSetVector<Operation *, 8> collectProducers(Value value) {
+  llvm::SmallSetVector<Operation *, 8> found;
+  auto add = [&](Value computed) {
+    if (Operation *op = computed.getDefiningOp())
+      found.insert(op);
+  };
+  add(value);
+  for (unsigned next = 0; next < found.size(); ++next)
+    llvm::for_each(found[next]->getOperands(), add);
+  return found;
+}
+
 /// The operations that `value` is computed with: those that read each other's results, whatever the direction.
 static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
   llvm::SmallSetVector<Operation *, 8> found;
@@ -70,25 +83,18 @@ static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
 bool KernelOp::canWriteOver(unsigned in, unsigned out) {
   if (getInTypes()[in] != getOutTypes()[out])
     return false;
-  // Several operations and several results may become several loops, the second of which would read what the first
-  // has overwritten. One operation, or one result, becomes one loop. What is not connected has loops of its own.
-  llvm::SmallSetVector<Operation *, 8> connected = collectConnected(getYieldedValues()[out]);
-  unsigned computing = 0;
-  for (Operation *op : connected) {
-    auto fusible = cast<FusibleOpInterface>(op);
-    if (fusible.isRematerializable())
-      continue;
-    ++computing;
-    if (fusible.getFusionKind() != FusionKind::Pointwise)
-      return false;
-  }
-  auto isConnected = [&](Value result) { return connected.contains(result.getDefiningOp()); };
-  if (computing > 1 && llvm::count_if(getYieldedValues(), isConnected) > 1)
+  auto isRematerialized = [](Operation *op) { return cast<FusibleOpInterface>(op).isRematerializable(); };
+  auto isPointwise = [](Operation *op) {
+    return cast<FusibleOpInterface>(op).getFusionKind() == FusionKind::Pointwise;
+  };
+  if (!llvm::all_of(collectConnected(getYieldedValues()[out]),
+                    [&](Operation *op) { return isRematerialized(op) || isPointwise(op); }))
     return false;
-  // Read through a broadcast, one element goes to many places; read by what is not connected, it is needed at a time
-  // that nobody knows.
+  // Several operations may become several loops, in their order. Those that read the operand must come before the one
+  // that writes over it: they do if it needs what they compute. Read through a broadcast, one element goes to many
+  // places.
+  llvm::SmallSetVector<Operation *, 8> producers = collectProducers(getYieldedValues()[out]);
   return llvm::all_of(getBody().getArgument(in).getUsers(), [&](Operation *user) {
-    auto fusible = dyn_cast<FusibleOpInterface>(user);
-    return fusible && !fusible.isRematerializable() && connected.contains(user);
+    return isa<FusibleOpInterface>(user) && !isRematerialized(user) && producers.contains(user);
   });
 }

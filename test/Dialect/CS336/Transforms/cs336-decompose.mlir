@@ -28,9 +28,11 @@ func.func @linear_of_vector(%x: tensor<8xf32>, %w: tensor<3x8xf32>) -> tensor<3x
 // CHECK-LABEL: @silu
 // CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>)
 func.func @silu(%x: tensor<4xbf16>) -> tensor<4xbf16> {
-  // CHECK-NEXT: %[[S:.*]] = cs336.sigmoid %[[X]] : tensor<4xbf16>
-  // CHECK-NEXT: %[[Y:.*]] = cs336.mul %[[X]], %[[S]] : tensor<4xbf16>
-  // CHECK-NEXT: return %[[Y]]
+  // CHECK-NEXT: %[[W:.*]] = cs336.cast %[[X]] : tensor<4xbf16> -> tensor<4xf32>
+  // CHECK-NEXT: %[[S:.*]] = cs336.sigmoid %[[W]] : tensor<4xf32>
+  // CHECK-NEXT: %[[Y:.*]] = cs336.mul %[[W]], %[[S]] : tensor<4xf32>
+  // CHECK-NEXT: %[[R:.*]] = cs336.cast %[[Y]] : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK-NEXT: return %[[R]]
   %0 = cs336.silu %x : tensor<4xbf16>
   return %0 : tensor<4xbf16>
 }
