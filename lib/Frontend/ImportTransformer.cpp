@@ -100,12 +100,12 @@ void TransformerBuilder::declareParameter(const Twine &name, ArrayRef<int64_t> s
 void TransformerBuilder::declareLinear(const Twine &name, int64_t out, int64_t in) {
   double std = std::sqrt(2.0 / static_cast<double>(in + out));
   declareParameter(name + ".weight", {out, in},
-                   InitAttr::get(builder.getContext(), InitKind::TruncatedNormal, std, kInitCut));
+                   InitAttr::get(builder.getContext(), InitKind::TruncatedNormal, std, kInitCut, 0.0));
 }
 
 void TransformerBuilder::declareParameters() {
-  auto ones = InitAttr::get(builder.getContext(), InitKind::Ones, 0.0, 0.0);
-  auto normal = InitAttr::get(builder.getContext(), InitKind::TruncatedNormal, 1.0, kInitCut);
+  auto ones = InitAttr::get(builder.getContext(), InitKind::Ones, 0.0, 0.0, 0.0);
+  auto normal = InitAttr::get(builder.getContext(), InitKind::TruncatedNormal, 1.0, kInitCut, 0.0);
   declareParameter("token_embeddings.weight", {config.vocabSize, config.dModel}, normal);
   for (int64_t i = 0; i < config.numLayers; ++i) {
     std::string layer = "layers." + std::to_string(i);

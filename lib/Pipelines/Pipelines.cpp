@@ -112,6 +112,8 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
     manager.addNestedPass<func::FuncOp>(createAutocastPass({getAutocastType(options.dtype)}));
   if (options.mergeGemms)
     manager.addPass(createMergeGemmsPass());
+  if (options.dtype == ComputeType::FP16)
+    manager.addNestedPass<func::FuncOp>(createScaleLossPass());
   manager.addNestedPass<func::FuncOp>(createDecomposePass());
   addCleanup(manager);
   manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
@@ -119,9 +121,14 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
+  // After the updates, which write the shadows.
+  if (options.weightShadows && options.fuses(Fusion::Elementwise))
+    manager.addPass(createWeightShadowsPass());
   addCleanup(manager);
   if (options.hoistInvariants)
     manager.addPass(createHoistInvariantsPass());
+  if (options.fuseEpilogues && options.fuses(Fusion::Elementwise))
+    manager.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
   manager.addPass(createConvertCS336ToExecPass());
   buildPlanning(manager, options.target);
 }

@@ -4,7 +4,7 @@
 // RUN: cs336-opt %S/Inputs/product.mlir --cs336-pipeline=target=cuda | FileCheck %s --check-prefix=CUDA
 // RUN: cs336-opt %s --cs336-pipeline=mode=forward_backward | FileCheck %s --check-prefix=GRAD
 // RUN: cs336-opt %s --cs336-pipeline=dtype=bf16 | FileCheck %s --check-prefix=BF16
-// RUN: cs336-opt %s --pass-pipeline='builtin.module(cs336-pipeline{dtype=fp16 merge-gemms=false hoist-invariants=false})' --dump-pass-pipeline 2>&1 >%t.out | FileCheck %s --check-prefix=TEXT
+// RUN: cs336-opt %s --pass-pipeline='builtin.module(cs336-pipeline{dtype=fp16 fusion=elementwise merge-gemms=false hoist-invariants=false})' --dump-pass-pipeline 2>&1 >%t.out | FileCheck %s --check-prefix=TEXT
 // RUN: not cs336-opt %s --cs336-pipeline=fusion=some 2>&1 | FileCheck %s --check-prefix=FUSION
 // RUN: not cs336-opt %s --cs336-pipeline=dtype=fp8 2>&1 | FileCheck %s --check-prefix=DTYPE
 // RUN: not cs336-opt %s --cs336-pipeline=speed=high 2>&1 | FileCheck %s --check-prefix=OPTION
@@ -34,14 +34,17 @@
 // TEXT-NOT: cs336-merge-gemms
 // TEXT: cs336-autocast{dtype=fp16}
 // TEXT-NOT: cs336-merge-gemms
+// TEXT: cs336-scale-loss{
 // TEXT: cs336-decompose
 // TEXT: canonicalize
 // TEXT: cse
 // TEXT: cs336-differentiate
 // TEXT: cs336-optimizer
+// TEXT: cs336-weight-shadows
 // TEXT: canonicalize
 // TEXT: cse
 // TEXT-NOT: cs336-hoist-invariants
+// TEXT: cs336-fuse-epilogues
 // TEXT: convert-cs336-to-exec
 // TEXT: exec-plan-memory{alignment=64}
 

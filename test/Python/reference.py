@@ -370,3 +370,37 @@ class AdamW:
                 p -= lr * math.sqrt(c2) / c1 * m / (np.sqrt(v) + o.eps)
             else:
                 raise ValueError(f"no form of AdamW is called {o.form}")
+
+
+class LossScaler:
+    """Dynamic loss scaling around AdamW, as `torch.amp.GradScaler` does it.
+
+    Attributes
+    ----------
+    scale
+        What the next step's loss, and so its gradients, are multiplied by.
+    growth_tracker
+        Steps since the scale last changed.
+    norm
+        ‖g‖₂ of the last step's gradients, the scale taken out.
+    """
+
+    def __init__(self, scale: float = 65536.0, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000) -> None:
+        self.scale, self.growth, self.backoff, self.interval = scale, growth, backoff, interval
+        self.growth_tracker = 0
+        self.norm = 0.0
+
+    def step(self, adamw: AdamW, scaled: Parameters) -> bool:
+        """One step from scaled gradients; whether it was not skipped."""
+        if not all(np.isfinite(g).all() for g in scaled.values()):
+            self.scale *= self.backoff
+            self.growth_tracker = 0
+            return False
+        gradients = {name: g.astype(np.float64) / self.scale for name, g in scaled.items()}
+        self.norm = gradient_norm(gradients)
+        adamw.step(gradients)
+        self.growth_tracker += 1
+        if self.growth_tracker == self.interval:
+            self.scale *= self.growth
+            self.growth_tracker = 0
+        return True

@@ -56,6 +56,13 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                                 "gradients of the loss for floating-point arguments"))};
   Option<bool> mergeGemms{*this, "merge-gemms", llvm::cl::desc("Pack weights that share an input"),
                           llvm::cl::init(true)};
+  Option<bool> weightShadows{*this, "weight-shadows",
+                             llvm::cl::desc("Keep rounded copies of parameters, which updates write; from the level "
+                                            "elementwise on"),
+                             llvm::cl::init(true)};
+  Option<bool> fuseEpilogues{*this, "fuse-epilogues",
+                             llvm::cl::desc("Let products add what they are added to; from the level elementwise on"),
+                             llvm::cl::init(true)};
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};

@@ -50,7 +50,11 @@ std::unique_ptr<format::InitT> cs336::toFormat(InitAttr init) {
   case InitKind::TruncatedNormal:
     result->kind = format::InitKind::truncated_normal;
     break;
+  case InitKind::Constant:
+    result->kind = format::InitKind::constant;
+    break;
   }
+  result->value = init.getValue();
   result->std = init.getStd();
   result->cut = init.getCut();
   return result;

@@ -89,3 +89,33 @@ func.func private @eps() attributes {cs336.optimizer = #cs336.optimizer<eps = 0.
 
 // expected-error@+1 {{cosine_steps (5) must come after warmup_steps (10), or be 0}}
 func.func private @schedule() attributes {cs336.optimizer = #cs336.optimizer<warmup_steps = 10, cosine_steps = 5>}
+
+// -----
+
+// expected-error@+1 {{ones takes no value}}
+func.func private @ones(tensor<4xf32> {cs336.init = #cs336.init<ones value = 2.0>})
+
+// -----
+
+// expected-error@+1 {{attribute 'cs336.loss_scaling' must be #cs336.loss_scaling}}
+func.func private @scaling() attributes {cs336.loss_scaling = 65536.0}
+
+// -----
+
+// expected-error@+1 {{init must be positive and finite, is 0.000000e+00}}
+func.func private @scale() attributes {cs336.loss_scaling = #cs336.loss_scaling<init = 0.0>}
+
+// -----
+
+// expected-error@+1 {{growth must be at least 1 and finite, is 5.000000e-01}}
+func.func private @growth() attributes {cs336.loss_scaling = #cs336.loss_scaling<growth = 0.5>}
+
+// -----
+
+// expected-error@+1 {{backoff must lie in (0, 1), is 1.000000e+00}}
+func.func private @backoff() attributes {cs336.loss_scaling = #cs336.loss_scaling<backoff = 1.0>}
+
+// -----
+
+// expected-error@+1 {{interval must be at least 1 and fit into 32 bits, is 0}}
+func.func private @interval() attributes {cs336.loss_scaling = #cs336.loss_scaling<interval = 0>}

@@ -9,6 +9,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace cs336;
@@ -43,12 +45,17 @@ LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
-LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind, Real std, Real cut) {
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind, Real std, Real cut,
+                               Real value) {
   bool isRandom = kind == InitKind::TruncatedNormal;
   if (isRandom && !(std > 0 && cut > 0))
     return emitError() << "truncated_normal needs a positive std and cut, has " << std << " and " << cut;
   if (!isRandom && (std != 0 || cut != 0))
     return emitError() << stringifyInitKind(kind) << " takes neither std nor cut";
+  if (kind != InitKind::Constant && value != 0)
+    return emitError() << stringifyInitKind(kind) << " takes no value";
+  if (!std::isfinite(value))
+    return emitError() << "the value of a constant must be finite, is " << value;
   return success();
 }
 
@@ -66,5 +73,18 @@ LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (warmupSteps < 0 || cosineSteps < 0 || (cosineSteps > 0 && cosineSteps <= warmupSteps))
     return emitError() << "cosine_steps (" << cosineSteps << ") must come after warmup_steps (" << warmupSteps
                        << "), or be 0";
+  return success();
+}
+
+LogicalResult LossScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError, Real init, Real growth,
+                                      Real backoff, int64_t interval) {
+  if (!(init > 0) || !std::isfinite(init))
+    return emitError() << "init must be positive and finite, is " << init;
+  if (!(growth >= 1) || !std::isfinite(growth))
+    return emitError() << "growth must be at least 1 and finite, is " << growth;
+  if (!(backoff > 0 && backoff < 1))
+    return emitError() << "backoff must lie in (0, 1), is " << backoff;
+  if (interval < 1 || interval > std::numeric_limits<int32_t>::max())
+    return emitError() << "interval must be at least 1 and fit into 32 bits, is " << interval;
   return success();
 }

@@ -46,6 +46,9 @@ LogicalResult CS336Dialect::verifyOperationAttribute(Operation *op, NamedAttribu
   } else if (name == kOptimizerAttr) {
     if (!isa<OptimizerAttr>(attribute.getValue()))
       return op->emitOpError() << "attribute '" << name << "' must be #cs336.optimizer";
+  } else if (name == kLossScalingAttr) {
+    if (!isa<LossScalingAttr>(attribute.getValue()))
+      return op->emitOpError() << "attribute '" << name << "' must be #cs336.loss_scaling";
   } else {
     return op->emitOpError() << "unknown attribute '" << name << "' of the cs336 dialect";
   }

@@ -45,8 +45,8 @@ class ReverseMode {
 public:
   ReverseMode(func::FuncOp function, ArrayRef<BlockArgument> parameters);
 
-  /// Walks from `loss`, a float tensor of rank 0, to the block's start.
-  LogicalResult run(Value loss);
+  /// Walks from `loss`, a float tensor of rank 0, to the block's start. Gradients are those of loss·`scale`; null is 1.
+  LogicalResult run(Value loss, Value scale);
   /// The gradient of a value after `run`, or null if the loss does not depend on it.
   Value getGradient(Value value) const { return gradients.lookup(value); }
   /// Erases what was built and is not used. Returns how many operations that were.
@@ -105,13 +105,17 @@ void ReverseMode::accumulate(Value value, Value gradient, Location loc) {
     entry->second = AddOp::create(builder, loc, entry->second, gradient);
 }
 
-LogicalResult ReverseMode::run(Value loss) {
+LogicalResult ReverseMode::run(Value loss, Value scale) {
   if (!dependsOn.contains(loss))
     return success();
-  gradients[loss] = ConstantOp::create(builder, loss.getLoc(), cast<RankedTensorType>(loss.getType()), 1.0);
-
   // What is built stands after the last forward operation, so walking up never meets it.
-  Operation *op = recorder.made.front()->getPrevNode();
+  Operation *op = block.getTerminator()->getPrevNode();
+  auto type = cast<RankedTensorType>(loss.getType());
+  if (!scale)
+    gradients[loss] = ConstantOp::create(builder, loss.getLoc(), type, 1.0);
+  else
+    gradients[loss] = scale.getType() == type ? scale : CastOp::create(builder, loss.getLoc(), type, scale);
+
   while (op) {
     bool hasGradient = llvm::any_of(op->getResults(), [&](Value result) { return gradients.contains(result); });
     if (!hasGradient) {
@@ -243,7 +247,8 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
       parameters.push_back(argument);
 
   ReverseMode reverse(function, parameters);
-  if (failed(reverse.run(loss)))
+  std::optional<unsigned> scale = findArgument(function, state::kLossScale);
+  if (failed(reverse.run(loss, scale ? Value(function.getArgument(*scale)) : Value())))
     return failure();
 
   SmallVector<Value> results(terminator->getOperands());

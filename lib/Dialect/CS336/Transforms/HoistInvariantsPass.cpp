@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PrepareFunction.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -48,28 +48,6 @@ private:
   DenseMap<Value, uint64_t> structures;
 };
 
-/// The function of mode prepare, which grows by one result a table.
-class PrepareFunction {
-public:
-  explicit PrepareFunction(ModuleOp module) : module(module) {}
-
-  /// Makes the function return `table` under `name`, unless it does already. Returns whether it is new.
-  bool add(Value table, StringRef name, const InvariantAnalysis &analysis);
-  /// Writes the function's type and results.
-  void finish();
-
-private:
-  void materialize();
-  Value clone(Value value, const InvariantAnalysis &analysis);
-
-  ModuleOp module;
-  func::FuncOp function;
-  llvm::StringMap<Value> clones;
-  llvm::StringSet<> names;
-  SmallVector<Value> results;
-  SmallVector<DictionaryAttr> ports;
-};
-
 class HoistInvariantsPass : public cs336::impl::HoistInvariantsPassBase<HoistInvariantsPass>, public CountingPass {
 public:
   using HoistInvariantsPassBase::HoistInvariantsPassBase;
@@ -77,6 +55,10 @@ public:
 private:
   void runOnOperation() override;
   LogicalResult hoist(func::FuncOp function, PrepareFunction &prepare);
+  /// Copies what computes `value` to `builder`; equal computations once.
+  Value clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder);
+
+  llvm::StringMap<Value> clones;
 
   PassCounter numHoisted{this, "num-hoisted", "Number of values replaced by a derived argument"};
   PassCounter numTables{this, "num-tables", "Number of distinct tables that prepare computes"};
@@ -144,58 +126,15 @@ SmallVector<Value> InvariantAnalysis::getTables(Block &block, int64_t minFlops) 
   return tables;
 }
 
-void PrepareFunction::materialize() {
-  if (function)
-    return;
-  for (auto candidate : module.getOps<func::FuncOp>())
-    if (getMode(candidate) == Mode::Prepare && !candidate.isExternal())
-      function = candidate;
-  if (function) {
-    Operation *terminator = function.getBody().front().getTerminator();
-    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-      DictionaryAttr port = function.getResultAttrDict(index);
-      results.push_back(value);
-      ports.push_back(port ? port : DictionaryAttr::get(module.getContext()));
-      names.insert(getPortName(port));
-    }
-    return;
-  }
-  OpBuilder builder(module.getContext());
-  function = func::FuncOp::create(module.getLoc(), "prepare", builder.getFunctionType({}, {}));
-  function->setAttr(CS336Dialect::kModeAttr, ModeAttr::get(module.getContext(), Mode::Prepare));
-  builder.setInsertionPointToStart(function.addEntryBlock());
-  func::ReturnOp::create(builder, module.getLoc());
-  SymbolTable(module).insert(function);
-}
-
-Value PrepareFunction::clone(Value value, const InvariantAnalysis &analysis) {
+Value HoistInvariantsPass::clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder) {
   std::string name = analysis.getName(value);
   if (Value cloned = clones.lookup(name))
     return cloned;
   Operation *op = value.getDefiningOp();
   IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, clone(operand, analysis));
-  OpBuilder builder(function.getBody().front().getTerminator());
+    mapping.map(operand, clone(operand, analysis, builder));
   return clones[name] = builder.clone(*op, mapping)->getResult(0);
-}
-
-bool PrepareFunction::add(Value table, StringRef name, const InvariantAnalysis &analysis) {
-  materialize();
-  if (!names.insert(name).second)
-    return false;
-  results.push_back(clone(table, analysis));
-  ports.push_back(makePort(module.getContext(), port::kDerived, name));
-  return true;
-}
-
-void PrepareFunction::finish() {
-  if (!function)
-    return;
-  function.getBody().front().getTerminator()->setOperands(results);
-  function.setFunctionType(
-      FunctionType::get(module.getContext(), function.getArgumentTypes(), ValueRange(results).getTypes()));
-  function.setAllResultAttrs(ports);
 }
 
 LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction &prepare) {
@@ -213,7 +152,11 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
   SmallVector<Location> locations;
   for (auto &[name, values] : tables) {
     Value first = values.front();
-    numTables += prepare.add(first, name, analysis);
+    if (!prepare.returns(name)) {
+      OpBuilder builder = prepare.getBuilder();
+      prepare.addResult(clone(first, analysis, builder), name);
+      ++numTables;
+    }
     types.push_back(first.getType());
     ports.push_back(makePort(&getContext(), port::kDerived, name));
     locations.push_back(first.getLoc());
@@ -237,6 +180,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
 }
 
 void HoistInvariantsPass::runOnOperation() {
+  clones.clear();
   PrepareFunction prepare(getOperation());
   for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
     std::optional<Mode> mode = getMode(function);

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientStatistics.h"
 #include "LearningRate.h"
+#include "LossScaling.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
@@ -37,6 +39,15 @@ static FloatType getComputeType(Type elementType) {
 static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   RankedTensorType type = tensorType(value);
   return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
+}
+
+/// A gradient before it was widened: updates compute in float32 at least whatever they read, and reading what is narrow
+/// takes fewer bytes.
+static Value skipExtension(Value gradient) {
+  auto cast = gradient.getDefiningOp<CastOp>();
+  auto from = cast ? dyn_cast<FloatType>(cast.getOperand().getType().getElementType()) : FloatType();
+  auto to = cast ? dyn_cast<FloatType>(cast.getType().getElementType()) : FloatType();
+  return from && to && from.getWidth() < to.getWidth() ? Value(cast.getOperand()) : gradient;
 }
 
 static ArrayAttr prefixViews(ArrayAttr views, StringRef prefix) {
@@ -88,12 +99,11 @@ private:
   }
   LogicalResult collectUpdates();
   /// Adds an argument of state that starts as zeros.
-  BlockArgument addState(RankedTensorType type, StringRef name, ArrayAttr views);
+  BlockArgument addState(RankedTensorType type, StringRef name, ArrayAttr views = nullptr);
   void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr) {
     results.push_back({value, makePort(context(), kind, name, views)});
   }
-  Value buildSumOfSquares(Value gradient, Type compute);
-  Value buildGradientNorm();
+  void clipAndUnscale(Value step, Value next);
   const Scalars &getScalars(FloatType type);
   void buildUpdate(const Update &update);
   void setResults();
@@ -124,7 +134,7 @@ LogicalResult AdamWBuilder::collectUpdates() {
     if (!argument || function.getArgument(*argument).getType() != value.getType())
       return function.emitOpError() << "returns a gradient called '" << name
                                     << "', but takes no parameter of that name and type";
-    updates.push_back({function.getArgument(*argument), value, name, getPortViews(port)});
+    updates.push_back({function.getArgument(*argument), skipExtension(value), name, getPortViews(port)});
   }
   return success();
 }
@@ -132,40 +142,47 @@ LogicalResult AdamWBuilder::collectUpdates() {
 BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, ArrayAttr views) {
   stateTypes.push_back(type);
   statePorts.push_back(
-      makePort(context(), port::kState, name, views, InitAttr::get(context(), InitKind::Zeros, 0.0, 0.0)));
+      makePort(context(), port::kState, name, views, InitAttr::get(context(), InitKind::Zeros, 0.0, 0.0, 0.0)));
   return function.getBody().addArgument(type, location(name));
 }
 
-/// Σg² as one kernel: the squares take no memory.
-Value AdamWBuilder::buildSumOfSquares(Value gradient, Type compute) {
-  RankedTensorType type = tensorType(gradient);
-  auto fused = FusedOp::create(b, RankedTensorType::get({}, compute), gradient);
-  ImplicitLocOpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&fused.getBody().emplaceBlock());
-  Value converted = convert(b, fused.getBody().addArgument(type, gradient.getLoc()), compute);
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  Value sum = ReduceOp::create(b, RankedTensorType::get({}, compute), ReduceKind::Sum,
-                               MulOp::create(b, converted, converted), axes);
-  YieldOp::create(b, sum);
-  return fused.getResult(0);
-}
+/// What all updates have in common: the factor of the gradients, and whether to update at all, so that `step` becomes
+/// `next`.
+void AdamWBuilder::clipAndUnscale(Value step, Value next) {
+  std::optional<unsigned> scaleArgument = findArgument(function, state::kLossScale);
+  Value lossScale = scaleArgument ? Value(function.getArgument(*scaleArgument)) : Value();
+  auto constantLike = [&](Value value, double number) -> Value {
+    return ConstantOp::create(b, tensorType(value), number);
+  };
+  GradientStatistics statistics;
+  statistics.wantsNorm = optimizer.getMaxNorm() > 0 && !updates.empty();
+  statistics.wantsFinite = lossScale && !updates.empty();
+  if (lossScale)
+    scale = statistics.factor = DivOp::create(b, constantLike(lossScale, 1.0), lossScale);
+  SmallVector<LocatedGradient> gradients;
+  for (const Update &update : updates)
+    gradients.push_back({update.gradient, location(update.name)});
+  statistics.build(b, gradients, location("grad_norm"));
 
-/// ‖g‖₂ over all gradients together, in float32 at least.
-Value AdamWBuilder::buildGradientNorm() {
-  bool isF64 =
-      llvm::any_of(updates, [](const Update &update) { return tensorType(update.gradient).getElementType().isF64(); });
-  Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
-  // All sums of squares before what adds them up, so that one launch may compute them.
-  SmallVector<Value> squares;
-  for (const Update &update : updates) {
-    b.setLoc(location(update.name));
-    squares.push_back(buildSumOfSquares(update.gradient, compute));
+  if (Value norm = statistics.norm) {
+    // min(1, M / (‖g‖₂ + 1e-6)), and what undoes the loss scale.
+    addResult(norm, port::kOutput, "grad_norm");
+    Value factor =
+        DivOp::create(b, constantLike(norm, optimizer.getMaxNorm()), AddOp::create(b, norm, constantLike(norm, 1e-6)));
+    Value clip = MinOp::create(b, factor, constantLike(norm, 1.0));
+    scale = lossScale ? MulOp::create(b, clip, convert(b, scale, tensorType(norm).getElementType())) : clip;
   }
-  b.setLoc(location("grad_norm"));
-  Value sum = squares.front();
-  for (Value square : ArrayRef(squares).drop_front())
-    sum = AddOp::create(b, sum, square);
-  return SqrtOp::create(b, sum);
+  if (!statistics.isFinite) {
+    addResult(next, port::kState, kStepName);
+    return;
+  }
+  apply = statistics.isFinite;
+  Value tracker = addState(RankedTensorType::get({}, b.getI32Type()), state::kGrowthTracker);
+  auto scaling = function->getAttrOfType<LossScalingAttr>(CS336Dialect::kLossScalingAttr);
+  ScaledStep after = buildNextStep(b, apply, {lossScale, tracker, step, next}, scaling);
+  addResult(after.scale, port::kState, state::kLossScale);
+  addResult(after.growthTracker, port::kState, state::kGrowthTracker);
+  addResult(after.step, port::kState, kStepName);
 }
 
 const Scalars &AdamWBuilder::getScalars(FloatType type) {
@@ -230,7 +247,7 @@ LogicalResult AdamWBuilder::run() {
   if (failed(collectUpdates()))
     return failure();
 
-  Value step = addState(RankedTensorType::get({}, b.getI64Type()), kStepName, nullptr);
+  Value step = addState(RankedTensorType::get({}, b.getI64Type()), kStepName);
   auto scalarType = RankedTensorType::get({}, b.getF64Type());
   Value next = AddOp::create(b, step, ConstantOp::create(b, tensorType(step), 1.0));
   Value t = CastOp::create(b, scalarType, next);
@@ -239,17 +256,7 @@ LogicalResult AdamWBuilder::run() {
   correction2 = buildBiasCorrection(b, t, optimizer.getBeta2());
   apply = ConstantOp::create(b, RankedTensorType::get({}, b.getI1Type()), 1.0);
   scale = ConstantOp::create(b, scalarType, 1.0);
-
-  if (optimizer.getMaxNorm() > 0 && !updates.empty()) {
-    // min(1, M / (‖g‖₂ + 1e-6))
-    Value norm = buildGradientNorm();
-    addResult(norm, port::kOutput, "grad_norm");
-    auto constant = [&](double value) -> Value { return ConstantOp::create(b, tensorType(norm), value); };
-    Value guarded = AddOp::create(b, norm, constant(1e-6));
-    Value factor = DivOp::create(b, constant(optimizer.getMaxNorm()), guarded);
-    scale = MinOp::create(b, factor, constant(1.0));
-  }
-  addResult(next, port::kState, kStepName);
+  clipAndUnscale(step, next);
   for (const Update &update : updates)
     buildUpdate(update);
   setResults();
@@ -301,6 +308,11 @@ void OptimizerPass::runOnOperation() {
   }
   if (!function.getBody().hasOneBlock()) {
     function.emitOpError() << "has several blocks; only straight-line functions are updated";
+    return signalPassFailure();
+  }
+  if (findArgument(function, state::kLossScale) && !function->hasAttr(CS336Dialect::kLossScalingAttr)) {
+    function.emitOpError() << "takes '" << state::kLossScale << "', but no " << CS336Dialect::kLossScalingAttr
+                           << " says how it moves; --cs336-scale-loss adds both";
     return signalPassFailure();
   }
   FailureOr<OptimizerAttr> optimizer = getOptimizer(function);

@@ -29,6 +29,19 @@ func.func @square(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w
   return %1 : tensor<f32>
 }
 
+// With a loss scale, the walk starts from that.
+// CHECK-LABEL: @scaled
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"}
+func.func @scaled(%w: tensor<4xf64> {cs336.kind = "parameter", cs336.name = "w"}, %scale: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"})
+    -> (tensor<f64> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // CHECK-NEXT: %[[LOSS:.*]] = cs336.reduce sum
+  // CHECK-NEXT: %[[SEED:.*]] = cs336.cast %[[SCALE]] : tensor<f32> -> tensor<f64>
+  // CHECK-NEXT: %[[DW:.*]] = cs336.broadcast %[[SEED]]
+  // CHECK-NEXT: return %[[LOSS]], %[[DW]]
+  %0 = cs336.reduce sum %w axes = [0] : tensor<4xf64> -> tensor<f64>
+  return %0 : tensor<f64>
+}
+
 // Composites become primitives where they stand; what the loss does not need is left as it is.
 // CHECK-LABEL: @composite
 func.func @composite(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})

@@ -44,3 +44,11 @@ func.func @option(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}
     attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{takes 'loss_scale', but no cs336.loss_scaling says how it moves; --cs336-scale-loss adds both}}
+func.func @scale(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}, %s: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"})
+    -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "a"}) attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<f32>
+}

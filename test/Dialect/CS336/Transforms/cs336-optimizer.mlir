@@ -61,7 +61,8 @@ func.func @clip(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, 
   // CHECK: %[[AS:.*]] = cs336.fused(
   // CHECK: %[[A2:.*]] = cs336.mul
   // CHECK: cs336.reduce sum %[[A2]] axes = [0]
-  // CHECK: %[[SUM:.*]] = cs336.add %[[BS]], %[[AS]]
+  // CHECK: %[[SUM:.*]] = cs336.fused(%[[BS]], %[[AS]])
+  // CHECK: cs336.add
   // CHECK: %[[NORM:.*]] = cs336.sqrt %[[SUM]]
   // CHECK: %[[EPS:.*]] = cs336.constant dense<9.99999997E-7>
   // CHECK: %[[GUARD:.*]] = cs336.add %[[NORM]], %[[EPS]]
@@ -72,6 +73,58 @@ func.func @clip(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, 
   // CHECK: cs336.adamw {{.*}} scale = %[[SCALE]], {{.*}} : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
   // CHECK: return %[[NORM]],
   return %b, %a : tensor<3xbf16>, tensor<4xf32>
+}
+
+// A gradient that was widened last is read as it was. One that was rounded before that has lost something, and stays
+// without it.
+// CHECK-LABEL: func.func @widened(
+func.func @widened(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // CHECK: %[[LOW:.*]] = cs336.cast %{{.*}} : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK: cs336.adamw %{{.*}}, %[[LOW]], {{.*}} : tensor<4xf32>, tensor<4xbf16>, tensor<4xf32>, tensor<f32>
+  %low = cs336.cast %x : tensor<4xf32> -> tensor<4xbf16>
+  %wide = cs336.cast %low : tensor<4xbf16> -> tensor<4xf32>
+  return %wide : tensor<4xf32>
+}
+
+// With a loss scale: one kernel a gradient, whose elements are compared one by one, and whose norm is that of what is
+// not scaled.
+// CHECK-LABEL: func.func @scaled(
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"}
+// CHECK-SAME: %[[STEP:[a-z0-9]+]]: tensor<i64> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.step"}
+// CHECK-SAME: %[[TRACKER:[a-z0-9]+]]: tensor<i32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "growth_tracker"}
+// CHECK-SAME: -> (tensor<f32> {cs336.kind = "output", cs336.name = "grad_norm"}, tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"}, tensor<i32> {cs336.kind = "state", cs336.name = "growth_tracker"}, tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step"}
+func.func @scaled(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %g: tensor<4xf32> {cs336.kind = "input", cs336.name = "g"},
+                  %scale: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"})
+    -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<max_norm = 1.0>,
+                cs336.loss_scaling = #cs336.loss_scaling<growth = 4.0, interval = 7>} {
+  // CHECK: %[[NEXT:.*]] = cs336.add %[[STEP]]
+  // CHECK: %[[INVERSE:.*]] = cs336.div %{{.*}}, %[[SCALE]] : tensor<f32>
+  // CHECK: %[[OF:.*]]:2 = cs336.fused(%{{.*}}, %[[INVERSE]]) {
+  // CHECK: ^bb0(%[[G:.*]]: tensor<4xf32>, %[[FACTOR:.*]]: tensor<f32>):
+  // CHECK: %[[FACTORS:.*]] = cs336.broadcast %[[FACTOR]]
+  // CHECK: %[[UNSCALED:.*]] = cs336.mul %[[G]], %[[FACTORS]]
+  // CHECK: cs336.mul %[[UNSCALED]], %[[UNSCALED]]
+  // CHECK: cs336.reduce sum
+  // CHECK: %[[NEGATED:.*]] = cs336.neg %[[G]]
+  // CHECK: %[[MAGNITUDE:.*]] = cs336.max %[[G]], %[[NEGATED]]
+  // CHECK: %[[INFINITY:.*]] = cs336.constant dense<0x7F800000>
+  // CHECK: %[[FINITE:.*]] = cs336.compare lt %[[MAGNITUDE]], %[[INFINITY]]
+  // CHECK: cs336.select %[[FINITE]]
+  // CHECK: cs336.reduce max
+  // CHECK: cs336.sqrt %[[OF]]#0
+  // CHECK: %[[APPLY:.*]] = cs336.compare eq %[[OF]]#1
+  // CHECK: %[[CLIP:.*]] = cs336.min
+  // CHECK: %[[BOTH:.*]] = cs336.mul %[[CLIP]], %[[INVERSE]]
+  // CHECK: %[[AFTER:.*]]:3 = cs336.fused(%[[APPLY]], %[[SCALE]], %[[TRACKER]], %[[STEP]], %[[NEXT]]) {
+  // CHECK-DAG: cs336.constant dense<7> : tensor<i32>
+  // CHECK-DAG: cs336.constant dense<4.000000e+00> : tensor<f32>
+  // CHECK-DAG: cs336.constant dense<5.000000e-01> : tensor<f32>
+  // CHECK: cs336.yield
+  // CHECK: cs336.adamw {{.*}} scale = %[[BOTH]], apply = %[[APPLY]]
+  // CHECK: return %{{.*}}, %[[AFTER]]#0, %[[AFTER]]#1, %[[AFTER]]#2,
+  return %g : tensor<4xf32>
 }
 
 // Linear from 0 at the first step, a cosine to the minimum, then the minimum.

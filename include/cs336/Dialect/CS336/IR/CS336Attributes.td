@@ -54,7 +54,7 @@ def CS336_AdamWFormAttr : CS336_EnumAttr<CS336_AdamWForm, "adamw_form"> {
 
 def CS336_InitKind : CS336_Enum<"InitKind", "a distribution of initial values", [
   I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">,
-  I32EnumAttrCase<"TruncatedNormal", 2, "truncated_normal">]>;
+  I32EnumAttrCase<"TruncatedNormal", 2, "truncated_normal">, I32EnumAttrCase<"Constant", 3, "constant">]>;
 
 class CS336_Attr<string name, string mnemonic_> : AttrDef<CS336_Dialect, name> {
   let mnemonic = mnemonic_;
@@ -78,11 +78,13 @@ def CS336_InitAttr : CS336_Attr<"Init", "init"> {
   let summary = "How a parameter or state is filled when nothing is loaded";
   let description = [{
     `#cs336.init<truncated_normal, std = 5.0e-02, cut = 3.0>` draws from N(0, std²) and rejects values beyond
-    `cut` standard deviations. `zeros` and `ones` take no numbers.
+    `cut` standard deviations. `#cs336.init<constant value = 6.5536e+04>` is one value for all elements. `zeros` and `ones`
+    take no numbers.
   }];
   let parameters = (ins EnumParameter<CS336_InitKind>:$kind, DefaultValuedParameter<"::cs336::Real", "0.0">:$std,
-                        DefaultValuedParameter<"::cs336::Real", "0.0">:$cut);
-  let assemblyFormat = "`<` $kind (`,` `std` `=` $std^)? (`,` `cut` `=` $cut^)? `>`";
+                        DefaultValuedParameter<"::cs336::Real", "0.0">:$cut,
+                        DefaultValuedParameter<"::cs336::Real", "0.0">:$value);
+  let assemblyFormat = "`<` $kind (`value` `=` $value^)? (`,` `std` `=` $std^)? (`,` `cut` `=` $cut^)? `>`";
   let genVerifyDecl = 1;
 }
 
@@ -107,6 +109,26 @@ def CS336_OptimizerAttr : CS336_Attr<"Optimizer", "optimizer"> {
     DefaultValuedParameter<"int64_t", "0">:$warmup_steps,
     DefaultValuedParameter<"int64_t", "0">:$cosine_steps,
     DefaultValuedParameter<"::cs336::Real", "0.0">:$min_lr);
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
+  let genVerifyDecl = 1;
+}
+
+def CS336_LossScalingAttr : CS336_Attr<"LossScaling", "loss_scaling"> {
+  let summary = "How the loss scale of a training step moves";
+  let description = [{
+    The loss is multiplied by a scale, at first `init`, before it is differentiated. A step with a gradient that is infinite
+    or NaN is skipped, and the scale multiplied by `backoff`; after `interval` steps without one it is multiplied by
+    `growth`.
+
+    ```mlir
+    #cs336.loss_scaling<init = 6.5536e+04, growth = 2.0, backoff = 0.5, interval = 2000>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"::cs336::Real", "65536.0">:$init,
+    DefaultValuedParameter<"::cs336::Real", "2.0">:$growth,
+    DefaultValuedParameter<"::cs336::Real", "0.5">:$backoff,
+    DefaultValuedParameter<"int64_t", "2000">:$interval);
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
 }

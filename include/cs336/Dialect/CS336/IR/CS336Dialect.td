@@ -21,7 +21,7 @@ def CS336_Dialect : Dialect {
 
     | attribute | stands on | meaning |
     |---|---|---|
-    | `cs336.kind` | argument | `"parameter"`, `"state"`, `"derived"` (computed from the others by a `prepare` function, in no checkpoint) or `"input"` |
+    | `cs336.kind` | argument | `"parameter"`, `"state"`, `"derived"` (computed from the others by a `prepare` function and kept so by whoever changes them, in no checkpoint) or `"input"` |
     | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"`, `"state"` or `"derived"`; the last three are the new values of what has that name |
     | `cs336.name` | argument, result | its name in checkpoints, e.g. `"layers.0.attn.q_proj.weight"`; a gradient has its parameter's name |
     | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: names of row ranges of packed storage |
@@ -29,6 +29,7 @@ def CS336_Dialect : Dialect {
     | `cs336.bound` | integer input | values must lie in `[0, bound)`; checked before a step runs |
     | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
     | `cs336.optimizer` | function | `#cs336.optimizer`: the update a `train` function makes |
+    | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function moves |
   }];
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
@@ -47,6 +48,7 @@ def CS336_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kBoundAttr = "cs336.bound";
     static constexpr ::llvm::StringLiteral kModeAttr = "cs336.mode";
     static constexpr ::llvm::StringLiteral kOptimizerAttr = "cs336.optimizer";
+    static constexpr ::llvm::StringLiteral kLossScalingAttr = "cs336.loss_scaling";
 
   private:
     void registerAttributes();

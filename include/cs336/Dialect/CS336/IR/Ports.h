@@ -28,6 +28,14 @@ inline constexpr llvm::StringLiteral kOutput = "output";
 inline constexpr llvm::StringLiteral kGradient = "gradient";
 } // namespace port
 
+/// Names of state that several passes know.
+namespace state {
+/// f32 of rank 0: what the loss is multiplied by before it is differentiated.
+inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
+/// i32 of rank 0: steps since the loss scale last changed.
+inline constexpr llvm::StringLiteral kGrowthTracker = "growth_tracker";
+} // namespace state
+
 /// `cs336.mode` of a function, if it is an entry point.
 std::optional<Mode> getMode(mlir::Operation *function);
 

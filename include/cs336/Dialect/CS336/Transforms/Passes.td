@@ -226,6 +226,42 @@ def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def ScaleLossPass : Pass<"cs336-scale-loss", "::mlir::func::FuncOp"> {
+  let summary = "Dynamic loss scaling: the scale becomes state of a training step";
+  let description = [{
+    Gradients below 6e-8 are zero in float16. Functions of mode `train` get the state `loss_scale` (f32), from which
+    `--cs336-differentiate` starts in place of 1, so that all gradients are those of loss·scale; `--cs336-optimizer` undoes the
+    scale, skips the step where a gradient is infinite or NaN, and moves the scale. How it moves is said by the function's
+    `#cs336.loss_scaling`; options given to the pass take precedence over its fields. The loss that the function returns is
+    not scaled.
+
+    Contract: before `cs336-differentiate`. Refuses a function that already returns gradients. A function that has the
+    state already is left alone, as are other modes.
+
+    Before:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}) -> … attributes {cs336.mode = #cs336.mode<train>} {
+    ```
+
+    After:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                     %scale: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale", cs336.init = #cs336.init<constant value = 6.553600e+04>})
+        -> … attributes {cs336.mode = #cs336.mode<train>, cs336.loss_scaling = #cs336.loss_scaling<>} {
+    ```
+
+    Counts `num-scaled`, functions whose loss is scaled.
+  }];
+  let options = [
+    Option<"init", "init", "double", "65536.0", "The first scale">,
+    Option<"growth", "growth", "double", "2.0", "Factor of the scale after `interval` good steps">,
+    Option<"backoff", "backoff", "double", "0.5", "Factor of the scale after a skipped step">,
+    Option<"interval", "interval", "int64_t", "2000", "Good steps after which the scale grows">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
   let summary = "Reverse mode: the gradient of the loss for every parameter";
   let description = [{
@@ -233,6 +269,8 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
     "loss" back to the parameters. Each operation builds its own adjoint (`DifferentiableOpInterface`); a composite
     that cannot is decomposed first. Uses of a value add up, in the order in which the walk meets them. The function
     returns one more result a parameter, of kind "gradient", under the parameter's name and with its views.
+
+    With the state `loss_scale` (`--cs336-scale-loss`), gradients are those of loss·scale.
 
     Paths through integers and predicates have no gradient. A parameter that the loss does not depend on
     gets zeros, with a remark. New operations stand at the function's end, at the location of what they are
@@ -334,6 +372,13 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     With `max_norm` M > 0 all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), ‖g‖₂ over all of them together, and
     ‖g‖₂ is returned as the output "grad_norm".
 
+    With the state `loss_scale` (`--cs336-scale-loss`) gradients are multiplied by 1/scale, before their norm is taken. Where any
+    element of them is infinite or NaN the step is skipped: parameters and AdamW's state keep their values, `adamw.step` does
+    not advance, and the scale backs off. Otherwise `growth_tracker` (i32, state) counts up to the interval after which the
+    scale grows. No host takes part. Elements are compared one by one: finite gradients whose sum overflows are no reason to skip.
+
+    A gradient that was widened last (from the bf16 or f16 of the product that made it) is read as it was before.
+
     New operations carry the location `loc("optimizer"(loc("<parameter>")))`.
 
     Contract: after `cs336-differentiate`. A train function without gradients is an error; one that has the state already
@@ -383,6 +428,99 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up">,
     Option<"cosineSteps", "cosine-steps", "int64_t", "0", "Step at which the cosine reaches its minimum; 0 for a constant rate">,
     Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
+  let summary = "Casts of parameters become values that the update writes";
+  let description = [{
+    Mixed precision rounds every weight before each product: a read of four bytes and a write of two for each parameter in
+    every step. A cast of a parameter to a narrower floating-point type becomes an argument of kind "derived", called
+    `shadow.<type>.<parameter>`. Whoever gives the parameter a new value returns the shadow's new value with it, rounded in the
+    same kernel: the update and the cast become one `cs336.fused`, so that the cast costs its write alone. A function of mode
+    `prepare`, made if there is none, computes the shadow from the parameter, and runs after parameters are initialised,
+    loaded or set.
+
+    All functions of the module share a shadow: those that do not update the parameter read it, too. It is the rounded
+    parameter to the bit at any time, so nothing that a program computes changes. A packed parameter has one shadow, without
+    views. Derived values are in no checkpoint.
+
+    Contract: after `cs336-optimizer`, whose updates write the shadows, and before `cs336-hoist-invariants`. Functions without
+    a mode are left alone, and so are casts that lose nothing. A second run changes nothing.
+
+    Before:
+
+    ```mlir
+    func.func @train(%w: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"}, …)
+        -> (…, tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"}, …) … {
+      %wl = cs336.cast %w : tensor<8x8xf32> -> tensor<8x8xbf16>
+      %h = cs336.matmul %x, %wl …
+      …
+      %w1, %m1, %v1 = cs336.adamw %w, %dw, %m, %v …
+      return …, %w1, …
+    ```
+
+    After:
+
+    ```mlir
+    func.func @train(%w: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"}, …,
+                     %wl: tensor<8x8xbf16> {cs336.kind = "derived", cs336.name = "shadow.bf16.w"})
+        -> (…, tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"}, …,
+            tensor<8x8xbf16> {cs336.kind = "derived", cs336.name = "shadow.bf16.w"}) … {
+      %h = cs336.matmul %x, %wl …
+      …
+      %updated:4 = cs336.fused(%w, %dw, %m, %v, …) {
+        %w1, %m1, %v1 = cs336.adamw …
+        %wl1 = cs336.cast %w1 : tensor<8x8xf32> -> tensor<8x8xbf16>
+        cs336.yield %w1, %m1, %v1, %wl1 …
+      }
+      return …, %updated#0, …, %updated#3
+    }
+    func.func @prepare(%w: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"})
+        -> (tensor<8x8xbf16> {cs336.kind = "derived", cs336.name = "shadow.bf16.w"}) attributes {cs336.mode = #cs336.mode<prepare>} {
+      %wl = cs336.cast %w : tensor<8x8xf32> -> tensor<8x8xbf16>
+      return %wl : tensor<8x8xbf16>
+    }
+    ```
+
+    Counts `num-shadows`, shadows; `num-casts`, casts of parameters replaced; `num-updates`, shadows that an update writes.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
+}
+
+def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "Products add what their result would be added to";
+  let description = [{
+    A sum of a product and another tensor of its type becomes the product's addend: the residual stream, and gradients of
+    values that several products read. The library reads the addend where it writes the result; a kernel that reads both
+    and writes the sum is saved. Of two products, the later one adds the earlier one's result.
+
+    Only in float32 and float64: the sum of a product in bf16 or f16 is that of its rounded elements, and the rounding is
+    a part of the program. The product must have no other reader, and the addend must be in memory: constants and
+    broadcasts are not. A missed-optimization remark (`--remarks-filter-missed=cs336-fuse-epilogues`) says which of these
+    keeps a sum.
+
+    No activation becomes an epilogue: cuBLASLt does not promise that its ReLU keeps a NaN, which `cs336.max` does, and its
+    GELU is a third one beside the two that `cs336.gelu` has.
+
+    Contract: after `cs336-differentiate`; before `cs336-fuse-elementwise`, which puts what is left into groups.
+    A second run changes nothing.
+
+    Before:
+
+    ```mlir
+    %h = cs336.matmul %y, %w {transpose_b} : tensor<4x8x16xf32>, tensor<8x16xf32> -> tensor<4x8x8xf32>
+    %r = cs336.add %x, %h : tensor<4x8x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %r = cs336.matmul %y, %w add %x {transpose_b} : tensor<4x8x16xf32>, tensor<8x16xf32> -> tensor<4x8x8xf32>
+    ```
+
+    Counts `num-sums`, sums that products take.
+  }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 

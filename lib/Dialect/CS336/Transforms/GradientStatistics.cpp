@@ -1,0 +1,115 @@
+//===- GradientStatistics.cpp - Numbers of all gradients together ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientStatistics.h"
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include <limits>
+
+using namespace mlir;
+using namespace cs336;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
+  RankedTensorType type = tensorType(value);
+  return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
+}
+
+static SmallVector<int64_t> allAxes(RankedTensorType type) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+}
+
+/// Σ(factor·g)².
+static Value buildSumOfSquares(ImplicitLocOpBuilder &b, Value g, Value factor) {
+  RankedTensorType type = tensorType(g);
+  if (factor)
+    g = MulOp::create(b, g, BroadcastOp::create(b, type, factor, ArrayRef<int64_t>()));
+  return ReduceOp::create(b, RankedTensorType::get({}, type.getElementType()), ReduceKind::Sum, MulOp::create(b, g, g),
+                          allAxes(type));
+}
+
+/// 0 if all elements are finite, 1 otherwise. Compared one by one: a sum of finite numbers may overflow.
+static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g) {
+  RankedTensorType type = tensorType(g);
+  Value magnitude = MaxOp::create(b, g, NegOp::create(b, g));
+  Value infinity = ConstantOp::create(b, type, std::numeric_limits<double>::infinity());
+  Value isFinite = CompareOp::create(b, Predicate::LT, magnitude, infinity);
+  Value flags = SelectOp::create(b, isFinite, ConstantOp::create(b, type, 0.0), ConstantOp::create(b, type, 1.0));
+  return ReduceOp::create(b, RankedTensorType::get({}, type.getElementType()), ReduceKind::Max, flags, allAxes(type));
+}
+
+/// One value of all, in kernels of as many as are quickly read by one thread.
+template <typename OpT>
+static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
+  constexpr size_t kMostInputs = 128;
+  while (values.size() > 1) {
+    SmallVector<Value> combined;
+    for (ArrayRef<Value> rest = values; !rest.empty();) {
+      ArrayRef<Value> group = rest.take_front(kMostInputs);
+      rest = rest.drop_front(group.size());
+      if (group.size() == 1) {
+        combined.push_back(group.front());
+        continue;
+      }
+      auto fused = FusedOp::create(b, group.front().getType(), group);
+      combined.push_back(fused.getResult(0));
+      ImplicitLocOpBuilder::InsertionGuard guard(b);
+      Block &body = fused.getBody().emplaceBlock();
+      for (Value value : group)
+        body.addArgument(value.getType(), value.getLoc());
+      b.setInsertionPointToStart(&body);
+      Value result = body.getArgument(0);
+      for (BlockArgument argument : body.getArguments().drop_front())
+        result = OpT::create(b, result, argument);
+      YieldOp::create(b, result);
+    }
+    values = std::move(combined);
+  }
+  return values.front();
+}
+
+void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient> gradients, Location loc) {
+  if (!wantsNorm && !wantsFinite)
+    return;
+  bool isF64 =
+      llvm::any_of(gradients, [](const LocatedGradient &g) { return tensorType(g.value).getElementType().isF64(); });
+  Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
+  auto scalar = RankedTensorType::get({}, compute);
+  SmallVector<Value> sums, flags;
+  // All gradients before what combines them, so that one launch may read several.
+  for (const LocatedGradient &gradient : gradients) {
+    b.setLoc(gradient.loc);
+    SmallVector<Value> inputs = {gradient.value};
+    if (wantsNorm && factor)
+      inputs.push_back(factor);
+    SmallVector<Type> types(wantsNorm + wantsFinite, scalar);
+    auto fused = FusedOp::create(b, types, inputs);
+    ImplicitLocOpBuilder::InsertionGuard guard(b);
+    Block &body = fused.getBody().emplaceBlock();
+    for (Value input : inputs)
+      body.addArgument(input.getType(), input.getLoc());
+    b.setInsertionPointToStart(&body);
+    Value g = convert(b, body.getArgument(0), compute);
+    SmallVector<Value> yielded;
+    if (wantsNorm) {
+      Value multiplier = factor ? convert(b, body.getArgument(1), compute) : Value();
+      yielded.push_back(buildSumOfSquares(b, g, multiplier));
+      sums.push_back(fused.getResult(0));
+    }
+    if (wantsFinite) {
+      yielded.push_back(buildOverflowFlag(b, g));
+      flags.push_back(fused.getResults().back());
+    }
+    YieldOp::create(b, yielded);
+  }
+  b.setLoc(loc);
+  if (wantsNorm)
+    norm = SqrtOp::create(b, combine<AddOp>(b, sums));
+  if (wantsFinite)
+    isFinite = CompareOp::create(b, Predicate::EQ, combine<MaxOp>(b, flags), ConstantOp::create(b, scalar, 0.0));
+}

@@ -1,0 +1,210 @@
+//===- WeightShadowsPass.cpp - Low-precision weights as state -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrepareFunction.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_WEIGHTSHADOWSPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The parameter that `cast` rounds to a narrower floating-point type, or null.
+static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
+  auto argument = dyn_cast<BlockArgument>(cast.getOperand());
+  auto from = dyn_cast<FloatType>(cast.getOperand().getType().getElementType());
+  auto to = dyn_cast<FloatType>(cast.getType().getElementType());
+  if (!argument || !from || !to || to.getWidth() >= from.getWidth())
+    return nullptr;
+  DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
+  return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
+}
+
+static std::string getShadowName(StringRef parameter, Type elementType) {
+  std::string name = "shadow.";
+  llvm::raw_string_ostream(name) << elementType << '.' << parameter;
+  return name;
+}
+
+namespace {
+/// A parameter, as one of the functions describes it, and the types that it is rounded to.
+struct Shadowed {
+  DictionaryAttr port;
+  RankedTensorType type;
+  Location loc;
+  llvm::SmallSetVector<Type, 1> elementTypes;
+};
+
+class WeightShadowsPass : public cs336::impl::WeightShadowsPassBase<WeightShadowsPass>, public CountingPass {
+public:
+  using WeightShadowsPassBase::WeightShadowsPassBase;
+
+private:
+  void runOnOperation() override;
+  void collect(func::FuncOp function);
+  LogicalResult replaceCasts(func::FuncOp function);
+  LogicalResult updateShadows(func::FuncOp function);
+  LogicalResult prepareShadows();
+
+  /// By the parameter's name.
+  llvm::MapVector<StringAttr, Shadowed> shadowed;
+
+  PassCounter numShadows{this, "num-shadows", "Number of shadows"};
+  PassCounter numCasts{this, "num-casts", "Number of casts of parameters replaced"};
+  PassCounter numUpdates{this, "num-updates", "Number of shadows that an update writes"};
+};
+} // namespace
+
+void WeightShadowsPass::collect(func::FuncOp function) {
+  for (auto cast : function.getOps<CastOp>()) {
+    BlockArgument parameter = getRoundedParameter(cast, function);
+    if (!parameter)
+      continue;
+    DictionaryAttr port = function.getArgAttrDict(parameter.getArgNumber());
+    auto [entry, isNew] = shadowed.insert({port.getAs<StringAttr>(CS336Dialect::kNameAttr),
+                                           Shadowed{port, tensorType(parameter), parameter.getLoc(), {}}});
+    numShadows += entry->second.elementTypes.insert(cast.getType().getElementType());
+  }
+}
+
+/// Entries read the shadow where they rounded the parameter.
+LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
+  llvm::MapVector<std::pair<BlockArgument, Type>, SmallVector<CastOp>> casts;
+  for (auto cast : function.getOps<CastOp>())
+    if (BlockArgument parameter = getRoundedParameter(cast, function))
+      casts[{parameter, cast.getType()}].push_back(cast);
+  for (auto &[key, equal] : casts) {
+    auto [parameter, type] = key;
+    StringRef parameterName = getPortName(function.getArgAttrDict(parameter.getArgNumber()));
+    std::string name = getShadowName(parameterName, cast<RankedTensorType>(type).getElementType());
+    unsigned index = function.getNumArguments();
+    if (failed(function.insertArgument(index, type, makePort(&getContext(), port::kDerived, name), parameter.getLoc())))
+      return failure();
+    remark::passed(equal.front().getLoc(), remark::RemarkOpts::name("Shadowed").category("cs336-weight-shadows"))
+        << remark::add("@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name,
+                       parameterName.str());
+    for (CastOp cast : equal) {
+      cast.replaceAllUsesWith(Value(function.getArgument(index)));
+      cast.erase();
+      ++numCasts;
+    }
+  }
+  return success();
+}
+
+/// `value` rounded to each of the types. A pointwise operation that computes it takes the casts into its own kernel,
+/// so that rounding costs a write and no read.
+static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes, Operation *terminator) {
+  RankedTensorType type = tensorType(value);
+  Operation *producer = value.getDefiningOp();
+  auto fusible = dyn_cast_if_present<FusibleOpInterface>(producer);
+  bool canGroup = fusible && fusible.getFusionKind() == FusionKind::Pointwise && producer->getNumRegions() == 0;
+  Location loc = producer ? producer->getLoc() : terminator->getLoc();
+  OpBuilder builder(terminator);
+  SmallVector<Value> rounded;
+  if (!canGroup) {
+    for (Type elementType : elementTypes)
+      rounded.push_back(CastOp::create(builder, loc, type.clone(elementType), value));
+    return rounded;
+  }
+
+  builder.setInsertionPoint(producer);
+  llvm::SmallSetVector<Value, 8> inputs(producer->operand_begin(), producer->operand_end());
+  SmallVector<Type> types(producer->getResultTypes());
+  for (Type elementType : elementTypes)
+    types.push_back(type.clone(elementType));
+  auto fused = FusedOp::create(builder, loc, types, inputs.getArrayRef());
+  Block &body = fused.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> yielded(builder.clone(*producer, mapping)->getResults());
+  for (Type elementType : elementTypes)
+    yielded.push_back(CastOp::create(builder, loc, type.clone(elementType), mapping.lookup(value)));
+  YieldOp::create(builder, loc, yielded);
+
+  unsigned numResults = producer->getNumResults();
+  producer->replaceAllUsesWith(fused.getResults().take_front(numResults));
+  producer->erase();
+  return llvm::to_vector_of<Value>(fused.getResults().drop_front(numResults));
+}
+
+/// Who gives a parameter a new value gives its shadows new values.
+LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto &[name, parameter] : shadowed) {
+    std::optional<unsigned> result = findResult(function, port::kParameter, name);
+    std::optional<unsigned> argument = findArgument(function, name);
+    if (!result || (argument && terminator->getOperand(*result) == function.getArgument(*argument)))
+      continue;
+    SmallVector<Type> elementTypes = llvm::filter_to_vector(parameter.elementTypes, [&](Type elementType) {
+      return !findResult(function, port::kDerived, getShadowName(name, elementType));
+    });
+    if (elementTypes.empty())
+      continue;
+    SmallVector<Value> rounded = roundNewValue(terminator->getOperand(*result), elementTypes, terminator);
+    for (auto [elementType, value] : llvm::zip_equal(elementTypes, rounded)) {
+      std::string shadow = getShadowName(name, elementType);
+      if (failed(function.insertResult(function.getNumResults(), value.getType(),
+                                       makePort(&getContext(), port::kDerived, shadow))))
+        return failure();
+      terminator->insertOperands(terminator->getNumOperands(), value);
+      ++numUpdates;
+    }
+  }
+  return success();
+}
+
+LogicalResult WeightShadowsPass::prepareShadows() {
+  PrepareFunction prepare(getOperation());
+  for (auto &[name, parameter] : shadowed) {
+    FailureOr<Value> argument = prepare.getArgument(parameter.type, parameter.port, parameter.loc);
+    if (failed(argument))
+      return failure();
+    for (Type elementType : parameter.elementTypes) {
+      std::string shadow = getShadowName(name, elementType);
+      if (prepare.returns(shadow))
+        continue;
+      OpBuilder builder = prepare.getBuilder();
+      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), *argument), shadow);
+    }
+  }
+  prepare.finish();
+  return success();
+}
+
+void WeightShadowsPass::runOnOperation() {
+  shadowed.clear();
+  SmallVector<func::FuncOp> functions;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    std::optional<Mode> mode = getMode(function);
+    if (mode && *mode != Mode::Prepare && !function.isExternal() && function.getBody().hasOneBlock())
+      functions.push_back(function);
+  }
+  for (func::FuncOp function : functions)
+    collect(function);
+  if (shadowed.empty())
+    return;
+  for (func::FuncOp function : functions)
+    if (failed(replaceCasts(function)) || failed(updateShadows(function)))
+      return signalPassFailure();
+  if (failed(prepareShadows()))
+    signalPassFailure();
+}

@@ -1,0 +1,77 @@
+// Sums of products become the products' own, where that rounds nothing less.
+
+// RUN: cs336-opt %s --cs336-fuse-epilogues --mlir-print-debuginfo=false | FileCheck %s
+// RUN: cs336-opt %s --cs336-fuse-epilogues -o %t.mlir && cs336-opt %t.mlir --cs336-fuse-epilogues | diff %t.mlir -
+// RUN: cs336-opt %s --cs336-fuse-epilogues --remarks-filter=cs336-fuse-epilogues 2>&1 >%t.out | FileCheck %s --check-prefix=REMARK
+// RUN: cs336-opt %s --cs336-fuse-epilogues --pass-statistics 2>&1 >%t.out | FileCheck %s --check-prefix=STATS
+// STATS: num-sums 4
+
+// The residual stream, on either side, batched and not; what is computed between the product and the sum comes before both.
+// CHECK-LABEL: @residual
+// CHECK-NEXT: %[[E:.*]] = cs336.exp %arg2
+// CHECK-NEXT: %[[A:.*]] = cs336.matmul %arg0, %arg1 add %[[E]] {transpose_b} : tensor<3x4x8xf32>, tensor<5x8xf32> -> tensor<3x4x5xf32>
+// CHECK-NEXT: %[[B:.*]] = cs336.matmul %arg0, %arg1 add %[[A]] {precision = #cs336.precision<tf32>, transpose_b}
+// CHECK-NEXT: return %[[B]]
+// REMARK: [Passed] SumFused | Category:cs336-fuse-epilogues | {{.*}}the product adds it
+// REMARK: [Passed] SumFused
+func.func @residual(%x: tensor<3x4x8xf32>, %w: tensor<5x8xf32>, %r: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
+  %p = cs336.matmul %x, %w {transpose_b} : tensor<3x4x8xf32>, tensor<5x8xf32> -> tensor<3x4x5xf32>
+  %e = cs336.exp %r : tensor<3x4x5xf32>
+  %a = cs336.add %e, %p : tensor<3x4x5xf32>
+  %q = cs336.matmul %x, %w {precision = #cs336.precision<tf32>, transpose_b} : tensor<3x4x8xf32>, tensor<5x8xf32> -> tensor<3x4x5xf32>
+  %b = cs336.add %q, %a : tensor<3x4x5xf32>
+  return %b : tensor<3x4x5xf32>
+}
+
+// The gradient of a value that three products read: each adds what those before it found.
+// CHECK-LABEL: @accumulation
+// CHECK-NEXT: %[[P:.*]] = cs336.matmul %arg0, %arg1 :
+// CHECK-NEXT: %[[Q:.*]] = cs336.matmul %arg0, %arg2 add %[[P]] :
+// CHECK-NEXT: %[[R:.*]] = cs336.matmul %arg0, %arg3 add %[[Q]] :
+// CHECK-NEXT: return %[[R]]
+func.func @accumulation(%x: tensor<4x8xf64>, %a: tensor<8x5xf64>, %b: tensor<8x5xf64>, %c: tensor<8x5xf64>) -> tensor<4x5xf64> {
+  %p = cs336.matmul %x, %a : tensor<4x8xf64>, tensor<8x5xf64> -> tensor<4x5xf64>
+  %q = cs336.matmul %x, %b : tensor<4x8xf64>, tensor<8x5xf64> -> tensor<4x5xf64>
+  %r = cs336.matmul %x, %c : tensor<4x8xf64>, tensor<8x5xf64> -> tensor<4x5xf64>
+  %s = cs336.add %p, %q : tensor<4x5xf64>
+  %t = cs336.add %s, %r : tensor<4x5xf64>
+  return %t : tensor<4x5xf64>
+}
+
+// CHECK-LABEL: @rounded
+// CHECK: %[[P:.*]] = cs336.matmul %arg0, %arg1 :
+// CHECK: cs336.add %[[P]]
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is rounded to 16 bits before it is added
+func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xbf16>) -> tensor<4x5xbf16> {
+  %p = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x5xbf16> -> tensor<4x5xbf16>
+  %s = cs336.add %p, %r : tensor<4x5xbf16>
+  return %s : tensor<4x5xbf16>
+}
+
+// CHECK-LABEL: @two_readers
+// CHECK-NOT: add %arg2 :
+// REMARK: the product is read elsewhere, too
+func.func @two_readers(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %p = cs336.matmul %x, %w : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
+  %s = cs336.add %p, %r : tensor<4x5xf32>
+  return %s, %p : tensor<4x5xf32>, tensor<4x5xf32>
+}
+
+// CHECK-LABEL: @bias
+// CHECK: cs336.add
+// REMARK: what is added is computed where it is read, and not in memory
+func.func @bias(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>) -> tensor<4x5xf32> {
+  %p = cs336.matmul %x, %w : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
+  %r = cs336.broadcast %b dims = [1] : tensor<5xf32> -> tensor<4x5xf32>
+  %s = cs336.add %p, %r : tensor<4x5xf32>
+  return %s : tensor<4x5xf32>
+}
+
+// CHECK-LABEL: @full
+// CHECK: cs336.add
+// REMARK: the product adds something already
+func.func @full(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>, %t: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %p = cs336.matmul %x, %w add %r : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
+  %s = cs336.add %p, %t : tensor<4x5xf32>
+  return %s : tensor<4x5xf32>
+}

@@ -1,0 +1,195 @@
+"""bf16 and fp16 training: as exact as PyTorch's autocast, the same with and without weight shadows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import autocast_reference
+import cs336
+import numpy as np
+import pytest
+import reference
+from comparison import assert_close
+from compiled_model import optimizer, transformer_config
+from device import compile_program, open_session
+
+CONFIG = reference.Config(
+    vocab_size=61, context_length=24, d_model=40, num_layers=2, num_heads=4, d_ff=72, batch_size=3
+)
+NUMBERS = reference.Optimizer(lr=3e-3, weight_decay=0.1, max_norm=1.0)
+DTYPES = ["bf16", "fp16"]
+SEEDS = range(4)
+
+
+def batch(seed: int) -> tuple[reference.Parameters, reference.Array, reference.Array]:
+    rng = np.random.default_rng(seed)
+    return reference.random_parameters(CONFIG, rng), *reference.random_batch(CONFIG, rng)
+
+
+@cache
+def executable(mode: str, pipeline: str) -> cs336.Executable:
+    module = cs336.build(transformer_config(CONFIG), mode, "f32", optimizer(NUMBERS))
+    return compile_program(module, pipeline=pipeline)
+
+
+def open_model(mode: str, pipeline: str, parameters: reference.Parameters) -> cs336.Session:
+    session = open_session(executable(mode, pipeline))
+    session.initialize(0)
+    session.set_parameters(parameters)
+    return session
+
+
+def distance(actual: dict[str, Any], exact: dict[str, Any]) -> float:
+    """Of all tensors together, in the 2-norm, relative to the exact ones."""
+    squares = sum(np.sum((np.asarray(actual[n], np.float64) - exact[n]) ** 2) for n in exact)
+    return float(np.sqrt(squares / sum(np.sum(np.square(e)) for e in exact.values())))
+
+
+@pytest.mark.parametrize("fusion", ["none", "elementwise", "softmax"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_as_close_to_float64_as_autocast(dtype: str, fusion: str) -> None:
+    """Distances over a few seeds together: a single loss may be exact by chance."""
+    pipeline = f"fusion={fusion} dtype={dtype}"
+    ours: dict[str, list[float]] = {}
+    theirs: dict[str, list[float]] = {}
+    for seed in SEEDS:
+        p, tokens, targets = batch(seed)
+        logits = reference.forward(p, tokens, CONFIG)
+        loss, gradients = reference.loss_and_gradients(p, tokens, targets, CONFIG)
+        emulated = autocast_reference.Autocast(dtype).run(p, tokens, targets, CONFIG)
+        outputs = open_model("forward_backward", pipeline, p).run(
+            "forward_backward", {"tokens": tokens, "targets": targets}
+        )
+        compiled_logits = open_model("forward", pipeline, p).run("forward", {"tokens": tokens})["logits"]
+        compiled_loss = float(outputs.pop("loss"))
+        assert set(outputs) == set(gradients)
+        for found, (some_logits, some_loss, some_gradients) in (
+            (ours, (compiled_logits, compiled_loss, outputs)),
+            (theirs, emulated),
+        ):
+            found.setdefault("logits", []).append(distance({"": some_logits}, {"": logits}))
+            found.setdefault("loss", []).append(abs(some_loss - loss))
+            found.setdefault("gradients", []).append(distance(some_gradients, gradients))
+            for name, gradient in gradients.items():
+                found.setdefault(name, []).append(distance({"": some_gradients[name]}, {"": gradient}))
+    for what, distances in theirs.items():
+        allowed, found = np.linalg.norm(distances), np.linalg.norm(ours[what])
+        # Of one number, and of a vector's few, chance decides more.
+        factor = 1.2 if what in ("logits", "gradients") else 1.5
+        assert found <= factor * allowed, f"{what}: {found:.3e} from float64, autocast {allowed:.3e}"
+
+
+def train(session: cs336.Session, steps: int, seed: int = 0) -> list[float]:
+    rng = np.random.default_rng(seed)
+    losses = []
+    for _ in range(steps):
+        tokens, targets = reference.random_batch(CONFIG, rng)
+        losses.append(float(session.run("train", {"tokens": tokens, "targets": targets})["loss"]))
+    return losses
+
+
+def rounded(dtype: str, value: reference.Array) -> reference.Array:
+    return value.astype(autocast_reference.LOW_TYPES[dtype])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_shadows_are_the_rounded_parameters(dtype: str) -> None:
+    """After loading, steps, another load and setting a single parameter; and nothing else changes, to the bit."""
+    p, tokens, _ = batch(1)
+    session = open_model("train", f"fusion=elementwise dtype={dtype}", p)
+    plain = open_model("train", f"fusion=elementwise dtype={dtype} weight-shadows=false", p)
+    type_name = {"bf16": "bf16", "fp16": "f16"}[dtype]
+    shadows = [name for name, variable in session._variables.items() if variable.kind == "derived"]
+    packed = {
+        f"shadow.{type_name}.layers.0.attn.qkv_proj.weight": [f"layers.0.attn.{n}_proj.weight" for n in "qkv"],
+        f"shadow.{type_name}.layers.1.ffn.w2.weight": ["layers.1.ffn.w2.weight"],
+        f"shadow.{type_name}.lm_head.weight": ["lm_head.weight"],
+    }
+    assert set(packed) <= set(shadows)
+
+    def check() -> None:
+        for shadow, names in packed.items():
+            expected = rounded(dtype, np.concatenate([session[name] for name in names]))
+            np.testing.assert_array_equal(session[shadow].astype(np.float32), expected.astype(np.float32))
+
+    check()
+    assert train(session, 3) == train(plain, 3)
+    check()
+    for name in plain.parameters():
+        np.testing.assert_array_equal(session[name], plain[name], name)
+
+    for model in (session, plain):
+        model["layers.0.attn.k_proj.weight"] = p["layers.0.attn.k_proj.weight"] * 3
+    np.testing.assert_array_equal(
+        session.run("forward", {"tokens": tokens})["logits"], plain.run("forward", {"tokens": tokens})["logits"]
+    )
+    check()
+    assert train(session, 2) == train(plain, 2)
+    check()
+
+
+def test_checkpoints_have_no_shadows(tmp_path: Any) -> None:
+    """A file of one program is that of the other, whatever they round to."""
+    p, tokens, _ = batch(2)
+    session = open_model("train", "fusion=elementwise dtype=bf16", p)
+    train(session, 2)
+    session.save(tmp_path / "model.safetensors")
+    other = open_session(executable("train", "fusion=elementwise dtype=bf16 weight-shadows=false"))
+    other.load(tmp_path / "model.safetensors")
+    other.save(tmp_path / "other.safetensors")
+    third = open_session(executable("train", "fusion=elementwise dtype=bf16"))
+    third.load(tmp_path / "other.safetensors")
+    expected = session.run("forward", {"tokens": tokens})["logits"]
+    np.testing.assert_array_equal(other.run("forward", {"tokens": tokens})["logits"], expected)
+    np.testing.assert_array_equal(third.run("forward", {"tokens": tokens})["logits"], expected)
+
+
+PASSES = (
+    "func.func(cs336-autocast{dtype=bf16}),cs336-merge-gemms,func.func(cs336-decompose,canonicalize,cse,"
+    "cs336-differentiate,cs336-optimizer),cs336-weight-shadows"
+)
+
+
+def test_a_stale_shadow_is_noticed() -> None:
+    """Updates that round the old parameter leave the shadow a step behind."""
+    text = str(cs336.build(transformer_config(CONFIG), "train", "f32", optimizer(NUMBERS)).run_passes(PASSES))
+    update = re.compile(r"(cs336\.adamw (%\w+), .*\n\s*%\w+ = cs336\.cast )%\w+( :)")
+    assert update.search(text)
+    p, *_ = batch(3)
+    right = open_model("train", "fusion=elementwise dtype=bf16", p)
+    wrong = open_session(compile_program(update.sub(r"\1\2\3", text)))
+    wrong.initialize(0)
+    wrong.set_parameters(p)
+    losses, stale_losses = train(right, 4), train(wrong, 4)
+    assert losses[0] == stale_losses[0]
+    with pytest.raises(AssertionError, match="relative error"):
+        assert_close(stale_losses, losses, 1e-4, "losses")
+
+
+TOGGLES = ["merge-gemms", "hoist-invariants", "weight-shadows", "fuse-epilogues"]
+
+
+def with_toggles(on: Collection[str]) -> str:
+    return "fusion=elementwise " + " ".join(f"{toggle}={str(toggle in on).lower()}" for toggle in TOGGLES)
+
+
+# Each alone, all but each, all; compared with none.
+PIPELINES = [with_toggles(on) for count in (1, 3, 4) for on in combinations(TOGGLES, count)]
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_all_toggles_compute_the_same(dtype: str) -> None:
+    """Up to rounding: merged products sum their gradients in another order."""
+    p, *_ = batch(4)
+    tolerance = 1e-5 if dtype == "fp32" else 2e-2
+    expected = open_model("train", f"dtype={dtype} {with_toggles(())}", p)
+    losses = train(expected, 3)
+    for pipeline in PIPELINES:
+        session = open_model("train", f"dtype={dtype} {pipeline}", p)
+        assert_close(train(session, 3), losses, tolerance / 10, pipeline)
+        for name, value in expected.parameters().items():
+            assert_close(session[name] - p[name], value - p[name], 30 * tolerance, f"update of {name}, {pipeline}")
