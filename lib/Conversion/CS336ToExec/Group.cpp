@@ -44,10 +44,10 @@ void Group::numberValues() {
     numbers[argument] = numbers.lookup(value);
 }
 
-/// An opaque operation reads memory anyhow: what it reads is better left strided than computed into a temporary.
+/// Other operations read memory anyhow: what they read is better left strided than computed into a temporary.
 static bool mayRematerializeFor(Operation *op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
-  return fusible && fusible.getFusionKind() != FusionKind::Opaque;
+  return fusible && llvm::is_contained({FusionKind::Pointwise, FusionKind::RowReduction}, fusible.getFusionKind());
 }
 
 Group Group::collect(Operation *op) {

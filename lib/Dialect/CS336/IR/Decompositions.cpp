@@ -74,12 +74,11 @@ public:
     return broadcast(value, shape, llvm::to_vector(llvm::seq<int64_t>(rank - typeOf(value).getRank(), rank)));
   }
 
-  ImplicitLocOpBuilder b;
-
-private:
   Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
     return BroadcastOp::create(b, typeOf(value).clone(shape), value, dims);
   }
+
+  ImplicitLocOpBuilder b;
 };
 } // namespace
 
@@ -175,31 +174,34 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
   Value frequency = PowOp::create(f.b, f.splat(tableType, getTheta().convertToDouble()), exponent);
   Value angle = f.mul(f.iota(tableType, 0), frequency);
 
-  // […, S, D] as […, S, D/2, 2].
+  // […, S, D] as […, S, D/2, 2], and even and odd elements as […, S, D/2, 1].
   Value x = f.widen(getInput());
   Type compute = Formula::typeOf(x).getElementType();
-  SmallVector<int64_t> halfShape(shape);
-  halfShape.back() /= 2;
-  SmallVector<int64_t> pairShape(halfShape), elementShape(halfShape);
+  SmallVector<int64_t> pairShape(shape);
+  pairShape.back() /= 2;
   pairShape.push_back(2);
-  elementShape.push_back(1);
+  SmallVector<int64_t> elementShape(pairShape);
+  elementShape.back() = 1;
   Value pairs = f.reshape(x, pairShape);
-  auto elementType = RankedTensorType::get(elementShape, compute);
-  auto element = [&](int64_t index) {
+  auto element = [&](int64_t index) -> Value {
     SmallVector<int64_t> offsets(pairShape.size(), 0);
     offsets.back() = index;
-    return f.reshape(SliceOp::create(f.b, elementType, pairs, offsets), halfShape);
+    return SliceOp::create(f.b, RankedTensorType::get(elementShape, compute), pairs, offsets);
   };
   Value even = element(0), odd = element(1);
-  Value cosine = f.overRows(f.convert(f.unary<CosOp>(angle), compute), halfShape);
-  Value sine = f.overRows(f.convert(f.unary<SinOp>(angle), compute), halfShape);
+  auto alongPairs = [&](Value table) {
+    int64_t rank = elementShape.size();
+    return f.broadcast(f.convert(table, compute), elementShape, {rank - 3, rank - 2});
+  };
+  Value cosine = alongPairs(f.unary<CosOp>(angle));
+  Value sine = alongPairs(f.unary<SinOp>(angle));
 
   // Operands that are built stand in variables, as the order of arguments is the C++ compiler's to choose.
   Value evenCosine = f.mul(even, cosine), oddSine = f.mul(odd, sine);
   Value evenSine = f.mul(even, sine), oddCosine = f.mul(odd, cosine);
-  Value rotatedEven = f.reshape(f.sub(evenCosine, oddSine), elementShape);
-  Value rotatedOdd = f.reshape(f.add(evenSine, oddCosine), elementShape);
-  Value rotated = f.concat(RankedTensorType::get(pairShape, compute), halfShape.size(), {rotatedEven, rotatedOdd});
+  Value rotatedEven = f.sub(evenCosine, oddSine);
+  Value rotatedOdd = f.add(evenSine, oddCosine);
+  Value rotated = f.concat(RankedTensorType::get(pairShape, compute), pairShape.size() - 1, {rotatedEven, rotatedOdd});
   return one(f.convert(f.reshape(rotated, shape), getResult().getType().getElementType()));
 }
 

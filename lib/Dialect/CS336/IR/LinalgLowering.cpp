@@ -173,7 +173,7 @@ Lowered SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange
                                       identityMap(builder, rankOf(inits.front())))};
 }
 
-FusionKind PadOp::getFusionKind() { return FusionKind::Opaque; }
+FusionKind PadOp::getFusionKind() { return FusionKind::Assembly; }
 
 Lowered PadOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Value zeros =
@@ -182,7 +182,7 @@ Lowered PadOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange i
                                       zeros, boxMap(builder, getOffsets(), inputs.front(), zeros))};
 }
 
-FusionKind ConcatOp::getFusionKind() { return FusionKind::Opaque; }
+FusionKind ConcatOp::getFusionKind() { return FusionKind::Assembly; }
 
 Lowered ConcatOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Value result = inits.front();
@@ -226,6 +226,7 @@ Lowered ReshapeOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRan
 //===----------------------------------------------------------------------===//
 
 FusionKind ReduceOp::getFusionKind() { return FusionKind::RowReduction; }
+SmallVector<int64_t> ReduceOp::getReducedAxes() { return SmallVector<int64_t>(getAxes()); }
 
 static TypedAttr getNeutralValue(OpBuilder &builder, ReduceKind kind, Type type) {
   if (kind == ReduceKind::Sum)

@@ -34,6 +34,8 @@ enum class FusionKind {
   Pointwise,
   /// Elements along the reduced axes are combined.
   RowReduction,
+  /// Every operand's elements become a box of the result; elements in no box are zero.
+  Assembly,
   /// Anything else: a kernel of its own.
   Opaque,
 };

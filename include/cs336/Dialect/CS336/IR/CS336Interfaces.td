@@ -53,7 +53,12 @@ def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
     one form that every target reads.
   }];
   let methods = [
-    InterfaceMethod<"Pointwise, row reduction or opaque.", "::cs336::FusionKind", "getFusionKind", (ins)>,
+    InterfaceMethod<"Pointwise, row reduction, assembly or opaque.", "::cs336::FusionKind", "getFusionKind", (ins)>,
+    InterfaceMethod<[{
+      Of a row reduction: the axes of its operands, all of one shape, along which elements are combined, ascending. The
+      result lacks these axes, or has the operands' shape where every element of a row depends on the whole row.
+    }], "::llvm::SmallVector<int64_t>", "getReducedAxes", (ins), "",
+    "return {::llvm::cast<::mlir::RankedTensorType>($_op->getOperand(0).getType()).getRank() - 1};">,
     InterfaceMethod<[{
       Computes the results from `inputs` (a tensor an operand) into `inits` (a tensor a result, whose values may be
       overwritten), as linalg, tensor, arith, math and scf operations. Pointwise operations and row reductions

@@ -17,6 +17,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Differentiable : DeclareOpInterfaceMethods<CS336_DifferentiableOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<CS336_DecomposableOpInterface>;
 def Fusible : DeclareOpInterfaceMethods<CS336_FusibleOpInterface>;
+def FusibleReduction : DeclareOpInterfaceMethods<CS336_FusibleOpInterface, ["getReducedAxes"]>;
 def Rematerializable : DeclareOpInterfaceMethods<CS336_FusibleOpInterface, ["isRematerializable"]>;
 def Cost : DeclareOpInterfaceMethods<CS336_CostOpInterface>;
 def View : DeclareOpInterfaceMethods<CS336_ViewOpInterface>;

@@ -149,7 +149,7 @@ def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible, CS336_Au
 // Reductions, products, gathers
 //===----------------------------------------------------------------------===//
 
-def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, Fusible,
+def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, FusibleReduction,
                                          CS336_AutocastOpInterface]> {
   let summary = "Sum or maximum over axes, which disappear";
   let description = [{

@@ -524,6 +524,56 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Pointwise operations, row reductions and layout changes become kernels";
+  let description = [{
+    Groups operations into `cs336.fused`, each of which becomes one kernel that reads and writes every tensor once. What
+    it may group, operations say themselves (`FusibleOpInterface`):
+
+    - pointwise operations of one shape, with the constants, broadcasts and indices that they read, which each kernel
+      computes anew;
+    - with reductions over the last axes, and what there is one of a row: a row is read once and kept between a
+      reduction and what needs its result (a norm forward and backward, a loss with its gradient);
+    - at the end, reductions over other axes or all, with the pointwise operations before them (a weight's gradient):
+      nothing else follows in the same kernel;
+    - at the end, a concatenation or a pad of what was computed (rotary embedding's pairs, gradients of merged products).
+
+    Groups grow along values, then over groups of one shape that read the same tensor (rotary embedding of q and of k), as long
+    as bytes are saved, no cycle arises and a kernel's values fit into registers. A pointwise value that several kernels need is
+    computed again where that moves fewer bytes than storing it and costs at most 2 FLOPs a byte; a reduction never is.
+    Layout operations move to kernels' borders, where they are strides: past pointwise operations towards what is loaded, and
+    past a concatenation towards what is stored.
+
+    Contract: functions of one block, after `cs336-decompose`, `cs336-differentiate` and `cs336-optimizer`, before
+    `convert-cs336-to-exec`. Existing groups stay as they are. Operations may stand in another order afterwards.
+
+    Before:
+
+    ```mlir
+    %s = cs336.sigmoid %x : tensor<4x8xf32>
+    %m = cs336.mul %x, %s : tensor<4x8xf32>
+    %y = cs336.mul %m, %z : tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %y = cs336.fused(%x, %z) {
+    ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>):
+      %s = cs336.sigmoid %a : tensor<4x8xf32>
+      %m = cs336.mul %a, %s : tensor<4x8xf32>
+      %g = cs336.mul %m, %b : tensor<4x8xf32>
+      cs336.yield %g : tensor<4x8xf32>
+    } : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+
+    Counts `num-groups`, groups made; `num-fused`, operations put into groups; `num-recomputed`, operations computed again
+    instead of stored; `num-layouts`, layout operations moved; `bytes-saved`, those that operations standing alone would
+    have read or written.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
   let summary = "Tables that depend on no input are computed once, by @prepare";
   let description = [{

@@ -1,0 +1,93 @@
+//===- FuseElementwisePass.cpp - Kernels of several operations ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutBorders.h"
+#include "OutlineGroups.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+class FuseElementwisePass : public cs336::impl::FuseElementwisePassBase<FuseElementwisePass>, public CountingPass {
+  void runOnOperation() override;
+
+  PassCounter numGroups{this, "num-groups", "Number of groups made"};
+  PassCounter numFused{this, "num-fused", "Number of operations put into groups"};
+  PassCounter numRecomputed{this, "num-recomputed", "Number of operations computed again instead of stored"};
+  PassCounter numLayouts{this, "num-layouts", "Number of layout operations moved to the border of a kernel"};
+  PassCounter bytesSaved{this, "bytes-saved", "Bytes that need not be read or written"};
+};
+} // namespace
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-fuse-elementwise");
+}
+
+static StringRef getReason(FusionBarrier barrier) {
+  switch (barrier) {
+  case FusionBarrier::None:
+    break;
+  case FusionBarrier::Space:
+    return "one kernel cannot walk the shapes of both";
+  case FusionBarrier::Cycle:
+    return "something in between needs the one and is needed by the other";
+  case FusionBarrier::Registers:
+    return "the kernel would hold more values than registers";
+  case FusionBarrier::Bytes:
+    return "it would not move fewer bytes";
+  }
+  llvm_unreachable("a barrier without a reason");
+}
+
+/// Says of reductions that other kernels read that they are stored.
+static void remarkClosedReductions(Block &block, const FusionRoles &roles) {
+  for (Operation &op : block) {
+    if (roles.get(&op) != FusionRole::ClosedReduction)
+      continue;
+    bool isRead = llvm::any_of(op.getUsers(), [&](Operation *user) { return roles.isFusible(user); });
+    if (isRead)
+      remark::missed(op.getLoc(), remarkOptions("KernelEnds"))
+          << "what reads this reduction is another kernel: it combines other axes than the last, or all";
+  }
+}
+
+void FuseElementwisePass::runOnOperation() {
+  if (getOperation().isExternal() || !getOperation().getBody().hasOneBlock())
+    return;
+  Block &block = getOperation().getBody().front();
+  numLayouts += moveLayoutsToBorders(block);
+  FusionRoles roles(block);
+  remarkClosedReductions(block, roles);
+  FusionRegions regions(block, roles);
+  FusionGroups groups(block, roles, regions);
+  numRecomputed += regions.getNumRecomputed();
+  for (const FusionGroups::Missed &missed : groups.getMissed())
+    if (groups.find(missed.producer) != groups.find(missed.consumer))
+      remark::missed(missed.consumer->getLoc(), remarkOptions("NotFused")) << remark::add(
+          "not fused with {0}: {1}", missed.producer->getName().stripDialect().str(), getReason(missed.barrier).str());
+  outlineGroups(block, roles, groups, [&](FusedOp fused, const FusionGroup &group) {
+    int64_t before = 0;
+    for (Operation *op : group.ops)
+      if (auto cost = dyn_cast<CostOpInterface>(op))
+        before += cost.getBytes();
+    int64_t after = fused.getBytes();
+    remark::passed(fused.getLoc(), remarkOptions("Fused"))
+        << remark::add("{0} operations in one kernel: {1} bytes instead of {2}", group.ops.size(), after, before);
+    ++numGroups;
+    numFused += group.ops.size();
+    bytesSaved += std::max<int64_t>(before - after, 0);
+  });
+}

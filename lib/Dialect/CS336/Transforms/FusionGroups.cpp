@@ -1,0 +1,300 @@
+//===- FusionGroups.cpp - Operations that will share a kernel -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionGroups.h"
+
+#include "mlir/IR/Block.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace cs336;
+
+/// Tensors that a kernel loads or stores, at most: each is an address in a register, and a vector in several.
+static constexpr size_t kMostTensors = 24;
+/// Values of one element that are needed at the same time, at most. A thread has up to 255 registers of 32 bits for
+/// vectors of 4 to 8 elements.
+static constexpr int64_t kMostLiveValues = 24;
+
+//===----------------------------------------------------------------------===//
+// Spaces
+//===----------------------------------------------------------------------===//
+
+std::optional<FusionSpace> FusionSpace::unify(const FusionSpace &lhs, const FusionSpace &rhs) {
+  const FusionSpace &whole = lhs.shape.size() >= rhs.shape.size() ? lhs : rhs;
+  const FusionSpace &part = lhs.shape.size() >= rhs.shape.size() ? rhs : lhs;
+  FusionSpace unified = whole;
+  if (whole.shape.size() == part.shape.size()) {
+    if (whole.shape != part.shape || (whole.numReduced && part.numReduced && whole.numReduced != part.numReduced))
+      return std::nullopt;
+    if (whole.isClosed() && part.isClosed() && whole.closedAxes != part.closedAxes)
+      return std::nullopt;
+    unified.numReduced = std::max(whole.numReduced, part.numReduced);
+    if (part.isClosed())
+      unified.closedAxes = part.closedAxes;
+  } else {
+    // What there is one of a row.
+    unsigned numReduced = whole.shape.size() - part.shape.size();
+    bool isOfRows = !part.shape.empty() && !part.numReduced && !part.isClosed() &&
+                    ArrayRef(whole.shape).drop_back(numReduced) == ArrayRef(part.shape);
+    if (!isOfRows || (whole.numReduced && whole.numReduced != numReduced))
+      return std::nullopt;
+    unified.numReduced = numReduced;
+  }
+  // Rows of a kernel that combines other axes are not in one place.
+  if (unified.isClosed() && unified.numReduced)
+    return std::nullopt;
+  return unified;
+}
+
+FusionSpace FusionGroups::getSpace(Operation *op) const {
+  FusionRole role = roles.get(op);
+  FusionSpace space;
+  llvm::append_range(space.shape, getTensorShape(role == FusionRole::Pointwise ? op->getResult(0) : op->getOperand(0)));
+  if (role == FusionRole::RowReduction)
+    space.numReduced = cast<FusibleOpInterface>(op).getReducedAxes().size();
+  else if (role == FusionRole::ClosedReduction)
+    llvm::append_range(space.closedAxes, cast<FusibleOpInterface>(op).getReducedAxes());
+  return space;
+}
+
+/// Whether a kernel that walks `space` can hand the value of `use` to its user without memory.
+bool FusionGroups::isInSpace(OpOperand &use, const FusionSpace &space) const {
+  Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
+  if (roles.get(producer) == FusionRole::Assembly || roles.get(producer) == FusionRole::ClosedReduction)
+    return false;
+  ArrayRef<int64_t> shape = getTensorShape(use.get());
+  switch (roles.get(user)) {
+  case FusionRole::Rematerialized:
+    return isRowBroadcast(user) && space.numReduced && shape == space.getRows() &&
+           getTensorShape(user->getResult(0)) == ArrayRef(space.shape);
+  case FusionRole::Pointwise:
+    return shape == getTensorShape(user->getResult(0));
+  default:
+    return shape == ArrayRef(space.shape);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> FusionGroups::getOutputs(const FusionGroup &group) const {
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
+  auto isInside = [&](Operation *user) {
+    if (roles.get(user) != FusionRole::Rematerialized)
+      return members.contains(user);
+    return llvm::all_of(user->getUsers(), [&](Operation *reader) { return members.contains(reader); });
+  };
+  SmallVector<Value> outputs;
+  for (Operation *op : group.ops)
+    for (Value result : op->getResults())
+      if (!llvm::all_of(result.getUsers(), isInside))
+        outputs.push_back(result);
+  return outputs;
+}
+
+int64_t FusionGroups::getBytes(const FusionGroup &group) const {
+  llvm::SmallPtrSet<Value, 16> seen;
+  for (Operation *op : group.ops)
+    for (Value result : op->getResults())
+      seen.insert(result);
+  int64_t bytes = 0;
+  for (Operation *op : group.ops)
+    for (Value operand : op->getOperands())
+      roles.forEachLoad(operand, [&](Value value) {
+        if (seen.insert(value).second)
+          bytes += getTensorBytes(value);
+      });
+  for (Value output : getOutputs(group))
+    bytes += getTensorBytes(output);
+  return bytes;
+}
+
+/// Counts tensors, and values of an element that are live at once: each from where it is loaded or computed to its last
+/// use.
+bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
+  llvm::MapVector<Value, unsigned> lastUses;
+  llvm::SmallPtrSet<Value, 16> computed;
+  SmallVector<int64_t> starting(group.ops.size(), 0), ending(group.ops.size(), 0);
+  DenseMap<Value, unsigned> starts;
+  size_t tensors = getOutputs(group).size();
+  for (auto [position, op] : llvm::enumerate(group.ops)) {
+    for (Value operand : op->getOperands())
+      roles.forEachLoad(operand, [&](Value value) {
+        if (starts.try_emplace(value, position).second)
+          ++tensors;
+        lastUses[value] = position;
+      });
+    for (Value result : op->getResults()) {
+      starts[result] = position;
+      lastUses[result] = position;
+    }
+  }
+  for (auto [value, last] : lastUses) {
+    // Only one a row, or for all rows.
+    if (getTensorShape(value).size() < group.space.shape.size())
+      continue;
+    ++starting[starts.lookup(value)];
+    ++ending[last];
+  }
+  int64_t live = 0, most = 0;
+  for (auto [starts, ends] : llvm::zip_equal(starting, ending)) {
+    live += starts;
+    most = std::max(most, live);
+    live -= ends;
+  }
+  return tensors > kMostTensors || most > kMostLiveValues;
+}
+
+//===----------------------------------------------------------------------===//
+// Cycles
+//===----------------------------------------------------------------------===//
+
+/// Whether something outside stands between the two groups. Of what is not in their level, nothing does.
+bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
+  unsigned level = regions.getLevel(groups[lhs].ops.front());
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  llvm::SmallDenseSet<unsigned> seenGroups = {lhs, rhs};
+  SmallVector<Operation *> waiting;
+  bool isFound = false;
+  auto addUsers = [&](Operation *op, bool isOfGroups) {
+    for (Operation *user : op->getUsers()) {
+      std::optional<unsigned> group = find(user);
+      bool isInside = group == lhs || group == rhs;
+      if (isInside && !isOfGroups)
+        isFound = true;
+      // A broadcast inside is not on a way out.
+      if (!isInside && !(group && seenGroups.contains(*group)) && seen.insert(user).second)
+        waiting.push_back(user);
+    }
+  };
+  auto leadsOnlyInside = [&](Operation *op) {
+    return roles.get(op) == FusionRole::Rematerialized && llvm::all_of(op->getUsers(), [&](Operation *user) {
+             std::optional<unsigned> group = find(user);
+             return group == lhs || group == rhs;
+           });
+  };
+  for (unsigned group : {lhs, rhs})
+    for (Operation *op : groups[group].ops)
+      addUsers(op, /*isOfGroups=*/true);
+  // Broadcasts between members are part of the group.
+  llvm::erase_if(waiting, leadsOnlyInside);
+  while (!waiting.empty() && !isFound) {
+    Operation *op = waiting.pop_back_val();
+    if (regions.getLevel(op) > level)
+      continue;
+    if (std::optional<unsigned> group = find(op)) {
+      seenGroups.insert(*group);
+      for (Operation *member : groups[*group].ops)
+        addUsers(member, /*isOfGroups=*/false);
+    } else {
+      addUsers(op, /*isOfGroups=*/false);
+    }
+  }
+  return isFound;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned> FusionGroups::find(Operation *op) const {
+  auto found = groupOf.find(op);
+  return found == groupOf.end() ? std::nullopt : std::optional(found->second);
+}
+
+FusionBarrier FusionGroups::tryMerge(unsigned lhs, unsigned rhs) {
+  std::optional<FusionSpace> space = FusionSpace::unify(groups[lhs].space, groups[rhs].space);
+  if (!space)
+    return FusionBarrier::Space;
+  FusionGroup merged;
+  merged.space = *space;
+  auto isBefore = [&](Operation *a, Operation *b) { return positions.lookup(a) < positions.lookup(b); };
+  std::merge(groups[lhs].ops.begin(), groups[lhs].ops.end(), groups[rhs].ops.begin(), groups[rhs].ops.end(),
+             std::back_inserter(merged.ops), isBefore);
+  auto isMember = [&](Operation *op) {
+    std::optional<unsigned> group = find(op);
+    return group == lhs || group == rhs;
+  };
+  for (Operation *op : merged.ops)
+    for (Value result : op->getResults())
+      for (OpOperand &use : result.getUses()) {
+        bool isInside = roles.get(use.getOwner()) == FusionRole::Rematerialized
+                            ? llvm::any_of(use.getOwner()->getUsers(), isMember)
+                            : isMember(use.getOwner());
+        if (isInside && !isInSpace(use, *space))
+          return FusionBarrier::Space;
+      }
+  merged.bytes = getBytes(merged);
+  if (merged.bytes >= groups[lhs].bytes + groups[rhs].bytes)
+    return FusionBarrier::Bytes;
+  if (exceedsRegisters(merged))
+    return FusionBarrier::Registers;
+  if (hasCycle(lhs, rhs))
+    return FusionBarrier::Cycle;
+  for (Operation *op : groups[rhs].ops)
+    groupOf[op] = lhs;
+  groups[lhs] = std::move(merged);
+  groups[rhs] = {};
+  return FusionBarrier::None;
+}
+
+void FusionGroups::fuseAlongValues(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && roles.get(producer) == FusionRole::Rematerialized && producer->getNumOperands() == 1)
+        producer = producer->getOperand(0).getDefiningOp();
+      std::optional<unsigned> from = producer ? find(producer) : std::nullopt;
+      if (!from || from == find(op) || regions.getRegion(producer) != regions.getRegion(op))
+        continue;
+      FusionBarrier barrier = tryMerge(*from, *find(op));
+      if (barrier != FusionBarrier::None)
+        missed.push_back({producer, op, barrier});
+    }
+  }
+}
+
+/// Groups of one space that read the same tensor, which has more than one element: what everybody reads, such as a
+/// learning rate, is no reason.
+void FusionGroups::fuseSiblings(ArrayRef<Operation *> ops) {
+  llvm::MapVector<Value, SmallVector<Operation *, 4>> readers;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      roles.forEachLoad(operand, [&](Value value) {
+        if (cast<RankedTensorType>(value.getType()).getNumElements() > 1)
+          readers[value].push_back(op);
+      });
+  for (auto &[value, users] : readers)
+    for (Operation *user : llvm::drop_begin(users)) {
+      unsigned first = *find(users.front()), second = *find(user);
+      bool isAlike = first != second && groups[first].space.shape == groups[second].space.shape &&
+                     groups[first].space.closedAxes == groups[second].space.closedAxes;
+      if (isAlike)
+        tryMerge(first, second);
+    }
+}
+
+FusionGroups::FusionGroups(Block &block, const FusionRoles &roles, const FusionRegions &regions)
+    : roles(roles), regions(regions) {
+  SmallVector<SmallVector<Operation *>> levels(regions.getNumLevels());
+  for (auto [position, op] : llvm::enumerate(block)) {
+    positions[&op] = position;
+    if (!roles.isFusible(&op))
+      continue;
+    levels[regions.getLevel(&op)].push_back(&op);
+    groupOf[&op] = groups.size();
+    FusionGroup &group = groups.emplace_back();
+    group.ops.push_back(&op);
+    group.space = getSpace(&op);
+    group.bytes = getBytes(group);
+  }
+  for (ArrayRef<Operation *> ops : levels) {
+    fuseAlongValues(ops);
+    fuseSiblings(ops);
+  }
+}

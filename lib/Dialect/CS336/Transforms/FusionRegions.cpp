@@ -1,0 +1,208 @@
+//===- FusionRegions.cpp - Which operations may share a kernel ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionRegions.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace cs336;
+
+/// FLOPs that may be done again to save a byte of memory traffic.
+static constexpr int64_t kFlopsPerByte = 2;
+/// How many operations back the cost of a value is looked for.
+static constexpr unsigned kDepth = 4;
+
+FusionRegions::FusionRegions(Block &block, FusionRoles &roles) : roles(roles) {
+  splitBroadcasts(block);
+  computeLevels(block);
+  // Users before what they use: where a value is needed is known when it is its turn.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (roles.get(&op) == FusionRole::Pointwise && roles.isRecomputable(&op))
+      place(&op);
+}
+
+/// Gives each user a broadcast of its own, right before it, as each will be part of its user's kernel.
+void FusionRegions::splitBroadcasts(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (roles.get(&op) != FusionRole::Rematerialized || op.getNumOperands() == 0 || roles.isLiteral(op.getResult(0)))
+      continue;
+    llvm::SmallSetVector<Operation *, 4> users(op.user_begin(), op.user_end());
+    // Uses are listed from the last.
+    SmallVector<Operation *> ordered = users.takeVector();
+    llvm::sort(ordered, [](Operation *lhs, Operation *rhs) { return lhs->isBeforeInBlock(rhs); });
+    for (Operation *user : llvm::drop_begin(ordered)) {
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      Operation *copy = OpBuilder(user).clone(op);
+      roles.addCopy(copy, &op);
+      user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
+    }
+    if (!ordered.empty())
+      op.moveBefore(ordered.front());
+  }
+}
+
+void FusionRegions::computeLevels(Block &block) {
+  SmallVector<Operation *> closed;
+  for (Operation &op : block) {
+    unsigned level = 0;
+    for (Value operand : op.getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (!source)
+        continue;
+      FusionRole role = roles.get(source);
+      bool separates = role == FusionRole::Opaque || role == FusionRole::ClosedReduction;
+      level = std::max(level, levels.lookup(source) + separates);
+    }
+    levels[&op] = level;
+    numLevels = std::max(numLevels, level + 1);
+    if (roles.get(&op) == FusionRole::ClosedReduction)
+      closed.push_back(&op);
+  }
+  levelOfRegion = llvm::to_vector(llvm::seq(0u, numLevels));
+  for (Operation *op : closed)
+    levelOfRegion.push_back(levels.lookup(op));
+  reads.resize(levelOfRegion.size());
+  for (auto [index, op] : llvm::enumerate(closed))
+    assign(op, numLevels + index);
+  for (Operation &op : block)
+    if (roles.isFusible(&op) && roles.get(&op) != FusionRole::ClosedReduction)
+      assign(&op, levels.lookup(&op));
+}
+
+void FusionRegions::assign(Operation *op, unsigned region) {
+  regions[op] = region;
+  levels[op] = levelOfRegion[region];
+  for (Value operand : op->getOperands())
+    roles.forEachLoad(operand, [&](Value value) { reads[region].insert(value); });
+}
+
+std::optional<unsigned> FusionRegions::getRegionOf(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  ArrayRef<int64_t> shape = getTensorShape(use.get());
+  if (roles.get(user) == FusionRole::Rematerialized) {
+    // A value a row, for operations that stand next to its row: not in columns' kernels.
+    if (!isRowBroadcast(user) || !user->hasOneUse())
+      return std::nullopt;
+    Operation *reader = *user->user_begin();
+    bool isBesideRows = roles.isFusible(reader) && getRegion(reader) < numLevels;
+    return isBesideRows ? std::optional(getRegion(reader)) : std::nullopt;
+  }
+  if (!roles.isFusible(user))
+    return std::nullopt;
+  auto isAlike = [&](Value value) { return getTensorShape(value) == shape; };
+  bool isInSpace = roles.get(user) == FusionRole::Pointwise ? isAlike(user->getResult(0))
+                                                            : llvm::all_of(user->getOperands(), isAlike);
+  return isInSpace ? std::optional(getRegion(user)) : std::nullopt;
+}
+
+FusionRegions::Demand FusionRegions::getDemand(Value value) const {
+  Demand demand;
+  for (OpOperand &use : value.getUses()) {
+    if (std::optional<unsigned> region = getRegionOf(use))
+      demand.regions.insert(*region);
+    else if (!(roles.get(use.getOwner()) == FusionRole::Rematerialized && use.getOwner()->use_empty()))
+      demand.isStored = true;
+  }
+  return demand;
+}
+
+bool FusionRegions::isAtHand(Value value, unsigned region) const {
+  Operation *op = value.getDefiningOp();
+  return reads[region].contains(value) || (op && roles.isFusible(op) && getRegion(op) == region);
+}
+
+int64_t FusionRegions::getReadBytes(Value value, unsigned region, unsigned depth) const {
+  int64_t bytes = 0;
+  if (roles.isRematerialized(value)) {
+    roles.forEachLoad(value, [&](Value source) { bytes += getReadBytes(source, region, depth); });
+    return bytes;
+  }
+  if (isAtHand(value, region))
+    return 0;
+  bytes = getTensorBytes(value);
+  Operation *op = value.getDefiningOp();
+  if (!op || !roles.isFusible(op))
+    return bytes;
+  // If nobody else wants it in memory, it is written only for this.
+  Demand demand = getDemand(value);
+  bool isStored = demand.isStored || llvm::any_of(demand.regions, [&](unsigned r) { return r != getRegion(op); });
+  int64_t stored = isStored ? bytes : 2 * bytes;
+  if (depth == 0 || roles.get(op) != FusionRole::Pointwise || !roles.isRecomputable(op) ||
+      getOperationFlops(op) > kFlopsPerByte * bytes)
+    return stored;
+  int64_t recomputed = 0;
+  for (Value operand : op->getOperands())
+    recomputed += getReadBytes(operand, region, depth - 1);
+  return std::min(stored, recomputed);
+}
+
+int64_t FusionRegions::getOperandBytes(Operation *op, unsigned region) const {
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes += getReadBytes(operand, region, kDepth);
+  return bytes;
+}
+
+/// Chooses the regions that compute a pointwise value.
+void FusionRegions::place(Operation *op) {
+  Demand demand = getDemand(op->getResult(0));
+  unsigned home = getRegion(op);
+  auto foreign = llvm::to_vector(llvm::make_filter_range(demand.regions, [&](unsigned r) { return r != home; }));
+  llvm::sort(foreign);
+  if (foreign.empty())
+    return;
+  int64_t bytes = getTensorBytes(op->getResult(0));
+  // Needed in one other region only: there is no reason to compute it before, unless its operands are more to store.
+  if (demand.regions.size() == 1 && !demand.isStored) {
+    if (getOperandBytes(op, foreign.front()) <= 2 * bytes)
+      assign(op, foreign.front());
+    return;
+  }
+  if (getOperationFlops(op) > kFlopsPerByte * bytes)
+    return;
+  int64_t all = 0;
+  for (unsigned region : foreign)
+    all += getOperandBytes(op, region);
+  bool savesStoring = !demand.isStored && all < static_cast<int64_t>(foreign.size() + 1) * bytes;
+  for (unsigned region : foreign)
+    if (savesStoring || getOperandBytes(op, region) < bytes)
+      recompute(op, region);
+  if (op->use_empty())
+    op->erase();
+}
+
+/// Lets the users in `region` read a copy of `op`.
+void FusionRegions::recompute(Operation *op, unsigned region) {
+  SmallVector<OpOperand *> uses;
+  Operation *first = nullptr;
+  for (OpOperand &use : op->getResult(0).getUses()) {
+    if (getRegionOf(use) != region)
+      continue;
+    uses.push_back(&use);
+    if (!first || use.getOwner()->isBeforeInBlock(first))
+      first = use.getOwner();
+  }
+  OpBuilder builder(first);
+  Operation *copy = builder.clone(*op);
+  roles.addCopy(copy, op);
+  // Broadcasts stand right before their users, so each copy has its own.
+  for (OpOperand &operand : copy->getOpOperands()) {
+    if (!roles.isRematerialized(operand.get()) || roles.isLiteral(operand.get()))
+      continue;
+    Operation *source = operand.get().getDefiningOp();
+    Operation *broadcast = OpBuilder(copy).clone(*source);
+    roles.addCopy(broadcast, source);
+    operand.set(broadcast->getResult(0));
+  }
+  for (OpOperand *use : uses)
+    use->set(copy->getResult(0));
+  assign(copy, region);
+  ++numRecomputed;
+}

@@ -1,0 +1,166 @@
+//===- OutlineGroups.cpp - Groups become operations -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutlineGroups.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+/// Builds the body of one group.
+class BodyBuilder {
+public:
+  BodyBuilder(const FusionRoles &roles, FusedOp fused, ArrayRef<Value> inputs);
+
+  void append(Operation *op);
+  void yield(ArrayRef<Value> outputs, Location loc);
+
+private:
+  Value read(Value value);
+  /// What the body computes already, or a copy of `op`.
+  Operation *copy(Operation *op, bool isShared);
+
+  const FusionRoles &roles;
+  OpBuilder builder;
+  IRMapping mapping;
+  Block &body;
+};
+} // namespace
+
+BodyBuilder::BodyBuilder(const FusionRoles &roles, FusedOp fused, ArrayRef<Value> inputs)
+    : roles(roles), builder(fused.getContext()), body(fused.getBody().emplaceBlock()) {
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToStart(&body);
+}
+
+Operation *BodyBuilder::copy(Operation *op, bool isShared) {
+  auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return read(operand); });
+  if (isShared) {
+    // Operations on equal operands are few: they all read the first of them.
+    auto isSame = [&](Operation &known) {
+      return known.getName() == op->getName() && llvm::equal(known.getOperands(), operands) &&
+             known.getResultTypes() == op->getResultTypes() && known.getAttrDictionary() == op->getAttrDictionary();
+    };
+    for (Operation &known : body)
+      if (isSame(known))
+        return &known;
+  }
+  Operation *cloned = builder.clone(*op, mapping);
+  cloned->setOperands(operands);
+  return cloned;
+}
+
+/// Index arithmetic is written out once for every use, so that each use absorbs its own.
+Value BodyBuilder::read(Value value) {
+  if (!roles.isRematerialized(value))
+    return mapping.lookup(value);
+  Operation *source = value.getDefiningOp();
+  bool isShared = cast<FusibleOpInterface>(source).isRematerializable() && !roles.isLiteral(value);
+  isShared |= source->getNumOperands() == 0;
+  return copy(source, isShared)->getResult(cast<OpResult>(value).getResultNumber());
+}
+
+void BodyBuilder::append(Operation *op) { mapping.map(op->getResults(), copy(op, /*isShared=*/true)->getResults()); }
+
+void BodyBuilder::yield(ArrayRef<Value> outputs, Location loc) {
+  auto values = llvm::map_to_vector(outputs, [&](Value output) { return mapping.lookup(output); });
+  YieldOp::create(builder, loc, values);
+}
+
+/// The source of most of a group's operations first: that is what a kernel is called after.
+static Location getGroupLocation(const FusionGroup &group) {
+  llvm::MapVector<Location, unsigned> counts;
+  for (Operation *op : group.ops)
+    ++counts[op->getLoc()];
+  if (counts.size() == 1)
+    return counts.front().first;
+  auto locations = llvm::map_to_vector(counts, [](auto &entry) { return entry.first; });
+  auto *most = llvm::max_element(locations, [&](Location a, Location b) { return counts[a] < counts[b]; });
+  std::rotate(locations.begin(), most, most + 1);
+  return FusedLoc::get(locations, Attribute(), group.ops.front()->getContext());
+}
+
+static FusedOp buildFused(const FusionRoles &roles, const FusionGroup &group, ArrayRef<Value> outputs) {
+  llvm::SmallSetVector<Value, 8> inputs;
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
+  for (Operation *op : group.ops)
+    for (Value operand : op->getOperands())
+      roles.forEachLoad(operand, [&](Value value) {
+        if (!members.contains(value.getDefiningOp()))
+          inputs.insert(value);
+      });
+  Location loc = getGroupLocation(group);
+  OpBuilder builder(group.ops.back());
+  auto fused = FusedOp::create(builder, loc, ValueRange(outputs).getTypes(), inputs.getArrayRef());
+  BodyBuilder body(roles, fused, inputs.getArrayRef());
+  for (Operation *op : group.ops)
+    body.append(op);
+  body.yield(outputs, loc);
+  return fused;
+}
+
+/// Orders the block so that values come before their users, and otherwise as it is.
+static void orderAnew(Block &block) {
+  DenseMap<Operation *, unsigned> positions, missing;
+  SmallVector<Operation *> ops;
+  for (auto [position, op] : llvm::enumerate(block.without_terminator())) {
+    positions[&op] = position;
+    ops.push_back(&op);
+  }
+  std::priority_queue<unsigned, SmallVector<unsigned>, std::greater<>> ready;
+  for (auto [position, op] : llvm::enumerate(ops)) {
+    unsigned &count = missing[op];
+    for (Value operand : op->getOperands())
+      count += operand.getDefiningOp() != nullptr;
+    if (count == 0)
+      ready.push(position);
+  }
+  while (!ready.empty()) {
+    Operation *op = ops[ready.top()];
+    ready.pop();
+    op->moveBefore(block.getTerminator());
+    // One use an operand, as they were counted.
+    for (OpOperand &use : op->getUses())
+      if (auto user = positions.find(use.getOwner()); user != positions.end() && --missing[use.getOwner()] == 0)
+        ready.push(user->second);
+  }
+}
+
+void cs336::outlineGroups(Block &block, const FusionRoles &roles, const FusionGroups &groups,
+                          llvm::function_ref<void(FusedOp, const FusionGroup &)> onFused) {
+  auto computesMask = [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return roles.isLiteral(operand) && !cast<FusibleOpInterface>(operand.getDefiningOp()).isRematerializable();
+    });
+  };
+  bool isAnyFused = false;
+  for (const FusionGroup &group : groups.getGroups()) {
+    bool isFused = group.ops.size() > 1 || llvm::any_of(group.ops, computesMask);
+    if (!isFused)
+      continue;
+    SmallVector<Value> outputs = groups.getOutputs(group);
+    FusedOp fused = buildFused(roles, group, outputs);
+    for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
+      output.replaceAllUsesWith(result);
+    onFused(fused, group);
+    isAnyFused = true;
+  }
+  // What was fused is dead now, users before what they use.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  if (isAnyFused)
+    orderAnew(block);
+}
