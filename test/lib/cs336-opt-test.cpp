@@ -10,5 +10,6 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  cs336::test::registerTestPasses();
   return mlir::asMainReturnCode(cs336::optMain(argc, argv, cs336::test::registerTestDialect));
 }

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AbsorbConversions.h"
 #include "LayoutBorders.h"
 #include "OutlineGroups.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_FUSEELEMENTWISEPASS
@@ -52,13 +54,19 @@ static StringRef getReason(FusionBarrier barrier) {
   llvm_unreachable("a barrier without a reason");
 }
 
+/// Whether an operation that could be fused reads the result, perhaps through a broadcast.
+static bool isReadByFusible(Operation *op, const FusionRoles &roles) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return roles.isFusible(user) || (roles.get(user) == FusionRole::Rematerialized && isReadByFusible(user, roles));
+  });
+}
+
 /// Says of reductions that other kernels read that they are stored.
 static void remarkClosedReductions(Block &block, const FusionRoles &roles) {
   for (Operation &op : block) {
     if (roles.get(&op) != FusionRole::ClosedReduction)
       continue;
-    bool isRead = llvm::any_of(op.getUsers(), [&](Operation *user) { return roles.isFusible(user); });
-    if (isRead)
+    if (isReadByFusible(&op, roles))
       remark::missed(op.getLoc(), remarkOptions("KernelEnds"))
           << "what reads this reduction is another kernel: it combines other axes than the last, or all";
   }
@@ -68,6 +76,7 @@ void FuseElementwisePass::runOnOperation() {
   if (getOperation().isExternal() || !getOperation().getBody().hasOneBlock())
     return;
   Block &block = getOperation().getBody().front();
+  numFused += absorbConversions(block);
   numLayouts += moveLayoutsToBorders(block);
   FusionRoles roles(block);
   remarkClosedReductions(block, roles);
@@ -90,4 +99,8 @@ void FuseElementwisePass::runOnOperation() {
     numFused += group.ops.size();
     bytesSaved += std::max<int64_t>(before - after, 0);
   });
+  numFused += absorbConversions(block);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
 }

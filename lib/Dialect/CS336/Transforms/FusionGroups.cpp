@@ -50,9 +50,21 @@ std::optional<FusionSpace> FusionSpace::unify(const FusionSpace &lhs, const Fusi
   return unified;
 }
 
+/// That of what is assembled first, through assemblies of assemblies.
+FusionSpace FusionGroups::getAssemblySpace(Operation *op) const {
+  for (Value operand : op->getOperands())
+    if (Operation *inner = operand.getDefiningOp(); inner && roles.get(inner) == FusionRole::Assembly)
+      return getAssemblySpace(inner);
+  FusionSpace space;
+  llvm::append_range(space.shape, getTensorShape(op->getOperand(0)));
+  return space;
+}
+
 FusionSpace FusionGroups::getSpace(Operation *op) const {
   FusionRole role = roles.get(op);
   FusionSpace space;
+  if (role == FusionRole::Assembly)
+    return getAssemblySpace(op);
   llvm::append_range(space.shape, getTensorShape(role == FusionRole::Pointwise ? op->getResult(0) : op->getOperand(0)));
   if (role == FusionRole::RowReduction)
     space.numReduced = cast<FusibleOpInterface>(op).getReducedAxes().size();
@@ -64,7 +76,9 @@ FusionSpace FusionGroups::getSpace(Operation *op) const {
 /// Whether a kernel that walks `space` can hand the value of `use` to its user without memory.
 bool FusionGroups::isInSpace(OpOperand &use, const FusionSpace &space) const {
   Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
-  if (roles.get(producer) == FusionRole::Assembly || roles.get(producer) == FusionRole::ClosedReduction)
+  if (roles.get(producer) == FusionRole::Assembly)
+    return roles.get(user) == FusionRole::Assembly;
+  if (roles.get(producer) == FusionRole::ClosedReduction)
     return false;
   ArrayRef<int64_t> shape = getTensorShape(use.get());
   switch (roles.get(user)) {
@@ -220,6 +234,10 @@ FusionBarrier FusionGroups::tryMerge(unsigned lhs, unsigned rhs) {
     std::optional<unsigned> group = find(op);
     return group == lhs || group == rhs;
   };
+  // What is assembled has a shape of its own, which targets reduce nothing for.
+  auto isAssembly = [&](Operation *op) { return roles.get(op) == FusionRole::Assembly; };
+  if (space->numReduced && llvm::any_of(merged.ops, isAssembly))
+    return FusionBarrier::Space;
   for (Operation *op : merged.ops)
     for (Value result : op->getResults())
       for (OpOperand &use : result.getUses()) {

@@ -57,6 +57,7 @@ public:
 
 private:
   FusionSpace getSpace(mlir::Operation *op) const;
+  FusionSpace getAssemblySpace(mlir::Operation *op) const;
   void fuseAlongValues(llvm::ArrayRef<mlir::Operation *> ops);
   void fuseSiblings(llvm::ArrayRef<mlir::Operation *> ops);
   FusionBarrier tryMerge(unsigned lhs, unsigned rhs);

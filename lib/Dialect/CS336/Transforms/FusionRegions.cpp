@@ -35,6 +35,8 @@ void FusionRegions::splitBroadcasts(Block &block) {
     llvm::SmallSetVector<Operation *, 4> users(op.user_begin(), op.user_end());
     // Uses are listed from the last.
     SmallVector<Operation *> ordered = users.takeVector();
+    if (ordered.empty())
+      continue;
     llvm::sort(ordered, [](Operation *lhs, Operation *rhs) { return lhs->isBeforeInBlock(rhs); });
     for (Operation *user : llvm::drop_begin(ordered)) {
       if (user->hasTrait<OpTrait::IsTerminator>())
@@ -43,8 +45,7 @@ void FusionRegions::splitBroadcasts(Block &block) {
       roles.addCopy(copy, &op);
       user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
     }
-    if (!ordered.empty())
-      op.moveBefore(ordered.front());
+    op.moveBefore(ordered.front());
   }
 }
 
@@ -137,16 +138,14 @@ int64_t FusionRegions::getReadBytes(Value value, unsigned region, unsigned depth
   if (depth == 0 || roles.get(op) != FusionRole::Pointwise || !roles.isRecomputable(op) ||
       getOperationFlops(op) > kFlopsPerByte * bytes)
     return stored;
-  int64_t recomputed = 0;
-  for (Value operand : op->getOperands())
-    recomputed += getReadBytes(operand, region, depth - 1);
-  return std::min(stored, recomputed);
+  return std::min(stored, getOperandBytes(op, region, depth - 1));
 }
 
-int64_t FusionRegions::getOperandBytes(Operation *op, unsigned region) const {
+int64_t FusionRegions::getOperandBytes(Operation *op, unsigned region, unsigned depth) const {
   int64_t bytes = 0;
-  for (Value operand : op->getOperands())
-    bytes += getReadBytes(operand, region, kDepth);
+  llvm::SmallSetVector<Value, 4> operands(op->operand_begin(), op->operand_end());
+  for (Value operand : operands)
+    bytes += getReadBytes(operand, region, depth);
   return bytes;
 }
 
@@ -161,7 +160,7 @@ void FusionRegions::place(Operation *op) {
   int64_t bytes = getTensorBytes(op->getResult(0));
   // Needed in one other region only: there is no reason to compute it before, unless its operands are more to store.
   if (demand.regions.size() == 1 && !demand.isStored) {
-    if (getOperandBytes(op, foreign.front()) <= 2 * bytes)
+    if (getOperandBytes(op, foreign.front(), kDepth) <= 2 * bytes)
       assign(op, foreign.front());
     return;
   }
@@ -169,10 +168,10 @@ void FusionRegions::place(Operation *op) {
     return;
   int64_t all = 0;
   for (unsigned region : foreign)
-    all += getOperandBytes(op, region);
+    all += getOperandBytes(op, region, kDepth);
   bool savesStoring = !demand.isStored && all < static_cast<int64_t>(foreign.size() + 1) * bytes;
   for (unsigned region : foreign)
-    if (savesStoring || getOperandBytes(op, region) < bytes)
+    if (savesStoring || getOperandBytes(op, region, kDepth) < bytes)
       recompute(op, region);
   if (op->use_empty())
     op->erase();

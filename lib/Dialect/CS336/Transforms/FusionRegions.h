@@ -48,7 +48,7 @@ private:
   bool isAtHand(mlir::Value value, unsigned region) const;
   /// Bytes that `region` reads, or others write for it, to have `value`.
   int64_t getReadBytes(mlir::Value value, unsigned region, unsigned depth) const;
-  int64_t getOperandBytes(mlir::Operation *op, unsigned region) const;
+  int64_t getOperandBytes(mlir::Operation *op, unsigned region, unsigned depth) const;
   void place(mlir::Operation *op);
   void recompute(mlir::Operation *op, unsigned region);
 

@@ -126,6 +126,11 @@ bool FusionRoles::isRecomputable(Operation *op) const {
   return llvm::all_of(op->getOperands(), [&](Value operand) { return getTensorShape(operand) == shape; });
 }
 
+bool FusionRoles::isConversion(Operation *op) const {
+  return get(op) == FusionRole::Pointwise && isRecomputable(op) && op->getNumOperands() == 1 &&
+         getOperationFlops(op) == 0;
+}
+
 void FusionRoles::forEachLoad(Value operand, llvm::function_ref<void(Value)> fn) const {
   if (!isRematerialized(operand))
     return fn(operand);

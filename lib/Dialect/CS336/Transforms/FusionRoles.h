@@ -48,6 +48,8 @@ public:
   bool isLiteral(mlir::Value value) const;
   /// Pointwise, with one result of its operands' shape: may be computed again, from other operands.
   bool isRecomputable(mlir::Operation *op) const;
+  /// Pointwise without arithmetic: a cast. What is zero stays zero.
+  bool isConversion(mlir::Operation *op) const;
 
   /// Calls `fn` on every value that a kernel loads to compute `operand`.
   void forEachLoad(mlir::Value operand, llvm::function_ref<void(mlir::Value)> fn) const;

@@ -138,12 +138,19 @@ static void orderAnew(Block &block) {
   }
 }
 
+/// Whether `value` is computed from constants and indices by more than what every kernel makes by itself.
+static bool isArithmetic(const FusionRoles &roles, Value value) {
+  if (!roles.isLiteral(value))
+    return false;
+  Operation *op = value.getDefiningOp();
+  return !cast<FusibleOpInterface>(op).isRematerializable() ||
+         llvm::any_of(op->getOperands(), [&](Value operand) { return isArithmetic(roles, operand); });
+}
+
 void cs336::outlineGroups(Block &block, const FusionRoles &roles, const FusionGroups &groups,
                           llvm::function_ref<void(FusedOp, const FusionGroup &)> onFused) {
   auto computesMask = [&](Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return roles.isLiteral(operand) && !cast<FusibleOpInterface>(operand.getDefiningOp()).isRematerializable();
-    });
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return isArithmetic(roles, operand); });
   };
   bool isAnyFused = false;
   for (const FusionGroup &group : groups.getGroups()) {

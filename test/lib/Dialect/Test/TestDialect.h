@@ -21,6 +21,9 @@ namespace cs336::test {
 /// Operations outside the compiler, which implement its interfaces.
 void registerTestDialect(mlir::DialectRegistry &registry);
 
+/// Passes that only tests need: `--test-inline-groups`.
+void registerTestPasses();
+
 } // namespace cs336::test
 
 #endif // CS336_TEST_LIB_DIALECT_TEST_TESTDIALECT_H

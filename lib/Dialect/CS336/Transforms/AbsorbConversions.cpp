@@ -1,0 +1,45 @@
+//===- AbsorbConversions.cpp - Groups read what is narrower ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AbsorbConversions.h"
+
+#include "FusionRoles.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+using namespace mlir;
+using namespace cs336;
+
+/// Reads `value` in registers, an element as it comes.
+static bool readsElements(Operation *op) {
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  return fusible && !fusible.isRematerializable() &&
+         llvm::is_contained({FusionKind::Pointwise, FusionKind::RowReduction}, fusible.getFusionKind());
+}
+
+unsigned cs336::absorbConversions(Block &block) {
+  FusionRoles roles(block);
+  unsigned numAbsorbed = 0;
+  for (auto fused : block.getOps<FusedOp>())
+    for (OpOperand &operand : fused->getOpOperands()) {
+      BlockArgument argument = fused.getBody().getArgument(operand.getOperandNumber());
+      if (!llvm::all_of(argument.getUsers(), readsElements))
+        continue;
+      while (Operation *conversion = operand.get().getDefiningOp()) {
+        if (!roles.isConversion(conversion) ||
+            getTensorBytes(conversion->getOperand(0)) >= getTensorBytes(conversion->getResult(0)))
+          break;
+        OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+        Operation *copy = builder.clone(*conversion);
+        argument.replaceAllUsesWith(copy->getResult(0));
+        argument.setType(conversion->getOperand(0).getType());
+        copy->setOperand(0, argument);
+        operand.set(conversion->getOperand(0));
+        ++numAbsorbed;
+      }
+    }
+  return numAbsorbed;
+}

@@ -1,0 +1,145 @@
+"""Fused programs compute what unfused ones do: models and random graphs, on the CPU and as generated CUDA text."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from typing import Any
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from comparison import assert_close
+from compiled_model import optimizer, transformer_config
+from cuda_on_host import run_opt
+from cuda_on_host.entries import HostProgram
+from device import compile_program, open_session
+from golden_file import Golden
+from numpy.typing import NDArray
+from random_graphs import random_program
+from test_random_graphs import DTYPES, TOLERANCES, check
+
+# The level under test; what it includes is tested with it.
+FUSION = "elementwise"
+GRAPHS = range(1000, 1120)
+GRAPHS_PER_MODULE = 40
+# Graphs whose kernels are also run as text, which takes a C++ compiler seconds.
+TEXT_GRAPHS = range(1200, 1230)
+
+
+def run_model(
+    config: reference.Config,
+    parameters: reference.Parameters,
+    inputs: dict[str, NDArray[Any]],
+    mode: str,
+    entry: str,
+    **options: Any,
+) -> dict[str, NDArray[Any]]:
+    """Outputs of an entry of the Transformer."""
+    module = cs336.build(transformer_config(config), mode, "f32", None)
+    session = open_session(compile_program(module, **options))
+    session.initialize(0)
+    session.set_parameters(parameters)
+    return session.run(entry, inputs)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_fused_model_matches_unfused_and_golden(golden: Golden, heads: int) -> None:
+    config = dataclasses.replace(golden.config, num_heads=heads)
+    inputs = {"tokens": golden.tokens, "targets": golden.targets}
+    fused, plain = (
+        run_model(config, golden.parameters, inputs, "forward_backward", "forward_backward", fusion=fusion)
+        for fusion in (FUSION, "none")
+    )
+    assert set(fused) == set(plain)
+    assert_close(fused["loss"], plain["loss"], 1e-5, "loss")
+    for name, value in plain.items():
+        assert_close(fused[name], value, 1e-4, name)
+    if heads != golden.config.num_heads:
+        return
+    assert_close(fused["loss"], golden.losses[0], 1e-5, "loss")
+    for name, gradient in golden.gradients.items():
+        assert_close(fused[name], gradient, 1e-4, name)
+
+
+def test_fused_logits_match_golden(golden: Golden) -> None:
+    outputs = run_model(
+        golden.config, golden.parameters, {"tokens": golden.tokens}, "forward", "forward", fusion=FUSION
+    )
+    assert_close(outputs["logits"], golden.logits, 1e-5, "logits")
+
+
+def test_fused_training_matches_golden(golden: Golden) -> None:
+    module = cs336.build(transformer_config(golden.config), "train", "f32", optimizer(golden.optimizer))
+    session = open_session(compile_program(module, fusion=FUSION))
+    session.initialize(0)
+    session.set_parameters(golden.parameters)
+    for expected in golden.losses:
+        loss = session.run("train", {"tokens": golden.tokens, "targets": golden.targets})["loss"]
+        assert_close(loss, expected, 1e-5, "loss")
+    for name, value in golden.after.items():
+        assert_close(session[name], value, 1e-4, name)
+
+
+def test_fused_bfloat16_is_as_far_from_float64_as_unfused(golden: Golden) -> None:
+    """The same operations round in the same places, so the distance to exact gradients stays what it is."""
+    exact = golden.float64_parameters()
+    _, expected = reference.loss_and_gradients(exact, golden.tokens, golden.targets, golden.config)
+    inputs = {"tokens": golden.tokens, "targets": golden.targets}
+
+    def distance(fusion: str) -> float:
+        outputs = run_model(
+            golden.config,
+            golden.parameters,
+            inputs,
+            "forward_backward",
+            "forward_backward",
+            fusion=fusion,
+            dtype="bf16",
+        )
+        squares = sum(float(np.sum((outputs[name].astype(np.float64) - g) ** 2)) for name, g in expected.items())
+        return float(np.sqrt(squares / sum(float(np.sum(g**2)) for g in expected.values())))
+
+    fused, plain = distance(FUSION), distance("none")
+    assert 0 < fused <= 1.1 * plain + 1e-6, (fused, plain)
+
+
+@pytest.mark.parametrize("first", range(GRAPHS.start, GRAPHS.stop, GRAPHS_PER_MODULE))
+def test_fused_random_graphs_match_numpy(first: int) -> None:
+    programs = {
+        seed: random_program(f"g{seed}", seed, DTYPES[seed % len(DTYPES)])
+        for seed in range(first, first + GRAPHS_PER_MODULE)
+    }
+    text = "\n".join(program.text("forward_backward") for program in programs.values())
+    session = open_session(compile_program(text, fusion=FUSION))
+    session.initialize(0)
+    for program in programs.values():
+        for name, value in program.parameters.items():
+            session[name] = value
+    session.prepare()
+    for seed, program in programs.items():
+        outputs = session.run(program.name, program.inputs)
+        expected = {name: value.array for name, value in program.outputs} | program.gradients()
+        for name, value in expected.items():
+            check(name, outputs[name], value, TOLERANCES[DTYPES[seed % len(DTYPES)]], program)
+
+
+def test_a_second_run_changes_nothing() -> None:
+    for seed in range(2000, 2040):
+        text = random_program(f"g{seed}", seed, DTYPES[seed % len(DTYPES)]).text("forward_backward")
+        passes = ("--cs336-decompose", "--canonicalize", "--cse", "--cs336-differentiate", "--canonicalize", "--cse")
+        once = run_opt(run_opt(text, *passes), "--cs336-fuse-elementwise")
+        assert run_opt(once, "--cs336-fuse-elementwise") == once, f"seed {seed}\n{once}"
+
+
+def test_generated_text_of_fused_random_graphs_matches_numpy(tmp_path: pathlib.Path) -> None:
+    programs = {seed: random_program(f"g{seed}", seed, "f32") for seed in TEXT_GRAPHS}
+    text = "\n".join(program.text("forward_backward") for program in programs.values())
+    options = f"mode=forward_backward fusion={FUSION} hoist-invariants=false"
+    host = HostProgram(run_opt(text, f"--cs336-pipeline={options}", "--mlir-print-debuginfo=false"), tmp_path)
+    for program in programs.values():
+        outputs = host.run(program.name, program.inputs, program.parameters)
+        expected = {name: value.array for name, value in program.outputs} | program.gradients()
+        for name, value in expected.items():
+            check(name, outputs[name], value, TOLERANCES["f32"], program)
