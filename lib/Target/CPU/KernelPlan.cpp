@@ -31,7 +31,9 @@ private:
   void chooseRows(const llvm::SmallBitVector &isIndependent);
   SmallVector<unsigned> orderLoops(const llvm::SmallBitVector &loops) const;
   double getTraffic(unsigned loop) const;
+  SmallVector<Access *> collectAccesses(unsigned storage);
   void layOutTemporaries();
+  void dropValuesInRegisters();
   LogicalResult checkTemporaries();
   llvm::SmallBitVector getInnerLoops(const Statement &statement) const;
   unsigned earliestPhase(unsigned index, ArrayRef<unsigned> phaseOf) const;
@@ -121,23 +123,56 @@ void Planner::chooseRows(const llvm::SmallBitVector &isIndependent) {
 // Temporaries
 //===----------------------------------------------------------------------===//
 
-/// A temporary holds one row at a time: loops over rows do not move in it. Where it is not read as it is written it
-/// stays as large as its tensor.
+/// Takes a loop out of the addresses of a storage, all of which move by the same number of elements with it and have no
+/// other loop between its iterations. Returns whether it could.
+static bool dropLoop(ArrayRef<Access *> accesses, unsigned loop, ArrayRef<int64_t> loopSizes) {
+  int64_t step = accesses.front()->coefficients[loop], span = step * loopSizes[loop];
+  if (step == 0)
+    return llvm::all_of(accesses, [&](Access *access) { return access->coefficients[loop] == 0; });
+  for (Access *access : accesses) {
+    int64_t largest = access->offset % span;
+    for (auto [other, coefficient] : llvm::enumerate(access->coefficients))
+      if (other != loop && coefficient % span != 0)
+        largest += coefficient * (loopSizes[other] - 1);
+    if (access->coefficients[loop] != step || largest >= step)
+      return false;
+  }
+  for (Access *access : accesses) {
+    access->coefficients[loop] = 0;
+    access->offset = access->offset / span * step + access->offset % span;
+    for (int64_t &coefficient : access->coefficients)
+      if (coefficient % span == 0)
+        coefficient = coefficient / span * step;
+  }
+  return true;
+}
+
+SmallVector<Access *> Planner::collectAccesses(unsigned storage) {
+  SmallVector<Access *> accesses;
+  for (Statement &statement : plan.statements) {
+    for (Access &access : statement.inputs)
+      if (access.storage == storage)
+        accesses.push_back(&access);
+    for (Access &access : statement.outputs)
+      if (access.storage == storage)
+        accesses.push_back(&access);
+  }
+  return accesses;
+}
+
+/// A temporary holds one row at a time: loops over rows do not move in it. Where it is not read as it is written the
+/// rest keeps its place; where it is, what walks it is packed.
 void Planner::layOutTemporaries() {
   for (auto [index, storage] : llvm::enumerate(plan.storages)) {
     if (storage.kind != Storage::Kind::Temporary || storage.isScattered)
       continue;
-    SmallVector<Access *> accesses;
-    for (Statement &statement : plan.statements) {
-      for (Access &access : statement.inputs)
-        if (access.storage == index)
-          accesses.push_back(&access);
-      for (Access &access : statement.outputs)
-        if (access.storage == index)
-          accesses.push_back(&access);
-    }
-    if (llvm::any_of(accesses, [&](Access *access) { return *access != *accesses.front() || access->offset != 0; }))
+    SmallVector<Access *> accesses = collectAccesses(index);
+    if (llvm::any_of(accesses, [&](Access *access) { return *access != *accesses.front() || access->offset != 0; })) {
+      for (unsigned loop : plan.rowLoops)
+        if (accesses.front()->coefficients[loop] != 0 && dropLoop(accesses, loop, plan.loopSizes))
+          storage.elements /= plan.loopSizes[loop];
       continue;
+    }
 
     SmallVector<unsigned> walking;
     for (auto [loop, coefficient] : llvm::enumerate(accesses.front()->coefficients))
@@ -154,6 +189,22 @@ void Planner::layOutTemporaries() {
     }
     for (Access *access : accesses)
       access->coefficients = coefficients;
+  }
+}
+
+/// What one phase writes and reads, an element at once, stays in registers.
+void Planner::dropValuesInRegisters() {
+  for (auto [index, storage] : llvm::enumerate(plan.storages)) {
+    if (storage.kind != Storage::Kind::Temporary || storage.isScattered)
+      continue;
+    auto accesses = [&](unsigned number) {
+      const Statement &statement = plan.statements[number];
+      auto isOfStorage = [&](const Access &access) { return access.storage == index; };
+      return llvm::any_of(statement.inputs, isOfStorage) || llvm::any_of(statement.outputs, isOfStorage);
+    };
+    auto isUsed = [&](const Phase &phase) { return llvm::any_of(phase.statements, accesses); };
+    if (llvm::count_if(plan.phases, isUsed) <= 1)
+      storage.elements = 0;
   }
 }
 
@@ -270,9 +321,10 @@ FailureOr<KernelPlan> Planner::run(TypeRange operandTypes) {
     return failure();
   chooseRows(*isIndependent);
   layOutTemporaries();
+  formPhases();
+  dropValuesInRegisters();
   if (failed(checkTemporaries()))
     return failure();
-  formPhases();
   chooseGrain();
   return std::move(plan);
 }

@@ -27,25 +27,26 @@ FusionRegions::FusionRegions(Block &block, FusionRoles &roles) : roles(roles) {
       place(&op);
 }
 
-/// Gives each user a broadcast of its own, right before it, as each will be part of its user's kernel.
+/// Gives each user a broadcast of its own, as each will be part of its user's kernel.
 void FusionRegions::splitBroadcasts(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (roles.get(&op) != FusionRole::Rematerialized || op.getNumOperands() == 0 || roles.isLiteral(op.getResult(0)))
-      continue;
-    llvm::SmallSetVector<Operation *, 4> users(op.user_begin(), op.user_end());
+  SmallVector<Operation *> broadcasts;
+  for (Operation &op : block)
+    if (roles.get(&op) == FusionRole::Rematerialized && op.getNumOperands() != 0 && !roles.isLiteral(op.getResult(0)))
+      broadcasts.push_back(&op);
+  for (Operation *op : broadcasts) {
+    llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
     // Uses are listed from the last.
     SmallVector<Operation *> ordered = users.takeVector();
-    if (ordered.empty())
+    if (ordered.size() < 2)
       continue;
     llvm::sort(ordered, [](Operation *lhs, Operation *rhs) { return lhs->isBeforeInBlock(rhs); });
     for (Operation *user : llvm::drop_begin(ordered)) {
       if (user->hasTrait<OpTrait::IsTerminator>())
         continue;
-      Operation *copy = OpBuilder(user).clone(op);
-      roles.addCopy(copy, &op);
-      user->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
+      Operation *copy = OpBuilder(user).clone(*op);
+      roles.addCopy(copy, op);
+      user->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
     }
-    op.moveBefore(ordered.front());
   }
 }
 
@@ -191,7 +192,7 @@ void FusionRegions::recompute(Operation *op, unsigned region) {
   OpBuilder builder(first);
   Operation *copy = builder.clone(*op);
   roles.addCopy(copy, op);
-  // Broadcasts stand right before their users, so each copy has its own.
+  // Each copy has broadcasts of its own.
   for (OpOperand &operand : copy->getOpOperands()) {
     if (!roles.isRematerialized(operand.get()) || roles.isLiteral(operand.get()))
       continue;
