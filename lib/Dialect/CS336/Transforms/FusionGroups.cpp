@@ -287,14 +287,21 @@ void FusionGroups::fuseSiblings(ArrayRef<Operation *> ops) {
         if (cast<RankedTensorType>(value.getType()).getNumElements() > 1)
           readers[value].push_back(op);
       });
-  for (auto &[value, users] : readers)
-    for (Operation *user : llvm::drop_begin(users)) {
-      unsigned first = *find(users.front()), second = *find(user);
-      bool isAlike = first != second && groups[first].space.shape == groups[second].space.shape &&
-                     groups[first].space.closedAxes == groups[second].space.closedAxes;
-      if (isAlike)
-        tryMerge(first, second);
+  for (auto &[value, users] : readers) {
+    SmallVector<Operation *, 4> apart;
+    for (Operation *user : users) {
+      auto joins = [&](Operation *other) {
+        unsigned first = *find(other), second = *find(user);
+        if (first == second)
+          return true;
+        bool isAlike = groups[first].space.shape == groups[second].space.shape &&
+                       groups[first].space.closedAxes == groups[second].space.closedAxes;
+        return isAlike && tryMerge(first, second) == FusionBarrier::None;
+      };
+      if (llvm::none_of(apart, joins))
+        apart.push_back(user);
     }
+  }
 }
 
 FusionGroups::FusionGroups(Block &block, const FusionRoles &roles, const FusionRegions &regions)
