@@ -15,6 +15,8 @@ once. A job names the files that the other side used, so that loss and gradient 
              sdpa       as eager, but attention by scaled_dot_product_attention
              compile    torch.compile of sdpa
              graphs     torch.compile of sdpa in mode reduce-overhead, which replays CUDA graphs
+             graphs-bf16w   graphs of a model whose parameters themselves are bf16, without autocast: what a server
+                        would run; mode forward and dtype bf16 alone
     warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
 
 A job of mode curve trains instead on a batch npz whose arrays have one more axis in front, the steps, and answers with
@@ -46,6 +48,7 @@ Parameters = dict[str, torch.Tensor]
 Job = dict[str, object]
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+BF16_WEIGHTS = "graphs-bf16w"
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -88,7 +91,7 @@ class Transformer:
     def __init__(self, config: dict, variant: str, device: torch.device) -> None:
         self.config = config
         self.is_primitive = variant == "primitive"
-        self.uses_sdpa = variant in ("sdpa", "compile", "graphs")
+        self.uses_sdpa = variant in ("sdpa", "compile", "graphs", BF16_WEIGHTS)
         head_dim = config["d_model"] // config["num_heads"]
         frequency = config.get("rope_theta", 10000.0) ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
         angle = torch.outer(torch.arange(config["context_length"], dtype=torch.float64), frequency)
@@ -137,7 +140,7 @@ class Transformer:
 
 def compiled(function: Callable, variant: str) -> Callable:
     """The function under torch.compile, if the variant says so."""
-    if variant == "graphs":
+    if variant in ("graphs", BF16_WEIGHTS):
         return torch.compile(function, mode="reduce-overhead")
     return torch.compile(function) if variant == "compile" else function
 
@@ -156,13 +159,16 @@ def measure(job: Job) -> dict[str, object]:
     torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
 
     model = Transformer(job["config"], variant, device)
-    parameters = {name: value.requires_grad_() for name, value in load_file(job["params"], device=str(device)).items()}
+    loaded = load_file(job["params"], device=str(device))
+    if variant == BF16_WEIGHTS:
+        loaded = {name: value.bfloat16() for name, value in loaded.items()}
+    parameters = {name: value.requires_grad_() for name, value in loaded.items()}
     batch = np.load(job["batch"])
     tokens, targets = (torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
     optimizer = torch.optim.AdamW(parameters.values(), lr=job.get("lr", 1e-3), fused=device.type == "cuda")
 
     def autocast() -> contextlib.AbstractContextManager:
-        low = AUTOCAST.get(job["dtype"])
+        low = AUTOCAST.get(job["dtype"]) if variant != BF16_WEIGHTS else None
         return torch.autocast(device.type, dtype=low) if low else contextlib.nullcontext()
 
     def compute_logits(tokens: torch.Tensor) -> torch.Tensor:

@@ -57,7 +57,7 @@ ModelCommand::ModelCommand()
             cl::sub(subcommand)),
       format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs"};
+static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
   if (peer.empty())
@@ -86,7 +86,7 @@ absl::Status ModelCommand::checkFlags() const {
   if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
     return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
                                                    "', must be torch or torch: and a list with commas of eager, "
-                                                   "primitive, sdpa, compile and graphs"));
+                                                   "primitive, sdpa, compile, graphs and graphs-bf16w"));
   return absl::OkStatus();
 }
 
