@@ -203,7 +203,8 @@ TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
   GemmProblem problem;
   problem.a = {DType::kBF16, reinterpret_cast<char *>(narrow), 2, 3, 3, 1, {}};
   problem.b = {DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}};
-  problem.c = problem.d = {DType::kBF16, reinterpret_cast<char *>(product), 2, 2, 2, 1, {}};
+  problem.c = {DType::kBF16, reinterpret_cast<char *>(product), 2, 2, 2, 1, {}};
+  problem.d = problem.c;
   problem.alpha = 1;
   problem.accumulate = false;
   auto command = PrepareNarrowGemm(problem);

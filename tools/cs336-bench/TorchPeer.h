@@ -15,8 +15,8 @@ namespace cs336::bench {
 
 /// Which PyTorch to compare with.
 struct PeerOptions {
-  /// Of benchmarks/peers/torch_model.py: "eager", "primitive", "sdpa", "compile", "graphs"; and "graphs-bf16w", which is
-  /// measured for forward passes in bf16 alone. Empty: no peer.
+  /// Of benchmarks/peers/torch_model.py: "eager", "primitive", "sdpa", "compile", "graphs"; and "graphs-bf16w", which
+  /// is measured for forward passes in bf16 alone. Empty: no peer.
   std::vector<std::string> variants;
   /// The interpreter that has PyTorch.
   std::string python = "python3";

@@ -45,7 +45,8 @@ FailureOr<RowProgram> RowProgram::read(const DeviceKernel &kernel, std::string &
     return failure();
   }
   mergeDimensions(*program);
-  RowProgram result{std::move(*program)};
+  RowProgram result;
+  result.program = std::move(*program);
   result.sortScalars();
   result.makePasses();
   return result;

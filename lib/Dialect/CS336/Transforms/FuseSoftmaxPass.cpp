@@ -56,7 +56,8 @@ static void remarkStays(Operation *op, StringRef what, StringRef reason) {
 /// Walks from the softmax's input to the scores over scales and one mask. What is hidden must stay −∞ in all that
 /// follows, so behind the mask only positive factors are taken.
 static Absorbed absorbScores(const SoftmaxChain &chain) {
-  Absorbed absorbed{chain.input};
+  Absorbed absorbed;
+  absorbed.end = chain.input;
   auto isReader = [&](Operation *user) {
     return chain.operations.contains(user) || llvm::is_contained(absorbed.operations, user);
   };
@@ -99,7 +100,8 @@ static Absorbed absorbScores(const SoftmaxChain &chain) {
 
 /// Walks from the gradient of the softmax's input to that of the scores.
 static Absorbed absorbGradient(const SoftmaxChain &chain) {
-  Absorbed absorbed{chain.inputGradient};
+  Absorbed absorbed;
+  absorbed.end = chain.inputGradient;
   while (absorbed.end.hasOneUse()) {
     Operation *user = *absorbed.end.user_begin();
     std::optional<Scaling> scaling = matchScaling(user);
