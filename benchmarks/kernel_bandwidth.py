@@ -3,7 +3,8 @@
 
 Each kernel is a fused group of operations, compiled and run through the package, several times on buffers of its own so
 that no cache holds what it reads. Bytes are those of operands and results, each counted once; the time is the device's
-own, the median of many runs. The copy moves a buffer of some hundred megabytes within the device.
+own, the median of many runs. Shares are of a copy of some hundred megabytes within the device: the driver's, or the
+plainest kernel's where that is faster, as it is where the driver leaves copies to an engine of their own.
 
 PYTHONPATH=build/release/python python3 benchmarks/kernel_bandwidth.py --rows 16384 --output DIR/kernel-bandwidth
 """
@@ -204,8 +205,14 @@ return %x : {shape.tensor}
     return 2 * shape.num_bytes / measure_seconds(text, args.device, args.repetitions)
 
 
+def ceiling(record: dict[str, object]) -> float:
+    """TB/s of the fastest copy: the driver's, or a kernel's that only negates."""
+    return max([record["copy_tb_per_s"], *(c["tb_per_s"] for c in record["cells"] if c["kernel"] == "negate")])
+
+
 def markdown(record: dict[str, object]) -> str:
     """The record as a page."""
+    fastest = ceiling(record)
     lines = [
         "# Memory-bound kernels beside a copy",
         "",
@@ -213,8 +220,8 @@ def markdown(record: dict[str, object]) -> str:
         "",
         f"    {record['command']}",
         "",
-        f"A copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted. bf16, with the "
-        "residual stream and the optimizer in float32.",
+        f"The driver's copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted; shares "
+        f"are of the fastest copy, {fastest:.2f}. bf16, with the residual stream and the optimizer in float32.",
         "",
         "| kernel | rows | width | MB | us | TB/s | share of the copy |",
         "|---|---|---|---|---|---|---|",
@@ -222,7 +229,7 @@ def markdown(record: dict[str, object]) -> str:
     for cell in record["cells"]:
         lines.append(
             f"| {cell['kernel']} | {cell['rows']} | {cell['width']} | {cell['bytes'] / 1e6:.1f} | {cell['us']:.1f} | "
-            f"{cell['tb_per_s']:.2f} | {cell['tb_per_s'] / record['copy_tb_per_s']:.0%} |"
+            f"{cell['tb_per_s']:.2f} | {cell['tb_per_s'] / fastest:.0%} |"
         )
     return "\n".join(lines) + "\n"
 
