@@ -220,8 +220,8 @@ def markdown(record: dict[str, object]) -> str:
         "",
         f"    {record['command']}",
         "",
-        f"The driver's copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted; shares "
-        f"are of the fastest copy, {fastest:.2f}. bf16, with the residual stream and the optimizer in float32.",
+        f"The driver's copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted; "
+        f"shares are of the fastest copy, {fastest:.2f}. bf16, with the residual stream and the optimizer in float32.",
         "",
         "| kernel | rows | width | MB | us | TB/s | share of the copy |",
         "|---|---|---|---|---|---|---|",
