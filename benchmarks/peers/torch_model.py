@@ -163,6 +163,10 @@ def measure(job: Job) -> dict[str, object]:
     if variant == BF16_WEIGHTS:
         loaded = {name: value.bfloat16() for name, value in loaded.items()}
     parameters = {name: value.requires_grad_() for name, value in loaded.items()}
+    # CUDA graphs copy what they read into memory of their own, except what is known to stay where it is: the parameters
+    # of a torch.nn.Module, and what is marked.
+    for value in [*parameters.values(), model.cos, model.sin, model.mask]:
+        torch._dynamo.mark_static_address(value)
     batch = np.load(job["batch"])
     tokens, targets = (torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
     optimizer = torch.optim.AdamW(parameters.values(), lr=job.get("lr", 1e-3), fused=device.type == "cuda")
