@@ -19,7 +19,8 @@ from record import describe, write
 
 Row = dict[str, object]
 
-# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile.
+# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile. Compiling and
+# loading are compile_time.py's, which wants a release build; the JSON has what they took here.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",
@@ -36,8 +37,6 @@ COLUMNS = {
     "mfu": "{:.3f}",
     "memory_mib": "{:.0f}",
     "device_memory_mib": "{:.0f}",
-    "compile_seconds": "{:.2f}",
-    "load_seconds": "{:.2f}",
 }
 
 EVENTS = (
@@ -79,9 +78,6 @@ def markdown(record: Row) -> str:
     rows = record["results"]
     variants = peer_columns(rows)
     columns = {key: form for key, form in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
-    if record.get("assertions"):
-        # A build for development compiles and loads more slowly; the steps are the same.
-        columns = {key: form for key, form in columns.items() if key not in ("compile_seconds", "load_seconds")}
     titles = list(columns)
     for variant in variants:
         titles += [f"torch {variant} ms", "ratio", "loss, gradient differ by", "torch MiB"]

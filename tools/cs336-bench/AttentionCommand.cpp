@@ -158,10 +158,8 @@ absl::Status AttentionCommand::run() {
   });
   if (!status.ok())
     return status;
-  json::Object context{{"benchmark", "attention"},
-                       {"device", describeDevice(device, numThreads)},
-                       {"seed", seed.getValue()},
-                       {"assertions", kHasAssertions}};
+  json::Object context{
+      {"benchmark", "attention"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
   makeAttentionReport(rows, std::move(context)).print(format, llvm::outs());
   llvm::outs().flush();
   for (const AttentionRow &row : rows)

@@ -19,13 +19,6 @@
 
 namespace cs336::bench {
 
-/// Whether this program checks itself as it runs: then it compiles and loads more slowly than a release.
-#ifdef NDEBUG
-inline constexpr bool kHasAssertions = false;
-#else
-inline constexpr bool kHasAssertions = true;
-#endif
-
 /// The options that `text` says; INVALID_ARGUMENT if there are no such.
 absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
 

@@ -170,10 +170,8 @@ absl::Status ModelCommand::run() {
   if (!status.ok())
     return status;
 
-  json::Object context{{"benchmark", "model"},
-                       {"device", describeDevice(device, numThreads)},
-                       {"seed", seed.getValue()},
-                       {"assertions", kHasAssertions}};
+  json::Object context{
+      {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   if (profile)
     printProfiles(rows, format);
