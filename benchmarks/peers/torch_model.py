@@ -23,8 +23,8 @@ A job of mode curve trains instead on a batch npz whose arrays have one more axi
 `losses`. A job's `lr` is that of AdamW, 1e-3 if it has none.
 
 The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU,
-`device_mib`: the device's own count of memory in use after the steps. Where memory does not suffice it is
-{"error": "out of memory"}.
+`device_mib`: by the device's own count, the memory that is in use after the steps and was not before the job, so that
+neither side's CUDA context counts. Where memory does not suffice it is {"error": "out of memory"}.
 
 echo '{"config": …}' | python3 torch_model.py
 """
@@ -150,9 +150,16 @@ def gradient_norm(parameters: Parameters) -> float:
     return math.sqrt(sum(p.grad.double().pow(2).sum().item() for p in parameters.values()))
 
 
+def used_mib(device: torch.device) -> float:
+    """By the device's own count, of all processes together."""
+    free, total = torch.cuda.mem_get_info(device)
+    return (total - free) / 2**20
+
+
 def measure(job: Job) -> dict[str, object]:
     """Values first, then times."""
     device = torch.device(job["device"])
+    used_before = used_mib(device) if device.type == "cuda" else 0
     variant, mode = job["variant"], job["mode"]
     if job["threads"]:
         torch.set_num_threads(job["threads"])
@@ -233,8 +240,7 @@ def measure(job: Job) -> dict[str, object]:
         synchronize()
         times.append(1e3 * (time.perf_counter() - start))
     if device.type == "cuda":
-        free, total = torch.cuda.mem_get_info(device)
-        answer["device_mib"] = (total - free) / 2**20
+        answer["device_mib"] = used_mib(device) - used_before
     return answer | {"step_ms": times, "threads": torch.get_num_threads()}
 
 
