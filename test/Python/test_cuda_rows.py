@@ -92,6 +92,43 @@ def test_softmax(dtype: str, tmp_path: pathlib.Path) -> None:
     check(cases, tmp_path)
 
 
+def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
+    """An exponential that float32 depends on is computed in full precision, whatever else it is for."""
+    g = Group()
+    x = g.input((5, 96))
+    exponential = g.pointwise("exp", x)
+    share = g.pointwise("div", exponential, g.along_rows(g.reduce("sum", exponential), x))
+    g.outputs = [g.cast(share, "bf16")]
+    assert "roughExp(" in emit_cuda(g.kernel("k"), "--require-all").partition("Schedule rows")[2]
+    g.outputs = [g.cast(share, "bf16"), share]
+
+    def reference(x: Array) -> list[Array]:
+        share = np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+        return [share, share]
+
+    text = check({"both": RowGroup(g, reference)}, tmp_path)
+    assert "roughExp(" not in text.partition("Schedule rows")[2]
+
+
+def test_any_number_divides_a_row(tmp_path: pathlib.Path) -> None:
+    """Also one whose reciprocal overflows, or has few digits left, or is none."""
+    g = Group()
+    x, divisors = g.input((12, 40)), g.input((12,))
+    largest = g.reduce("max", x)
+    g.outputs = [g.pointwise("div", x, g.along_rows(divisors, x)), largest]
+    divisor = np.array([0.3, -7, 1e-40, -1e-45, 2e38, -3.4e38, 1.2e-38, 0, -0.0, np.inf, -np.inf, np.nan], np.float32)
+    rng = np.random.default_rng(41)
+    values = (rng.uniform(-1, 1, (12, 40)) * np.clip(np.abs(divisor), 1e-44, 1e38)[:, None]).astype(np.float32)
+    values[:, :3] = [0, np.inf, np.nan]
+    quotients, maxima = np.zeros((12, 40), np.float32), np.zeros(12, np.float32)
+    text = emit_cuda(g.kernel("k"), "--require-all")
+    assert "Schedule rows" in text and "const Divisor" in text
+    compile_for_host(text, tmp_path)["k"](values, divisor, quotients, maxima)
+    with np.errstate(all="ignore"):
+        expected = values / divisor[:, None]
+    np.testing.assert_allclose(quotients, expected, rtol=2.0**-22)
+
+
 def test_rows_of_one_element(tmp_path: pathlib.Path) -> None:
     cases = {
         "softmax": row_groups.softmax((7, 1)),

@@ -8,6 +8,7 @@
 #include "KernelProgram.h"
 #include "ExpressionPrinter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace cs336::cuda;
@@ -58,6 +59,21 @@ std::optional<std::pair<AffineExpr, unsigned>> KernelProgram::getIndexTest(unsig
   return ofLhs ? std::pair(ofLhs, rhs) : std::pair(ofRhs, lhs);
 }
 
+static bool isNarrow(Type type) { return type.isBF16() || type.isF16(); }
+
+SmallVector<bool> KernelProgram::findRoughExponentials() const {
+  // Whether all that a scalar changes in the outputs is rounded.
+  SmallVector<bool> rounded(scalars.size(), true), rough;
+  for (const Store &store : stores)
+    rounded[store.value] = isNarrow(scalars[store.value].type);
+  for (unsigned id = scalars.size(); id-- > 0;)
+    for (unsigned operand : scalars[id].operands)
+      rounded[operand] = rounded[operand] && (rounded[id] || isNarrow(scalars[id].type));
+  for (auto [id, scalar] : llvm::enumerate(scalars))
+    rough.push_back(isa_and_present<math::ExpOp>(scalar.op) && scalar.type.isF32() && rounded[id]);
+  return rough;
+}
+
 SmallVector<unsigned> KernelProgram::collectOperands(ArrayRef<unsigned> roots) const {
   SmallVector<unsigned> waiting(roots);
   llvm::SmallSetVector<unsigned, 16> found;
@@ -81,9 +97,10 @@ void KernelProgram::collectDeviceSources(const DeviceKernel &kernel, DeviceSourc
   };
   for (MemRefType operand : kernel.operands)
     insertFor(operand.getElementType());
+  SmallVector<bool> rough = findRoughExponentials();
   for (auto [id, scalar] : llvm::enumerate(scalars)) {
     insertFor(scalar.type);
-    if (getIndexTest(id) || (scalar.op && ExpressionPrinter::usesScalarFunctions(scalar.op)) ||
+    if (getIndexTest(id) || rough[id] || (scalar.op && ExpressionPrinter::usesScalarFunctions(scalar.op)) ||
         (scalar.constant && ExpressionPrinter::usesScalarFunctions(scalar.constant)) ||
         (scalar.kind == Scalar::Kind::Reduced && ExpressionPrinter::usesScalarFunctions(getNeutralElement(scalar))))
       sources.insert("scalar.cuh");

@@ -100,6 +100,9 @@ struct KernelProgram {
   /// Of a test whether an index equals a number that is none: the index, and the number.
   std::optional<std::pair<mlir::AffineExpr, unsigned>> getIndexTest(unsigned id) const;
 
+  /// By scalar: whether it is an exponential of which only 16 bits are left in the outputs.
+  llvm::SmallVector<bool> findRoughExponentials() const;
+
   /// What `roots` are computed from, the roots included, in order; nothing that is computed in a reduction's loops.
   llvm::SmallVector<unsigned> collectOperands(llvm::ArrayRef<unsigned> roots) const;
 

@@ -122,6 +122,15 @@ bool RowProgram::isUsedByElements(unsigned id) const {
          llvm::any_of(passes.back().stores, [&](unsigned store) { return program.stores[store].value == id; });
 }
 
+bool RowProgram::dividesElements(unsigned id) const {
+  auto divides = [&](unsigned user) {
+    const Scalar &quotient = program.scalars[user];
+    return isOfElement[user] && quotient.type.isF32() && isa_and_present<arith::DivFOp>(quotient.op) &&
+           quotient.operands.back() == id;
+  };
+  return !isOfElement[id] && llvm::any_of(llvm::seq<unsigned>(id, program.scalars.size()), divides);
+}
+
 //===----------------------------------------------------------------------===//
 // Passes
 //===----------------------------------------------------------------------===//

@@ -58,6 +58,8 @@ struct RowProgram {
   unsigned getPickedTerm(unsigned id) const;
   /// Whether something that each element has its own of is computed from the scalar, which is one of a row.
   bool isUsedByElements(unsigned id) const;
+  /// Whether the scalar is one of a row, by which float32 numbers of elements are divided.
+  bool dividesElements(unsigned id) const;
 
 private:
   void sortScalars();

@@ -49,6 +49,9 @@ public:
   void collectDeviceSources(DeviceSources &sources) const override {
     sources.insert("vector.cuh");
     sources.insert("reduce.cuh");
+    if (llvm::any_of(llvm::seq<unsigned>(0, program.scalars.size()),
+                     [&](unsigned id) { return rows.dividesElements(id); }))
+      sources.insert("scalar.cuh");
     program.collectDeviceSources(kernel, sources);
   }
   std::string describe() const override;
@@ -239,6 +242,8 @@ void RowsKernel::emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsig
     // What only a store rounds has no expression of its own.
     if (rows.isUsedByElements(id) && !emitter.getExpression(id).text.empty())
       emitter.emitVariable(id, "  ");
+    if (rows.dividesElements(id))
+      emitter.emitDivisor(id, "  ");
   }
 }
 

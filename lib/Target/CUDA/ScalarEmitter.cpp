@@ -93,7 +93,8 @@ static StringRef getNoun(const Scalar &scalar) {
 ScalarEmitter::ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
                              VectorAxis vectors, raw_ostream &os)
     : kernel(kernel), program(program), indices(indices), vectors(vectors), os(os), expressions(program.scalars.size()),
-      uses(program.scalars.size(), 0), timesLoaded(kernel.operands.size(), 0), knownBoxes(program.boxes.size(), false) {
+      roughExponentials(program.findRoughExponentials()), uses(program.scalars.size(), 0),
+      timesLoaded(kernel.operands.size(), 0), knownBoxes(program.boxes.size(), false) {
   for (const Scalar &scalar : program.scalars)
     for (unsigned operand : scalar.operands)
       ++uses[operand];
@@ -236,6 +237,11 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
     SmallVector<Expression, 3> operands;
     for (unsigned operand : scalar.operands)
       operands.push_back(expressions[operand]);
+    if (isa<arith::DivFOp>(scalar.op))
+      if (auto divisor = divisors.find(scalar.operands.back()); divisor != divisors.end())
+        operands.back() = {divisor->second};
+    if (roughExponentials[id])
+      return Expression::call("roughExp", operands.front());
     return ExpressionPrinter::print(scalar.op, operands);
   }
   llvm_unreachable("all kinds are handled");
@@ -316,6 +322,11 @@ void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent,
       continue;
     emitVariable(id, indent);
   }
+}
+
+void ScalarEmitter::emitDivisor(unsigned id, StringRef indent) {
+  std::string &divisor = divisors[id] = "divisor" + std::to_string(takeNumber());
+  os << indent << "const Divisor " << divisor << "(" << expressions[id].text << ");\n";
 }
 
 std::string ScalarEmitter::takeVariable(unsigned id) {

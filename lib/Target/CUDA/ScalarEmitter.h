@@ -51,6 +51,8 @@ public:
   void emitVariable(unsigned id, llvm::StringRef indent);
   /// Says where the value of a scalar that is not a load is.
   void define(unsigned id, Expression expression) { expressions[id] = std::move(expression); }
+  /// Of a scalar by which many are divided: writes what they are divided by from then on.
+  void emitDivisor(unsigned id, llvm::StringRef indent);
   /// A word for what an operation or a gather computes, with a number that no other variable has.
   std::string takeVariable(unsigned id);
 
@@ -103,6 +105,9 @@ private:
   llvm::raw_ostream &os;
   /// How to write the scalars that have been computed.
   std::vector<Expression> expressions;
+  /// What stands for a divisor, by scalar.
+  llvm::DenseMap<unsigned, std::string> divisors;
+  llvm::SmallVector<bool> roughExponentials;
   llvm::SmallVector<unsigned> uses;
   /// What a load fills, by scalar.
   llvm::DenseMap<unsigned, std::string> loaded;

@@ -17,10 +17,10 @@
 // REDUCE: sm_100a: 8 kernels
 // REDUCE: sm_120: 8 kernels
 
-// ROWS: sm_80: 6 kernels
-// ROWS: sm_90a: 6 kernels
-// ROWS: sm_100a: 6 kernels
-// ROWS: sm_120: 6 kernels
+// ROWS: sm_80: 7 kernels
+// ROWS: sm_90a: 7 kernels
+// ROWS: sm_100a: 7 kernels
+// ROWS: sm_120: 7 kernels
 
 // SCATTER: sm_80: 4 kernels
 // SCATTER: sm_90a: 4 kernels

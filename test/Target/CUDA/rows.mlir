@@ -215,6 +215,25 @@ exec.kernel @rms_norm_backward(%in0: tensor<1024x768xf32>, %in1: tensor<1024x768
   exec.yield %15 : tensor<1024x768xf32>
 }
 
+// Of what is rounded to 16 bits, exponentials are rough, and quotients are products with the reciprocal.
+// CHECK: softmax(const __nv_bfloat16 *in0, __nv_bfloat16 *out0) {
+// CHECK:            [[EXP:exponential[0-9]+]][step][lane] = roughExp({{.*}} - result0);
+// CHECK:        const auto result1 = reduceWarp<32>
+// CHECK-NEXT:   const Divisor [[DIVISOR:.*]](result1);
+// CHECK:            y0[lane] = __float2bfloat16_rn([[EXP]][step][lane] / [[DIVISOR]]);
+exec.kernel @softmax(%in0: tensor<64x1024xbf16>) : (memref<64x1024xbf16>) -> memref<64x1024xbf16> {
+  %0 = cs336.cast %in0 : tensor<64x1024xbf16> -> tensor<64x1024xf32>
+  %1 = cs336.reduce max %0 axes = [1] : tensor<64x1024xf32> -> tensor<64xf32>
+  %2 = cs336.broadcast %1 dims = [0] : tensor<64xf32> -> tensor<64x1024xf32>
+  %3 = cs336.sub %0, %2 : tensor<64x1024xf32>
+  %4 = cs336.exp %3 : tensor<64x1024xf32>
+  %5 = cs336.reduce sum %4 axes = [1] : tensor<64x1024xf32> -> tensor<64xf32>
+  %6 = cs336.broadcast %5 dims = [0] : tensor<64xf32> -> tensor<64x1024xf32>
+  %7 = cs336.div %4, %6 : tensor<64x1024xf32>
+  %8 = cs336.cast %7 : tensor<64x1024xf32> -> tensor<64x1024xbf16>
+  exec.yield %8 : tensor<64x1024xbf16>
+}
+
 // One number a row, which takes two reductions that need each other.
 // CHECK: // Schedule rows: 64 threads a row, 4096 elements each, held in registers for 2 passes, of 64.
 // CHECK: log_sum_exp(
