@@ -58,14 +58,15 @@ static int64_t getBytes(MemRefType type) {
 }
 
 static void printPlan(exec::EntryOp entry, raw_ostream &stream) {
-  SmallVector<exec::AllocOp> buffers(entry.getBody().getOps<exec::AllocOp>());
-  llvm::stable_sort(
-      buffers, [](exec::AllocOp a, exec::AllocOp b) { return a.getOffset().value_or(0) < b.getOffset().value_or(0); });
+  SmallVector<exec::ArenaOpInterface> buffers(entry.getBody().getOps<exec::ArenaOpInterface>());
+  llvm::stable_sort(buffers, [](exec::ArenaOpInterface a, exec::ArenaOpInterface b) {
+    return a.getOffset().value_or(0) < b.getOffset().value_or(0);
+  });
   stream << "entry " << entry.getSymName() << ": arena of " << entry.getArenaBytes().value_or(0) << " bytes, "
          << buffers.size() << " buffers\n";
   stream << "      offset        bytes  type, source\n";
-  for (exec::AllocOp buffer : buffers) {
-    auto type = cast<MemRefType>(buffer.getType());
+  for (exec::ArenaOpInterface buffer : buffers) {
+    MemRefType type = buffer.getBuffer().getType();
     stream << llvm::format("%12lld %12lld  ", static_cast<long long>(buffer.getOffset().value_or(0)),
                            static_cast<long long>(getBytes(type)))
            << type << ", " << exec::printLocation(buffer.getLoc()) << "\n";

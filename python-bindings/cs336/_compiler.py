@@ -89,10 +89,12 @@ class Plan:
 
     Attributes
     ----------
+    arena_bytes
+        Of temporary tensors and outputs: those that are needed at different times lie in the same place.
     commands, kernels
         How many commands a run has, and how many different kernels they launch.
     largest
-        Name, source location and size of the largest temporary tensors.
+        Name, source location and size of the largest tensors in the arena.
     """
 
     arena_bytes: int
@@ -100,7 +102,6 @@ class Plan:
     state_bytes: int
     derived_bytes: int
     input_bytes: int
-    output_bytes: int
     total_bytes: int
     commands: int
     kernels: int

@@ -60,7 +60,7 @@ class Session:
     memory_limit_bytes
         Most bytes to allocate; 0 takes what the machine has.
     poison_memory
-        Before each run, fill inputs, outputs and scratch memory with NaN, so that whatever is read before it was
+        Before each run, fill inputs, outputs and temporary tensors with NaN, so that whatever is read before it was
         written, or left unwritten, shows. For debugging: it costs a pass over that memory.
 
     Raises
@@ -149,8 +149,8 @@ class Session:
         inputs
             Every input by name.
         outputs
-            Names of the outputs to copy; all unless some are named. The others stay where they are (see `share`); with
-            none to copy, a run on a GPU is enqueued and not waited for.
+            Names of the outputs to copy; all unless some are named. The others stay where they are until the next run
+            of any entry (see `share`); with none to copy, a run on a GPU is enqueued and not waited for.
 
         Returns
         -------
@@ -186,7 +186,8 @@ class Session:
         name
             Of a variable, or of an output.
         entry
-            Whose output; its next run overwrites it.
+            Whose output. It is there until the next run of any entry of the session, `prepare()` and what calls it
+            included, which overwrites it; clone what is to be kept.
 
         Returns
         -------
@@ -197,6 +198,8 @@ class Session:
         ------
         ValueError
             If there is no such variable, entry or output.
+        RuntimeError
+            If the entry has not run, or another has run since.
         """
         if entry is None:
             return self._session.share_variable(name)

@@ -88,7 +88,6 @@ public:
     result["state_bytes"] = plan.state_bytes;
     result["derived_bytes"] = plan.derived_bytes;
     result["input_bytes"] = plan.input_bytes;
-    result["output_bytes"] = plan.output_bytes;
     result["total_bytes"] = plan.total_bytes();
     result["commands"] = plan.commands;
     result["kernels"] = plan.kernels;

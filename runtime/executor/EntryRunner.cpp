@@ -39,22 +39,17 @@ absl::Status CheckBound(const TensorView &value, int64_t bound, absl::string_vie
                                                  "], outside of [0, ", bound, ")"));
 }
 
-/// Where an entry's inputs and outputs lie in one block.
-struct PortLayout {
-  explicit PortLayout(const format::EntryT &entry) : outputs(entry.outputs.size(), -1) {
-    auto bytes = [](const format::TensorTypeT &type) { return TensorView(ToTensorType(type), nullptr).num_bytes(); };
+/// Where an entry's inputs lie in one block.
+struct InputLayout {
+  explicit InputLayout(const format::EntryT &entry) {
     BlockLayout layout;
     for (const auto &input : entry.inputs)
-      inputs.push_back(layout.Add(bytes(*input->type)));
-    input_bytes = layout.bytes();
-    for (const auto &buffer : entry.buffers)
-      if (buffer->source == format::BufferSource::output && outputs[buffer->index] < 0)
-        outputs[buffer->index] = layout.Add(bytes(*entry.outputs[buffer->index]->type));
-    this->bytes = layout.bytes();
+      offsets.push_back(layout.Add(TensorView(ToTensorType(*input->type), nullptr).num_bytes()));
+    bytes = layout.bytes();
   }
 
-  std::vector<int64_t> inputs, outputs; // -1: an output that lies elsewhere.
-  int64_t input_bytes, bytes;
+  std::vector<int64_t> offsets;
+  int64_t bytes;
 };
 
 /// Around the part of a run that happens on this thread.
@@ -75,16 +70,16 @@ private:
 } // namespace
 
 int64_t EntryRunner::BytesFor(const format::EntryT &entry, const Device &device) {
-  PortLayout layout(entry);
-  return AddBytes(layout.bytes, device.InputFeedBytes(layout.input_bytes));
+  InputLayout layout(entry);
+  return AddBytes(layout.bytes, device.InputFeedBytes(layout.bytes));
 }
 
 absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::EntryT &entry, Device &device,
                                                                  absl::Span<const MutableTensorView> variables,
-                                                                 void *arena) {
-  std::unique_ptr<EntryRunner> runner(new EntryRunner(entry, device));
-  CS336_RETURN_IF_ERROR(Annotate(runner->AllocatePorts(), "inputs and outputs"));
-  runner->BindBuffers(variables, arena);
+                                                                 SharedArena &arena) {
+  std::unique_ptr<EntryRunner> runner(new EntryRunner(entry, device, arena));
+  CS336_RETURN_IF_ERROR(Annotate(runner->AllocateInputs(), "inputs"));
+  runner->BindBuffers(variables);
   CS336_RETURN_IF_ERROR(runner->BindOutputs());
   CS336_RETURN_IF_ERROR(runner->PrepareCommands());
   CS336_ASSIGN_OR_RETURN(runner->begin_, device.CreateMark());
@@ -92,33 +87,30 @@ absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::E
   return runner;
 }
 
-absl::Status EntryRunner::AllocatePorts() {
-  PortLayout layout(entry_);
-  CS336_ASSIGN_OR_RETURN(ports_, device_.memory().Allocate(layout.bytes, BlockLayout::kAlignment));
-  input_offsets_ = std::move(layout.inputs);
-  output_offsets_ = std::move(layout.outputs);
+absl::Status EntryRunner::AllocateInputs() {
+  InputLayout layout(entry_);
+  CS336_ASSIGN_OR_RETURN(inputs_, device_.memory().Allocate(layout.bytes, BlockLayout::kAlignment));
+  input_offsets_ = std::move(layout.offsets);
   for (const auto &input : entry_.inputs) {
     input_index_[input->name] = input_types_.size();
     input_types_.push_back(ToTensorType(*input->type));
   }
   given_.resize(input_types_.size());
-  CS336_ASSIGN_OR_RETURN(feed_, device_.PrepareInputs(ports_.data(), layout.input_bytes));
+  CS336_ASSIGN_OR_RETURN(feed_, device_.PrepareInputs(inputs_.data(), layout.bytes));
   return absl::OkStatus();
 }
 
-void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables, void *arena) {
+void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables) {
   auto base = [&](const format::BufferT &buffer) -> void * {
     switch (buffer.source) {
     case format::BufferSource::variable:
       return variables[buffer.index].mutable_data();
     case format::BufferSource::input:
-      return ports_.data() + input_offsets_[buffer.index];
-    case format::BufferSource::output:
-      return ports_.data() + output_offsets_[buffer.index];
+      return inputs_.data() + input_offsets_[buffer.index];
     case format::BufferSource::arena:
       break;
     }
-    return arena;
+    return arena_.block.data();
   };
   buffers_.reserve(entry_.buffers.size());
   for (const auto &buffer : entry_.buffers)
@@ -129,11 +121,12 @@ void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables, voi
 
 absl::Status EntryRunner::BindOutputs() {
   std::vector<TensorView> views;
-  auto add = [&](const std::string &name, const TensorView &view) {
-    outputs_[name] = {view, views.size(), {}};
-    views.push_back(view);
-  };
   for (const auto &output : entry_.outputs) {
+    bool is_in_arena = entry_.buffers[output->buffer]->source == format::BufferSource::arena;
+    auto add = [&](const std::string &name, const TensorView &view) {
+      outputs_[name] = {view, is_in_arena, views.size(), {}};
+      views.push_back(view);
+    };
     const TensorView &whole = buffers_[output->buffer];
     add(output->name, whole);
     for (const auto &view : output->views)
@@ -158,7 +151,9 @@ absl::Status EntryRunner::Finish() {
   return absl::OkStatus();
 }
 
-absl::Status EntryRunner::FillPorts(uint8_t byte) { return device_.memory().Fill(ports_.data(), byte, ports_.size()); }
+absl::Status EntryRunner::FillInputs(uint8_t byte) {
+  return device_.memory().Fill(inputs_.data(), byte, inputs_.size());
+}
 
 absl::Status EntryRunner::CheckInputs(absl::Span<const NamedTensor> inputs) {
   std::fill(given_.begin(), given_.end(), false);
@@ -205,6 +200,7 @@ absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver 
   RunScope scope(device_);
   CS336_RETURN_IF_ERROR(scope.began());
   CS336_RETURN_IF_ERROR(FeedInputs(inputs));
+  arena_.holder = &entry_;
   CS336_RETURN_IF_ERROR(begin_->Record());
   if (observer)
     CS336_RETURN_IF_ERROR(ExecuteObserved(*observer));
@@ -249,12 +245,20 @@ absl::StatusOr<EntryRunner::NamedOutput *> EntryRunner::FindOutput(absl::string_
   return &found->second;
 }
 
+absl::Status EntryRunner::CheckIsThere(absl::string_view name, const NamedOutput &output) const {
+  if (!output.is_in_arena || arena_.holder == &entry_)
+    return absl::OkStatus();
+  std::string why = has_run_ && arena_.holder ? absl::StrCat("entry '", arena_.holder->name, "' has run since")
+                                              : "the entry has not run";
+  return absl::FailedPreconditionError(
+      absl::StrCat("output '", name, "' of entry '", entry_.name, "' is not in the memory that entries share: ", why));
+}
+
 absl::StatusOr<TensorView> EntryRunner::Output(absl::string_view name) {
   CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
-  if (device_.memory().is_host())
-    return output->view;
   if (readback_.Holds(output->index))
     return readback_.Find(output->index, /*runs_ago=*/0);
+  CS336_RETURN_IF_ERROR(CheckIsThere(name, *output));
   return ViewOnHost(device_.memory(), output->view, output->copy);
 }
 
@@ -266,11 +270,10 @@ absl::StatusOr<TensorView> EntryRunner::PreviousOutput(absl::string_view name) {
   return value;
 }
 
-absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) const {
-  auto found = outputs_.find(name);
-  if (found == outputs_.end())
-    return absl::NotFoundError(absl::StrCat("entry '", entry_.name, "' has no output '", name, "'"));
-  return found->second.view;
+absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) {
+  CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
+  CS336_RETURN_IF_ERROR(CheckIsThere(name, *output));
+  return output->view;
 }
 
 absl::StatusOr<absl::Duration> EntryRunner::LastRunDuration() {

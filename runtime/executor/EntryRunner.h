@@ -24,24 +24,31 @@
 
 namespace cs336::runtime {
 
-/// Memory for an entry's inputs and outputs, its buffers bound to addresses,
-/// and its commands prepared.
+/// The memory that a session's entries share, and which of them left its values
+/// there.
+struct SharedArena {
+  MemoryBlock block;
+  const format::EntryT *holder = nullptr; // The one that ran last.
+};
+
+/// Memory for an entry's inputs, its buffers bound to addresses, and its
+/// commands prepared.
 class EntryRunner {
 public:
   /// Bytes that Create allocates on the device.
   static int64_t BytesFor(const format::EntryT &entry, const Device &device);
 
-  /// Allocates inputs and outputs and prepares every command. All arguments
-  /// outlive the runner.
-  static absl::StatusOr<std::unique_ptr<EntryRunner>>
-  Create(const format::EntryT &entry, Device &device, absl::Span<const MutableTensorView> variables, void *arena);
+  /// Allocates inputs and prepares every command. All arguments outlive the
+  /// runner.
+  static absl::StatusOr<std::unique_ptr<EntryRunner>> Create(const format::EntryT &entry, Device &device,
+                                                             absl::Span<const MutableTensorView> variables,
+                                                             SharedArena &arena);
 
   /// To be called once the device has its workspace.
   absl::Status Finish();
 
-  /// Fills the memory of inputs and outputs. Outputs that lie elsewhere, as
-  /// variables do, keep their values.
-  absl::Status FillPorts(uint8_t byte);
+  /// Fills the memory of inputs.
+  absl::Status FillInputs(uint8_t byte);
 
   /// Checks and feeds the inputs, then executes the commands in order, or
   /// enqueues that. Allocates nothing unless it fails or there is an observer.
@@ -50,21 +57,23 @@ public:
   /// As Session's functions of these names.
   absl::StatusOr<TensorView> Output(absl::string_view name);
   absl::StatusOr<TensorView> PreviousOutput(absl::string_view name);
-  absl::StatusOr<TensorView> OutputOnDevice(absl::string_view name) const;
+  absl::StatusOr<TensorView> OutputOnDevice(absl::string_view name);
   absl::StatusOr<absl::Duration> LastRunDuration();
 
 private:
   /// An output, or a named view of one.
   struct NamedOutput {
-    TensorView view; // In the device's memory.
-    size_t index;    // Of the readback.
-    Storage copy;    // For the host, once it asked.
+    TensorView view;  // In the device's memory.
+    bool is_in_arena; // And not in a variable or an input.
+    size_t index;     // Of the readback.
+    Storage copy;     // For the host, once it asked.
   };
 
-  EntryRunner(const format::EntryT &entry, Device &device) : entry_(entry), device_(device) {}
+  EntryRunner(const format::EntryT &entry, Device &device, SharedArena &arena)
+      : entry_(entry), device_(device), arena_(arena) {}
 
-  absl::Status AllocatePorts();
-  void BindBuffers(absl::Span<const MutableTensorView> variables, void *arena);
+  absl::Status AllocateInputs();
+  void BindBuffers(absl::Span<const MutableTensorView> variables);
   absl::Status BindOutputs();
   absl::Status PrepareCommands();
   absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);
@@ -72,12 +81,14 @@ private:
   absl::Status RunCommands(RunObserver *observer);
   absl::Status ExecuteObserved(RunObserver &observer);
   absl::StatusOr<NamedOutput *> FindOutput(absl::string_view name);
+  /// That no other entry has run since this one left the output.
+  absl::Status CheckIsThere(absl::string_view name, const NamedOutput &output) const;
 
   const format::EntryT &entry_;
   Device &device_;
-  MemoryBlock ports_;                   // Inputs first, then outputs.
-  std::vector<int64_t> input_offsets_;  // In ports_, and in what the feed gives.
-  std::vector<int64_t> output_offsets_; // In ports_; none where the value lies elsewhere.
+  SharedArena &arena_;
+  MemoryBlock inputs_;
+  std::vector<int64_t> input_offsets_; // In inputs_, and in what the feed gives.
   std::vector<TensorType> input_types_;
   std::vector<bool> given_; // Inputs that the present run was given.
   absl::flat_hash_map<std::string, size_t> input_index_;

@@ -28,7 +28,7 @@ int64_t Bytes(const format::TensorTypeT &type) { return TensorView(ToTensorType(
 
 int64_t PlanSummary::total_bytes() const {
   int64_t total = 0;
-  for (int64_t part : {arena_bytes, parameter_bytes, state_bytes, derived_bytes, input_bytes, output_bytes})
+  for (int64_t part : {arena_bytes, parameter_bytes, state_bytes, derived_bytes, input_bytes})
     total = AddBytes(total, part);
   return total;
 }
@@ -48,11 +48,8 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
   for (const auto &input : entry->inputs)
     summary.input_bytes = AddBytes(summary.input_bytes, Bytes(*input->type));
 
-  absl::flat_hash_set<uint32_t> owned_outputs;
   absl::flat_hash_set<std::pair<int64_t, int64_t>> places;
   for (const auto &buffer : entry->buffers) {
-    if (buffer->source == format::BufferSource::output && owned_outputs.insert(buffer->index).second)
-      summary.output_bytes = AddBytes(summary.output_bytes, Bytes(*entry->outputs[buffer->index]->type));
     // Views of one place would fill the list with the same tensor.
     if (buffer->source == format::BufferSource::arena && places.insert({buffer->byte_offset, buffer->byte_size}).second)
       summary.largest.push_back({buffer->name,

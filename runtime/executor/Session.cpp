@@ -31,14 +31,14 @@ constexpr uint8_t kPoison = 0xFF;
 
 /// Bytes that a session allocates, by what for.
 struct MemoryDemand {
-  int64_t parameters = 0, state = 0, derived = 0, alignment = 0, ports = 0, workspace = 0;
+  int64_t parameters = 0, state = 0, derived = 0, alignment = 0, inputs = 0, workspace = 0;
   int64_t arena = 0; // The largest of the entries', which share it.
   absl::string_view arena_entry = "none";
   int64_t arena_alignment = Storage::kAlignment;
 
   int64_t total() const {
     int64_t sum = 0;
-    for (int64_t part : {parameters, state, derived, alignment, ports, workspace, arena})
+    for (int64_t part : {parameters, state, derived, alignment, inputs, workspace, arena})
       sum = AddBytes(sum, part);
     return sum;
   }
@@ -51,7 +51,7 @@ absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable, const Device
     demand.parameters = plan.parameter_bytes;
     demand.state = plan.state_bytes;
     demand.derived = plan.derived_bytes;
-    demand.ports = AddBytes(demand.ports, EntryRunner::BytesFor(*entry, device));
+    demand.inputs = AddBytes(demand.inputs, EntryRunner::BytesFor(*entry, device));
     demand.arena_alignment = std::max(demand.arena_alignment, entry->alignment);
     if (plan.arena_bytes > demand.arena) {
       demand.arena = plan.arena_bytes;
@@ -86,7 +86,7 @@ absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &option
       limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
       FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", their alignment ",
       FormatBytes(demand.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(demand.arena),
-      ", inputs and outputs ", FormatBytes(demand.ports), ", workspace of GEMMs ", FormatBytes(demand.workspace)));
+      ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs ", FormatBytes(demand.workspace)));
 }
 
 } // namespace
@@ -109,10 +109,10 @@ public:
     absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
-    arena_ = *std::move(arena);
+    arena_.block = *std::move(arena);
 
     for (const auto &entry : executable_->entries()) {
-      auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_.data());
+      auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_);
       if (!runner.ok())
         return Annotate(runner.status(), absl::StrCat("entry '", entry->name, "'"));
       runners_.emplace(entry->name, *std::move(runner));
@@ -179,8 +179,9 @@ public:
 private:
   absl::Status Poison(EntryRunner &runner) {
     CS336_RETURN_IF_ERROR(device_->Synchronize());
-    CS336_RETURN_IF_ERROR(device_->memory().Fill(arena_.data(), kPoison, arena_.size()));
-    return runner.FillPorts(kPoison);
+    CS336_RETURN_IF_ERROR(device_->memory().Fill(arena_.block.data(), kPoison, arena_.block.size()));
+    arena_.holder = nullptr;
+    return runner.FillInputs(kPoison);
   }
 
   std::shared_ptr<const Executable> executable_;
@@ -188,7 +189,7 @@ private:
   MemoryDemand demand_;
   std::unique_ptr<Device> device_; // Outlives all of its memory.
   VariableStore variables_;
-  MemoryBlock arena_;
+  SharedArena arena_;
   MemoryBlock workspace_;
   absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
   /// Whether "prepare" has not run since variables were set.

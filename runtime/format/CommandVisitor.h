@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace cs336::runtime {
@@ -58,6 +59,9 @@ std::string DescribeCommand(const format::CommandT &command);
 
 /// Buffers, by index in the entry, that a command writes.
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);
+
+/// The buffer that is scratch for a command, if there is one.
+std::optional<uint32_t> Workspace(const format::CommandT &command);
 
 } // namespace cs336::runtime
 

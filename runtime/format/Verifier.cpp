@@ -107,22 +107,6 @@ int64_t DenseBytes(const format::TensorTypeT &type) {
   return bytes;
 }
 
-/// Bytes from a buffer's first element to the end of its last, or -1 if that
-/// does not fit in an int64.
-int64_t ExtentBytes(const format::BufferT &buffer) {
-  int64_t last = 0;
-  for (size_t i = 0; i != buffer.shape.size(); ++i) {
-    int64_t step;
-    if (__builtin_mul_overflow(buffer.shape[i] - 1, buffer.strides[i], &step) ||
-        __builtin_add_overflow(last, step, &last))
-      return -1;
-  }
-  int64_t bytes;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, ByteSize(ToDType(buffer.dtype)), &bytes))
-    return -1;
-  return bytes;
-}
-
 /// The storage that a buffer lies in: its size, and its element type where it
 /// has one.
 struct SourceInfo {
@@ -146,8 +130,6 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const
     return PortSource(executable.variables, buffer.index, "variable");
   case format::BufferSource::input:
     return PortSource(entry.inputs, buffer.index, "input");
-  case format::BufferSource::output:
-    return PortSource(entry.outputs, buffer.index, "output");
   }
   return Broken("unknown source");
 }
@@ -185,18 +167,6 @@ absl::Status VerifyInput(const format::InputPortT &input, NameSet &names) {
   return absl::OkStatus();
 }
 
-absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT &output) {
-  if (output.buffer >= entry.buffers.size())
-    return Broken(StrCat("it names buffer ", output.buffer, " of ", entry.buffers.size()));
-  const format::BufferT &buffer = *entry.buffers[output.buffer];
-  if (buffer.source == format::BufferSource::arena)
-    return Broken("its value is in the arena, which does not outlive a run");
-  if (buffer.dtype != output.type->dtype || buffer.shape != output.type->shape)
-    return Broken(StrCat("it is a ", ToString(ToTensorType(*output.type)), ", its buffer a ",
-                         ToString(ToTensorType(TypeOf(buffer)))));
-  return absl::OkStatus();
-}
-
 absl::Status VerifyEntry(const format::ExecutableT &executable, const format::EntryT &entry) {
   if (!IsListed(entry.mode))
     return Broken("unknown mode");
@@ -213,7 +183,6 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   NameSet inputs, outputs;
   for (const auto &input : entry.inputs)
     CS336_RETURN_IF_ERROR(Annotate(VerifyInput(*input, inputs), StrCat("input '", input->name, "'")));
-  // Types first: buffers ask for the sizes of outputs.
   for (const auto &output : entry.outputs) {
     std::string where = StrCat("output '", output->name, "'");
     CS336_RETURN_IF_ERROR(Annotate(outputs.Add(output->name), where));
@@ -223,9 +192,8 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   for (size_t i = 0; i != entry.buffers.size(); ++i)
     CS336_RETURN_IF_ERROR(Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
                                    StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
-  for (const auto &output : entry.outputs)
-    CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
-  return VerifyCommands(executable, entry);
+  CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
+  return VerifyOutputs(entry);
 }
 
 absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
@@ -256,6 +224,20 @@ absl::Status VerifyKernel(const format::ExecutableT &executable, const format::K
 }
 
 } // namespace
+
+int64_t ExtentBytes(const format::BufferT &buffer) {
+  int64_t last = 0;
+  for (size_t i = 0; i != buffer.shape.size(); ++i) {
+    int64_t step;
+    if (__builtin_mul_overflow(buffer.shape[i] - 1, buffer.strides[i], &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return -1;
+  }
+  int64_t bytes;
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, ByteSize(ToDType(buffer.dtype)), &bytes))
+    return -1;
+  return bytes;
+}
 
 absl::Status VerifyType(const format::TensorTypeT &type) {
   if (!IsListed(type.dtype))

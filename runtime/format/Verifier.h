@@ -19,9 +19,14 @@ namespace cs336::runtime {
 absl::Status Verify(const format::ExecutableT &executable);
 
 /// The parts of it. An entry's commands are checked after all that they refer
-/// to.
+/// to, and outputs after the commands that write them.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
+absl::Status VerifyOutputs(const format::EntryT &entry);
+
+/// Bytes from a buffer's first element to the end of its last, or -1 if that
+/// does not fit in an int64.
+int64_t ExtentBytes(const format::BufferT &buffer);
 
 } // namespace cs336::runtime
 

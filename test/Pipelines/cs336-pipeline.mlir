@@ -13,7 +13,7 @@
 // CHECK: exec.entry @score mode<forward> arena_bytes = 64 alignment = 64 {
 // CHECK-DAG: %[[X:.*]] = exec.input "arg0" : memref<4x8xf32>
 // CHECK-DAG: %[[W:.*]] = exec.input "arg1" : memref<2x8xf32>
-// CHECK-DAG: %[[Y:.*]] = exec.output "result0" output : memref<f32>
+// CHECK-DAG: %[[Y:.*]] = exec.output "result0" output offset = {{[0-9]+}} : memref<f32>
 // CHECK-DAG: %[[H:.*]] = exec.alloc offset = 0 : memref<4x2xf32>
 // CHECK: exec.gemm ins(%[[X]], %{{.*}}) outs(%[[H]]
 // CHECK: exec.launch

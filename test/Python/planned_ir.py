@@ -1,4 +1,4 @@
-"""Reads printed, planned exec IR: allocations, what they alias, and when they are used.
+"""Reads printed, planned exec IR: allocations and outputs, what they alias, and when they are used.
 
 Shares nothing with the planner: it sees only the text.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 _ELEMENT_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "i1": 1}
 _NAME = re.compile(r"%[\w.$-]+(?:#\d+)?")
 _ENTRY = re.compile(r"^\s*exec\.entry @(\S+) .*?arena_bytes = (\d+)")
-_ALLOC = re.compile(r"^\s*(%[\w.$-]+) = exec\.alloc offset = (\d+).*: memref<([^>]*?)>")
+_ALLOC = re.compile(r"^\s*(%[\w.$-]+) = exec\.(?:alloc|(output) \S+ \w+) offset = (\d+).*: memref<([^>]*?)>")
 _ALIAS = re.compile(r"^\s*(%[\w.$-]+) = exec\.view (%[\w.$-]+)")
 _COMMAND = re.compile(r"^\s*exec\.(launch|gemm|copy|all_reduce|all_gather|reduce_scatter|broadcast_rank|record|wait)\b")
 
 
 @dataclass
 class Allocation:
-    """A piece of the arena and the first and last command that names it."""
+    """A piece of the arena and the first and last command that names it; for an output, that is the entry's last."""
 
     name: str
     offset: int
@@ -46,6 +46,7 @@ class Entry:
     arena_bytes: int
     allocations: dict[str, Allocation] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
 
     def largest_live_set(self) -> int:
         """The most bytes that are live at once."""
@@ -79,8 +80,10 @@ def read_entries(text: str) -> dict[str, Entry]:
         elif entry is None:
             continue
         elif match := _ALLOC.match(line):
-            entry.allocations[match[1]] = Allocation(match[1], int(match[2]), tensor_bytes(match[3]))
+            entry.allocations[match[1]] = Allocation(match[1], int(match[3]), tensor_bytes(match[4]))
             storage[match[1]] = match[1]
+            if match[2]:
+                entry.outputs.append(match[1])
         elif match := _ALIAS.match(line):
             if match[2] in storage:
                 storage[match[1]] = storage[match[2]]
@@ -92,4 +95,7 @@ def read_entries(text: str) -> dict[str, Entry]:
                     allocation = entry.allocations[storage[name]]
                     allocation.first = index if allocation.first is None else allocation.first
                     allocation.last = index
+    for entry in entries.values():
+        for name in entry.outputs:
+            entry.allocations[name].last = len(entry.commands) - 1
     return entries

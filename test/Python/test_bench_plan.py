@@ -35,7 +35,7 @@ def test_is_what_the_executable_says(mode: str, dtype: str, fusion: str) -> None
     assert row["state_mib"] * MIB == expected.state_bytes
     assert row["derived_mib"] * MIB == expected.derived_bytes
     assert row["arena_mib"] * MIB == max(plan.arena_bytes for plan in plans)
-    assert row["ports_mib"] * MIB == sum(plan.input_bytes + plan.output_bytes for plan in plans)
+    assert row["inputs_mib"] * MIB == sum(plan.input_bytes for plan in plans)
     assert (row["commands"], row["distinct_kernels"]) == (expected.commands, expected.kernels)
     assert row["largest_buffers"][0]["bytes"] == expected.largest[0][2]
 
@@ -49,7 +49,7 @@ def test_phases_add_up_and_peaks_are_what_is_live() -> None:
     assert sum(kernel["runs"] for kernel in row["kernels"]) == sum(phase["kernels"] for phase in row["phases"])
     assert row["layers"] == 3
     assert row["commands_per_layer"] == pytest.approx(sum(phase["commands_per_layer"] for phase in row["phases"]))
-    resident = row["parameters_mib"] + row["state_mib"] + row["derived_mib"] + row["ports_mib"]
+    resident = row["parameters_mib"] + row["state_mib"] + row["derived_mib"] + row["inputs_mib"]
     for phase in row["phases"]:
         assert phase["peak_mib"] == pytest.approx(resident + phase["live_mib"])
         assert phase["held_mib"] <= phase["live_mib"] <= row["arena_mib"]

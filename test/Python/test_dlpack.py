@@ -78,6 +78,21 @@ def test_an_output_is_overwritten_by_the_next_run(session: cs336.Session, name: 
     assert np.array_equal(shared.cpu().numpy(), second)
 
 
+def test_another_entry_takes_the_place_of_outputs() -> None:
+    if DEVICE != "cpu" and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no GPU")
+    session = open_session(compile_program(cs336.build(CONFIG, "train")))
+    session.initialize(0)
+    with pytest.raises(RuntimeError, match="output 'loss' of entry 'train' .* the entry has not run"):
+        session.share("loss", entry="train")
+    loss = session.run("train", batch())["loss"]
+    kept = torch.from_dlpack(session.share("loss", entry="train")).clone()
+    session.run("loss", batch())
+    with pytest.raises(RuntimeError, match="output 'loss' of entry 'train' .* entry 'loss' has run since"):
+        session.share("loss", entry="train")
+    assert kept.cpu().numpy() == loss
+
+
 def test_tensors_outlive_the_session(session: cs336.Session) -> None:
     shared = torch.from_dlpack(session.share("lm_head.weight"))
     values = session["lm_head.weight"]

@@ -41,22 +41,37 @@ def test_what_is_live_together_does_not_overlap(size: str, mode: str) -> None:
                 assert not allocation.is_live_with(other), f"{entry.name}: {allocation.name} and {other.name} overlap"
 
 
+def test_gradients_lie_where_activations_were() -> None:
+    """The backward pass frees what the forward pass kept while it writes gradients: both fit in less than their sum."""
+    entry = entries("small", "forward_backward")["forward_backward"]
+    outputs = [allocation for name, allocation in entry.allocations.items() if name in entry.outputs]
+    others = [allocation for name, allocation in entry.allocations.items() if name not in entry.outputs]
+    gradients = sum(allocation.size for allocation in outputs)
+    alone = Entry("", 0, {allocation.name: allocation for allocation in others}, entry.commands).largest_live_set()
+    assert gradients > 400 << 20
+    assert alone > 400 << 20
+    assert entry.arena_bytes < 0.75 * (gradients + alone)
+
+
 def test_the_reader_finds_an_overlap() -> None:
     """The check above can fail."""
     text = """
       exec.entry @forward mode<forward> arena_bytes = 64 alignment = 64 {
         %a = exec.alloc offset = 0 : memref<4xf32>
         %b = exec.alloc offset = 0 : memref<4xf32>
+        %y = exec.output "y" gradient offset = 16 {views = [#cs336.view<"u", 4>]} : memref<4xf32>
         %v = exec.view %a : memref<4xf32> to memref<2x2xf32>
         exec.launch @k outs(%a : memref<4xf32>)
+        exec.launch @k outs(%y : memref<4xf32>)
         exec.launch @k outs(%b : memref<4xf32>)
         exec.launch @k outs(%v : memref<2x2xf32>)
       }
     """
     entry = read_entries(text)["forward"]
     assert entry.allocations["%a"].is_live_with(entry.allocations["%b"])
-    assert entry.largest_live_set() == 32
-    assert (entry.allocations["%a"].first, entry.allocations["%a"].last) == (0, 2)
+    assert entry.largest_live_set() == 48
+    assert (entry.allocations["%a"].first, entry.allocations["%a"].last) == (0, 3)
+    assert (entry.allocations["%y"].first, entry.allocations["%y"].last) == (1, 3)
 
 
 def test_plan_of_the_executable_agrees_with_the_ir() -> None:

@@ -144,17 +144,18 @@ TEST(ExecutableTest, ReadsUnalignedBytes) {
 TEST(ExecutableTest, SummarizesThePlan) {
   auto executable = *SampleProgram().Build();
   PlanSummary plan = *Summarize(*executable, "train", 5);
-  EXPECT_EQ(plan.arena_bytes, 48);
+  EXPECT_EQ(plan.arena_bytes, 128 + 64 + 48); // "y", "x_scaled", "scaled", at multiples of 64.
   EXPECT_EQ(plan.parameter_bytes, 6 * 4 * 4 + 4 * 4);
   EXPECT_EQ(plan.state_bytes, 8);
   EXPECT_EQ(plan.derived_bytes, 6 * 4 * 4);
   EXPECT_EQ(plan.input_bytes, 3 * 4 * 4 + 2 * 3 * 4);
-  EXPECT_EQ(plan.output_bytes, 3 * 6 * 4 + 3 * 4 * 4);
   EXPECT_EQ(plan.commands, 7);
   EXPECT_EQ(plan.kernels, 2);
-  ASSERT_EQ(plan.largest.size(), 1u);
-  EXPECT_EQ(plan.largest[0].name, "scaled");
-  EXPECT_EQ(plan.largest[0].byte_size, 48);
+  ASSERT_EQ(plan.largest.size(), 3u);
+  EXPECT_EQ(plan.largest[0].name, "y");
+  EXPECT_EQ(plan.largest[0].byte_size, 72);
+  EXPECT_EQ(plan.largest[1].name, "scaled");
+  EXPECT_EQ(plan.largest[1].byte_size, 48);
   EXPECT_EQ(Summarize(*executable, "loss").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -219,16 +220,23 @@ const BrokenRule kBrokenRules[] = {
     {"BoundOnFloats", [](auto &e) { Train(e).inputs[0]->bound = 5; }, "bound 5"},
     {"OutputsOfOneName", [](auto &e) { Train(e).outputs[0]->name = "x_scaled"; }, "'x_scaled' occurs twice"},
     {"OutputWithoutBuffer", [](auto &e) { Train(e).outputs[0]->buffer = 99; }, "buffer 99"},
-    {"OutputInTheArena", [](auto &e) { Train(e).outputs[1]->buffer = 7; }, "does not outlive a run"},
+    {"OutputsInOnePlace", [](auto &e) { Buffer(e, "x_scaled").byte_offset = 68; },
+     "command 5 'c5': it writes bytes [0, 72) of the arena after output 'x_scaled' was put in [68, 116)"},
+    {"TemporaryOverAnOutput",
+     [](auto &e) {
+       std::swap(Train(e).commands[0], Train(e).commands[4]);
+       Buffer(e, "scaled").byte_offset = 160;
+     },
+     "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was put in [128, 176)"},
     {"OutputOfAnotherShape", [](auto &e) { Train(e).outputs[1]->buffer = 2; }, "output 'x_scaled'"},
-    {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 4; }, "not within the 48"},
+    {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 196; }, "not within the 240"},
     {"BufferBeforeTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = -4; }, "bytes [-4"},
     {"BufferAtAnOddOffset",
      [](auto &e) {
-       Train(e).arena_bytes = 64;
-       Buffer(e, "scaled").byte_offset = 2;
+       Train(e).arena_bytes = 256;
+       Buffer(e, "scaled").byte_offset = 194;
      },
-     "offset 2 does not suit"},
+     "offset 194 does not suit"},
     {"BufferSizeOverflow",
      [](auto &e) {
        Buffer(e, "scaled").byte_offset = 8;
@@ -241,7 +249,7 @@ const BrokenRule kBrokenRules[] = {
     {"StridesOfAnotherRank", [](auto &e) { Buffer(e, "scaled").strides = {1}; }, "2 sizes and 1 strides"},
     {"BufferOfNoVariable", [](auto &e) { Buffer(e, "step").index = 4; }, "variable 4 of 4"},
     {"BufferOfAnotherDType", [](auto &e) { Buffer(e, "step").dtype = format::DType::f64; }, "its elements are f64"},
-    {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(4); },
+    {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(3); },
      "unknown source"},
     {"NoSuchStream", [](auto &e) { Train(e).commands[0]->stream = 2; }, "stream 2 of 2"},
     {"NoSuchKernel", [](auto &e) { Body(e, 0).AsLaunch()->kernel = 2; }, "kernel 2 of 2"},

@@ -67,8 +67,7 @@ uint32_t EntryBuilder::Output(const std::string &name, const format::TensorTypeT
   format::OutputPortT &port = Append(entry_.outputs);
   port.name = name;
   port.type = std::make_unique<format::TensorTypeT>(type);
-  port.buffer = AddBuffer(name, BufferSource::output, entry_.outputs.size() - 1, type, 0);
-  return port.buffer;
+  return port.buffer = Arena(name, type);
 }
 
 uint32_t EntryBuilder::Variable(const std::string &name) {

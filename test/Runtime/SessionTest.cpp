@@ -311,7 +311,7 @@ TEST(SessionTest, MemoryLimitIsAnAnswer) {
   absl::Status status = CreateStatus(SampleProgram(), options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("parameters 112 bytes"));
-  EXPECT_THAT(Message(status), HasSubstr("arena (for entry 'train') 48 bytes"));
+  EXPECT_THAT(Message(status), HasSubstr("arena (for entry 'train') 240 bytes"));
 }
 
 TEST(SessionTest, MoreThanTheHostHasIsAnAnswer) {
@@ -462,7 +462,51 @@ TEST(SessionTest, AllocatesWhatItSays) {
   EXPECT_GE(memory.used, memory.allocated);
   EXPECT_GT(memory.available, 0);
   EXPECT_EQ(session->VariableOnDevice("q.weight")->shape(), (Dims{2, 4}));
-  EXPECT_EQ(session->OutputOnDevice("train", "y")->data(), session->Output("train", "y")->data());
+}
+
+/// Entries "a" and "b": y = x twice, once small and once too large to be copied by each run.
+ProgramBuilder TwoEntries() {
+  ProgramBuilder program;
+  for (const char *name : {"a", "b"}) {
+    EntryBuilder entry = program.Entry(name);
+    uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+    entry.Copy(x, entry.Output("small", MakeType(DType::kF32, {2})));
+    entry.Copy(entry.View(x, {2000}, {0}), entry.Output("large", MakeType(DType::kF32, {2000})));
+  }
+  return program;
+}
+
+TEST(SessionTest, EntriesShareTheMemoryOfOutputs) {
+  auto session = MakeSession(TwoEntries());
+  EXPECT_LT(session->allocated_bytes(), 2 * 8000);
+  absl::Status status = session->Output("a", "large").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("output 'large' of entry 'a'"));
+  EXPECT_THAT(Message(status), HasSubstr("the entry has not run"));
+  EXPECT_EQ(session->Output("a", "small").status().code(), absl::StatusCode::kFailedPrecondition);
+
+  Tensor three = MakeTensor<float>(DType::kF32, {2}, {3, 4}), five = MakeTensor<float>(DType::kF32, {2}, {5, 6});
+  ASSERT_TRUE(session->Run("a", {{"x", three}}).ok());
+  EXPECT_EQ(session->Output("a", "large")->values<float>()[1999], 3);
+  EXPECT_EQ(session->OutputOnDevice("a", "large")->data(), session->Output("a", "large")->data());
+  EXPECT_EQ(session->OutputOnDevice("a", "small")->values<float>()[1], 4);
+
+  // Another entry takes the place; what each run copies stays.
+  ASSERT_TRUE(session->Run("b", {{"x", five}}).ok());
+  EXPECT_EQ(session->Output("b", "large")->values<float>()[1999], 5);
+  EXPECT_THAT(session->Output("a", "small")->values<float>(), ElementsAre(3, 4));
+  for (const absl::Status &gone :
+       {session->Output("a", "large").status(), session->OutputOnDevice("a", "large").status(),
+        session->OutputOnDevice("a", "small").status()}) {
+    EXPECT_EQ(gone.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(Message(gone), HasSubstr("entry 'b' has run since"));
+  }
+
+  // A run that is refused has no effect.
+  ASSERT_FALSE(session->Run("a", {}).ok());
+  EXPECT_EQ(session->Output("b", "large")->values<float>()[0], 5);
+  ASSERT_TRUE(session->Run("a", {{"x", five}}).ok());
+  EXPECT_EQ(session->Output("a", "large")->values<float>()[0], 5);
 }
 
 TEST(SessionTest, RunsDoNotChangeTheCallersThreadCount) {

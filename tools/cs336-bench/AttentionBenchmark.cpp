@@ -45,7 +45,6 @@ static absl::StatusOr<Compiled> compile(StringRef text, Mode mode, const Compile
         return failure();
       compiled.summary.phases = summary->phases;
       compiled.summary.inputBytes = summary->inputBytes;
-      compiled.summary.outputBytes = summary->outputBytes;
     }
     for (auto variable : module.getOps<exec::VariableOp>())
       compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
@@ -171,13 +170,13 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
   measurement.compileSeconds = std::chrono::duration<double>(Clock::now() - start).count();
 
   if (const exec::PhaseSummary *phase = findPhase(forward->summary, exec::CommandPhase::Forward)) {
-    measurement.memory.forwardPeak = forward->variableBytes + forward->summary.outputBytes + phase->liveBytes;
+    measurement.memory.forwardPeak = forward->variableBytes + phase->liveBytes;
     measurement.forwardCommands = phase->work.getCommands();
   }
   if (const exec::PhaseSummary *phase = findPhase(backward->summary, exec::CommandPhase::Backward)) {
     int64_t given = backward->variableBytes + backward->summary.inputBytes;
     measurement.memory.beforeBackward = given + phase->heldBytes;
-    measurement.memory.backwardPeak = given + backward->summary.outputBytes + phase->liveBytes;
+    measurement.memory.backwardPeak = given + phase->liveBytes;
     measurement.backwardCommands = phase->work.getCommands();
   }
   runtime::TensorMap values;

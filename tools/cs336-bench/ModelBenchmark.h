@@ -57,7 +57,7 @@ struct Measurement {
   /// Of creating the session: kernels are loaded, memory is allocated, and on a GPU products are tuned, or what was
   /// found before is looked up, and steps captured as graphs.
   std::optional<double> loadSeconds;
-  /// As planned: parameters, state, inputs, outputs and arena.
+  /// As planned: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
   /// On a GPU, by its own count, after the steps.
   std::optional<int64_t> deviceMemoryBytes;

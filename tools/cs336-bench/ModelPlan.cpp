@@ -34,8 +34,8 @@ double ModelPlan::getCommandsPerLayer() const {
 static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
   ModelPlan::Buffer buffer;
   buffer.bytes = allocation.bytes;
-  exec::AllocOp alloc = allocation.alloc;
-  auto type = cast<MemRefType>(alloc.getType());
+  exec::ArenaOpInterface storage = allocation.storage;
+  MemRefType type = storage.getBuffer().getType();
   llvm::raw_string_ostream stream(buffer.type);
   if (allocation.isWorkspace) {
     stream << "workspace";
@@ -43,7 +43,7 @@ static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
     llvm::interleave(type.getShape(), stream, "x");
     stream << (type.getRank() ? "x" : "") << type.getElementType();
   }
-  buffer.source = exec::getSourcePath(alloc.getLoc()).str();
+  buffer.source = exec::getSourcePath(storage->getLoc()).str();
   buffer.first = allocation.first;
   buffer.last = allocation.last;
   return buffer;
@@ -73,7 +73,7 @@ static LogicalResult summarize(ModuleOp module, Mode mode, ModelPlan &plan) {
     FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
     if (failed(summary))
       return failure();
-    plan.portBytes += summary->inputBytes + summary->outputBytes;
+    plan.inputBytes += summary->inputBytes;
     plan.arenaBytes = std::max(plan.arenaBytes, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
     if (entry.getMode() != mode)
       continue;

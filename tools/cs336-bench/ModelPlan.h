@@ -34,20 +34,20 @@ struct ModelPlan {
 
   /// What lives as long as a session.
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
-  /// Inputs and outputs of all entries of the program.
-  int64_t portBytes = 0;
-  /// The largest of the entries' arenas, which they share.
+  /// Inputs of all entries of the program.
+  int64_t inputBytes = 0;
+  /// The largest of the entries' arenas, which they share. Outputs are in them.
   int64_t arenaBytes = 0;
 
   /// Of the entry of the model's mode; see exec::EntrySummary.
   std::vector<exec::PhaseSummary> phases;
   std::vector<Kernel> kernels;
-  /// Allocations, the largest first.
+  /// Allocations and outputs, the largest first.
   std::vector<Buffer> buffers;
   int64_t layers = 0;
 
   /// All but the arena.
-  int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + portBytes; }
+  int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
   /// What a session allocates, apart from the alignment of variables.
   int64_t getTotalBytes() const { return getResidentBytes() + arenaBytes; }
   exec::Work getWork() const;

@@ -92,7 +92,7 @@ LogicalResult EntryBuilder::declarePorts() {
     OutputKind kind = port->kind == port::kGradient ? OutputKind::Gradient : OutputKind::Output;
     results.addOutput(value,
                       OutputOp::create(builder, value.getLoc(), getDenseType(cast<RankedTensorType>(value.getType())),
-                                       port->name, kind, getPortViews(port->attributes)));
+                                       port->name, kind, IntegerAttr(), getPortViews(port->attributes)));
   }
   return success();
 }

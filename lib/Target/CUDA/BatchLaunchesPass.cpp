@@ -79,7 +79,7 @@ public:
 private:
   int64_t getLargest(ArrayRef<unsigned> places) const;
 
-  llvm::MapVector<AllocOp, SmallVector<unsigned, 4>> uses;
+  llvm::MapVector<ArenaOpInterface, SmallVector<unsigned, 4>> uses;
   /// Where the command of each position is now.
   SmallVector<unsigned> places;
   int64_t bound;
@@ -165,8 +165,8 @@ LiveSets::LiveSets(ArrayRef<CommandOpInterface> commands)
     : places(llvm::to_vector(llvm::seq<unsigned>(0, commands.size()))) {
   for (auto [position, command] : llvm::enumerate(commands)) {
     auto use = [&, position = position](Value buffer) {
-      if (auto alloc = dyn_cast<AllocOp>(getStorage(buffer).getOperation()))
-        uses[alloc].push_back(position);
+      if (auto storage = dyn_cast<ArenaOpInterface>(getStorage(buffer).getOperation()))
+        uses[storage].push_back(position);
     };
     llvm::for_each(const_cast<CommandOpInterface &>(command).getReads(), use);
     llvm::for_each(const_cast<CommandOpInterface &>(command).getWrites(), use);
@@ -176,9 +176,11 @@ LiveSets::LiveSets(ArrayRef<CommandOpInterface> commands)
 
 int64_t LiveSets::getLargest(ArrayRef<unsigned> places) const {
   std::vector<ArenaBlock> blocks;
-  for (const auto &[alloc, positions] : uses) {
-    ArenaBlock &block =
-        blocks.emplace_back(ArenaBlock{getStorageBytes(const_cast<AllocOp &>(alloc).getType()), ~0u, 0u});
+  for (const auto &[used, positions] : uses) {
+    ArenaOpInterface storage = used;
+    ArenaBlock &block = blocks.emplace_back(ArenaBlock{getStorageBytes(storage.getBuffer().getType()), ~0u, 0u});
+    if (storage.outlivesCommands())
+      block.last = places.size();
     for (unsigned position : positions) {
       block.first = std::min(block.first, places[position]);
       block.last = std::max(block.last, places[position]);

@@ -23,7 +23,7 @@ void EntryEmitter::addInput(InputOp input) {
   port->name = input.getName().str();
   port->type = toFormat(input.getType());
   port->bound = input.getBound().value_or(0);
-  ports[input] = result->inputs.size();
+  inputs[input] = result->inputs.size();
   result->inputs.push_back(std::move(port));
 }
 
@@ -32,20 +32,19 @@ void EntryEmitter::addOutput(OutputOp output) {
   port->name = output.getName().str();
   port->type = toFormat(output.getType());
   port->views = toFormat(output.getViewsAttr());
-  ports[output] = result->outputs.size();
+  port->buffer = getBuffer(output.getResult());
   result->outputs.push_back(std::move(port));
 }
 
 static format::BufferSource getSource(StorageKind kind) {
   switch (kind) {
   case StorageKind::Arena:
+  case StorageKind::Output:
     return format::BufferSource::arena;
   case StorageKind::Variable:
     return format::BufferSource::variable;
   case StorageKind::Input:
     return format::BufferSource::input;
-  case StorageKind::Output:
-    return format::BufferSource::output;
   }
   llvm_unreachable("unknown kind of storage");
 }
@@ -67,15 +66,16 @@ uint32_t EntryEmitter::getBuffer(Value value) {
   buffer->dtype = toFormat(layout.elementType);
   buffer->shape.assign(layout.sizes.begin(), layout.sizes.end());
   buffer->strides.assign(layout.strides.begin(), layout.strides.end());
-  if (auto alloc = dyn_cast<AllocOp>(*storage)) {
-    buffer->byte_offset += *alloc.getOffset();
+  if (auto planned = dyn_cast<ArenaOpInterface>(*storage))
+    buffer->byte_offset += *planned.getOffset();
+  if (auto output = dyn_cast<OutputOp>(*storage)) {
+    buffer->name = output.getName().str();
   } else if (auto get = dyn_cast<GetOp>(*storage)) {
     buffer->index = symbols.variables.lookup(get.getVariable());
     buffer->name = get.getVariable().str();
-  } else {
-    buffer->index = ports.lookup(storage);
-    buffer->name = buffer->source == format::BufferSource::input ? result->inputs[buffer->index]->name
-                                                                 : result->outputs[buffer->index]->name;
+  } else if (auto input = dyn_cast<InputOp>(*storage)) {
+    buffer->index = inputs.lookup(input);
+    buffer->name = input.getName().str();
   }
   result->buffers.push_back(std::move(buffer));
   return found->second;
@@ -193,11 +193,9 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
   result->alignment = *entry.getAlignment();
   for (auto input : entry.getBody().getOps<InputOp>())
     addInput(input);
-  for (auto output : entry.getBody().getOps<OutputOp>())
-    addOutput(output);
-  for (auto alloc : entry.getBody().getOps<AllocOp>())
-    if (!alloc.getOffset())
-      return alloc.emitError() << "has no offset: run --exec-plan-memory before emitting an executable";
+  for (auto storage : entry.getBody().getOps<ArenaOpInterface>())
+    if (!storage.getOffset())
+      return storage.emitError() << "has no offset: run --exec-plan-memory before emitting an executable";
 
   for (auto launch : entry.getBody().getOps<LaunchOp>())
     if (!symbols.compiled.contains(launch.getKernel()))
@@ -205,7 +203,7 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
   for (auto command : entry.getBody().getOps<CommandOpInterface>())
     addCommand(command);
   for (auto output : entry.getBody().getOps<OutputOp>())
-    result->outputs[ports.lookup(output)]->buffer = getBuffer(output);
+    addOutput(output);
   result->streams = std::max<size_t>(streams.size(), 1);
   result->events = events.size();
   return std::move(result);

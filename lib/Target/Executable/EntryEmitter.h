@@ -51,8 +51,8 @@ private:
   const EmittedSymbols &symbols;
   std::unique_ptr<format::EntryT> result = std::make_unique<format::EntryT>();
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
-  /// The place of inputs and outputs among the entry's.
-  llvm::DenseMap<mlir::Operation *, uint32_t> ports;
+  /// The place of inputs among the entry's.
+  llvm::DenseMap<mlir::Operation *, uint32_t> inputs;
   llvm::DenseMap<uint64_t, uint32_t> streams, events;
 };
 

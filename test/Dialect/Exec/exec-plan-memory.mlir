@@ -4,14 +4,15 @@
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory --exec-plan-memory --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory --remarks-filter-analyse=exec-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A chain needs two buffers at a time. Sizes are rounded up to the alignment; i1 takes a byte.
+// A chain needs two buffers at a time, and the output is the last of them. Sizes are rounded up to the alignment; i1 takes a byte.
 // CHECK-LABEL: exec.entry @chain mode<forward> arena_bytes = 128 alignment = 64
-// CHECK: %a = exec.alloc offset = [[A:[0-9]+]] : memref<5xf32>
+// CHECK: %y = exec.output "y" output offset = [[A:[0-9]+]] : memref<5xf32>
+// CHECK: %a = exec.alloc offset = [[A]] : memref<5xf32>
 // CHECK: %b = exec.alloc offset = [[B:[0-9]+]] : memref<5xf32>
 // CHECK: %c = exec.alloc offset = [[A]] : memref<5xf32>
 // CHECK: %d = exec.alloc offset = [[B]] : memref<5xf32>
 // ALIGN4-LABEL: exec.entry @chain mode<forward> arena_bytes = 40 alignment = 4
-// REMARK: @chain: 4 allocations in an arena of 128 bytes; the largest live set is 128 bytes
+// REMARK: @chain: 5 allocations in an arena of 128 bytes; the largest live set is 128 bytes
 exec.entry @chain mode<forward> {
   %x = exec.input "x" : memref<5xf32>
   %y = exec.output "y" output : memref<5xf32>
@@ -29,7 +30,7 @@ exec.entry @chain mode<forward> {
 // -----
 
 // Scratch shares bytes with what is not needed during the command: here %a's successor, not %a.
-// CHECK-LABEL: exec.entry @scratch mode<forward> arena_bytes = 128 alignment = 64
+// CHECK-LABEL: exec.entry @scratch mode<forward> arena_bytes = 192 alignment = 64
 // CHECK: %a = exec.alloc offset = [[A:[0-9]+]] : memref<4x4xf32>
 // CHECK: %scratch = exec.alloc offset = [[S:[0-9]+]] : memref<16xf32>
 // CHECK: %b = exec.alloc offset = [[S]] : memref<4x4xf32>
@@ -74,8 +75,32 @@ exec.entry @fit mode<forward> {
 
 // -----
 
+// An output takes the place of what is over when it is first written, and keeps it to the end: nothing comes after it.
+// CHECK-LABEL: exec.entry @outputs mode<forward> arena_bytes = 3072 alignment = 64
+// CHECK: %g = exec.output "g" output offset = [[G:[0-9]+]] : memref<256xf32>
+// CHECK-NOT: offset = [[G]] :
+// CHECK: %h = exec.output "h" gradient offset = {{[0-9]+}} {views = [#cs336.view<"h0", 256>]} : memref<256xf32>
+// CHECK: %a = exec.alloc offset = [[G]] : memref<256xf32>
+// CHECK-NOT: offset = [[G]] :
+// REMARK: @outputs: 5 allocations in an arena of 3072 bytes; the largest live set is 3072 bytes
+exec.entry @outputs mode<forward> {
+  %x = exec.input "x" : memref<256xf32>
+  %g = exec.output "g" output : memref<256xf32>
+  %h = exec.output "h" gradient {views = [#cs336.view<"h0", 256>]} : memref<256xf32>
+  %a = exec.alloc : memref<256xf32> loc("a")
+  exec.copy ins(%x : memref<256xf32>) outs(%a : memref<256xf32>)
+  %b = exec.alloc : memref<256xf32> loc("b")
+  exec.copy ins(%a : memref<256xf32>) outs(%b : memref<256xf32>)
+  exec.copy ins(%b : memref<256xf32>) outs(%g : memref<256xf32>)
+  %c = exec.alloc : memref<256xf32> loc("c")
+  exec.copy ins(%x : memref<256xf32>) outs(%c : memref<256xf32>)
+  exec.copy ins(%c : memref<256xf32>) outs(%h : memref<256xf32>)
+}
+
+// -----
+
 // In the order of commands %a is over before %b starts. On two streams it is not: no event says so.
-// CHECK-LABEL: exec.entry @streams mode<forward> arena_bytes = 128
+// CHECK-LABEL: exec.entry @streams mode<forward> arena_bytes = 256
 // CHECK: %a = exec.alloc offset = [[A:[0-9]+]] : memref<16xf32>
 // CHECK-NOT: %b = exec.alloc offset = [[A]] :
 exec.entry @streams mode<forward> {
@@ -93,7 +118,7 @@ exec.entry @streams mode<forward> {
 // -----
 
 // With an event between the two they share bytes. The event reaches a third stream through the second.
-// CHECK-LABEL: exec.entry @events mode<forward> arena_bytes = 64
+// CHECK-LABEL: exec.entry @events mode<forward> arena_bytes = 256
 // CHECK-COUNT-3: exec.alloc offset = 0 : memref<16xf32>
 exec.entry @events mode<forward> {
   %x = exec.input "x" : memref<16xf32>
@@ -118,7 +143,7 @@ exec.entry @events mode<forward> {
 // -----
 
 // A record covers what is before it, not the last use after it.
-// CHECK-LABEL: exec.entry @early_record mode<forward> arena_bytes = 128
+// CHECK-LABEL: exec.entry @early_record mode<forward> arena_bytes = 256
 exec.entry @early_record mode<forward> {
   %x = exec.input "x" : memref<16xf32>
   %y = exec.output "y" output : memref<16xf32>

@@ -38,8 +38,8 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   %tokens = exec.input "tokens" bound = 97 : memref<2xi64>
   // CHECK: %x = exec.input "x" : memref<4x8xf32>
   %x = exec.input "x" : memref<4x8xf32>
-  // CHECK: %y = exec.output "y" output : memref<4x4xf32>
-  %y = exec.output "y" output : memref<4x4xf32>
+  // CHECK: %y = exec.output "y" output offset = 192 : memref<4x4xf32>
+  %y = exec.output "y" output offset = 192 : memref<4x4xf32>
   // CHECK: %g = exec.output "g" gradient {views = [#cs336.view<"g0", 2>]} : memref<2xi32>
   %g = exec.output "g" gradient {views = [#cs336.view<"g0", 2>]} : memref<2xi32>
   // CHECK: %layers.0.ln1 = exec.alloc offset = 128 : memref<4x8xf32>

@@ -34,7 +34,7 @@ _NAME = r"%[\w.$-]+"
 _MEMREF = re.compile(r"memref<((?:\d+x)*)(\w+)(?:, strided<\[([\d, ]*)\](?:, offset: (\d+))?>)?>")
 _ENTRY = re.compile(r"^\s*exec\.entry @(\S+) ")
 _STORAGE = re.compile(rf'^\s*({_NAME}) = exec\.(get|input|output|alloc) (?:@?"?([^" ]+)"?)?.*: (memref<.*>)$')
-_OFFSET = re.compile(r"exec\.alloc offset = (\d+)")
+_OFFSET = re.compile(r"exec\.(?:alloc|output \S+ \w+) offset = (\d+)")
 _VIEW = re.compile(rf"^\s*({_NAME}) = exec\.view ({_NAME}) : .* to (memref<.*>)$")
 _COMMAND = re.compile(r"^\s*exec\.(launch|gemm|copy)(?: @(\S+))?(?: ins\((.*?) : .*?\))?.*? outs\((.*?) : ")
 _ADDED = re.compile(rf" add\(({_NAME})")
@@ -103,7 +103,7 @@ class HostProgram:
         for line in lines:
             if match := _STORAGE.match(line):
                 storage = np.full(max(_bytes_of(match[4]), 1), 0xFF, np.uint8)
-                if match[2] == "alloc":
+                if match[2] in ("alloc", "output"):
                     offset = _OFFSET.search(line)
                     assert offset, line
                     storage = arena[int(offset[1]) :]

@@ -36,12 +36,12 @@ exec.variable @layers.0.w parameter : memref<8x4xf32> {init = #cs336.init<trunca
 exec.variable @count state : memref<i64> {init = #cs336.init<ones>}
 exec.variable @table derived : memref<8xbf16>
 
-exec.entry @train mode<train> arena_bytes = 192 alignment = 64 {
+exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   %w = exec.get @layers.0.w : memref<8x4xf32>
   %tokens = exec.input "tokens" bound = 97 : memref<3xi64>
   %x = exec.input "x" : memref<2x4xf32>
-  %y = exec.output "y" output : memref<2x4xf32>
-  %g = exec.output "layers.0.w" gradient {views = [#cs336.view<"layers.0.q", 3>, #cs336.view<"layers.0.k", 5>]} : memref<8x4xf32>
+  %y = exec.output "y" output offset = 0 : memref<2x4xf32>
+  %g = exec.output "layers.0.w" gradient offset = 256 {views = [#cs336.view<"layers.0.q", 3>, #cs336.view<"layers.0.k", 5>]} : memref<8x4xf32>
   %unused = exec.alloc offset = 4096 : memref<8xf32>
   %a = exec.alloc offset = 64 : memref<2x4xf32> loc("layers.0.attn.sum")
   %rows = exec.view %w : memref<8x4xf32> to memref<2x4xf32, strided<[8, 1], offset: 4>> loc("layers.0.attn.rows")
@@ -132,7 +132,7 @@ TEST_F(EmitExecutableTest, PortsAndBuffersSayWhereTheyAre) {
   const format::EntryT *train = executable->FindEntry("train");
   ASSERT_TRUE(train);
   EXPECT_EQ(train->mode, format::Mode::train);
-  EXPECT_EQ(train->arena_bytes, 192);
+  EXPECT_EQ(train->arena_bytes, 384);
   ASSERT_THAT(train->inputs, SizeIs(2));
   EXPECT_EQ(train->inputs[0]->bound, 97);
   EXPECT_EQ(train->inputs[1]->bound, 0);
@@ -153,9 +153,9 @@ TEST_F(EmitExecutableTest, PortsAndBuffersSayWhereTheyAre) {
   EXPECT_EQ(sum.byte_offset, 64);
   EXPECT_EQ(sum.byte_size, 32);
   const auto &bottom = *train->buffers[train->commands[7]->body.AsCopy()->dst];
-  EXPECT_EQ(bottom.source, format::BufferSource::output);
-  EXPECT_EQ(bottom.index, 1u);
-  EXPECT_EQ(bottom.byte_offset, 64);
+  EXPECT_EQ(bottom.source, format::BufferSource::arena);
+  EXPECT_EQ(bottom.name, "layers.0.w");
+  EXPECT_EQ(bottom.byte_offset, 256 + 64);
 }
 
 TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
@@ -209,8 +209,8 @@ exec.kernel @total(%x: tensor<64xf32>) : (memref<64xf32>) -> memref<f32> {
 exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
   %x = exec.input "x" : memref<64xf32>
   %a = exec.input "a" : memref<4x4xf32>
-  %y = exec.output "y" output : memref<f32>
-  %b = exec.output "b" output : memref<4x4xf32>
+  %y = exec.output "y" output offset = 0 : memref<f32>
+  %b = exec.output "b" output offset = 64 : memref<4x4xf32>
   %w = exec.alloc offset = 256 : memref<256xf32>
   exec.launch @total ins(%x : memref<64xf32>) outs(%y : memref<f32>) workspace(%w : memref<256xf32>)
   exec.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) workspace(%w : memref<256xf32>)
@@ -257,6 +257,15 @@ TEST_F(EmitExecutableTest, RefusesAnEntryWithoutPlan) {
 TEST_F(EmitExecutableTest, RefusesAnAllocationWithoutOffset) {
   EXPECT_TRUE(failed(Emit("exec.entry @forward mode<forward> arena_bytes = 64 alignment = 64 {\n"
                           "  %a = exec.alloc : memref<4xf32>\n}")));
+  EXPECT_THAT(error, HasSubstr("has no offset"));
+}
+
+TEST_F(EmitExecutableTest, RefusesAnOutputWithoutOffset) {
+  EXPECT_TRUE(failed(Emit("exec.variable @w parameter : memref<4xf32>\n"
+                          "exec.entry @forward mode<forward> arena_bytes = 64 alignment = 64 {\n"
+                          "  %w = exec.get @w : memref<4xf32>\n"
+                          "  %y = exec.output \"y\" output : memref<4xf32>\n"
+                          "  exec.copy ins(%w : memref<4xf32>) outs(%y : memref<4xf32>)\n}")));
   EXPECT_THAT(error, HasSubstr("has no offset"));
 }
 

@@ -34,6 +34,8 @@ void ExecDialect::initialize() {
       >();
 }
 
+bool OutputOp::outlivesCommands() { return true; }
+
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,

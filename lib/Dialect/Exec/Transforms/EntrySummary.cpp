@@ -64,8 +64,8 @@ static Value getWorkspace(Operation *command) {
   return gemm ? gemm.getWorkspace() : Value();
 }
 
-static bool isWorkspace(AllocOp alloc) {
-  return llvm::any_of(alloc->getUsers(), [&](Operation *user) { return getWorkspace(user) == alloc.getResult(); });
+static bool isWorkspace(ArenaOpInterface storage) {
+  return llvm::any_of(storage->getUsers(), [&](Operation *user) { return getWorkspace(user) == storage.getBuffer(); });
 }
 
 /// A multiply-add is two.
@@ -166,8 +166,8 @@ void Summarizer::addLifetimes(ArrayRef<Lifetime> lifetimes) {
   for (const Lifetime &lifetime : lifetimes) {
     started[lifetime.first] += lifetime.bytes;
     ended[lifetime.last] += lifetime.bytes;
-    summary.allocations.push_back(
-        {lifetime.alloc, lifetime.bytes, phaseAt(lifetime.first), phaseAt(lifetime.last), isWorkspace(lifetime.alloc)});
+    summary.allocations.push_back({lifetime.storage, lifetime.bytes, phaseAt(lifetime.first), phaseAt(lifetime.last),
+                                   isWorkspace(lifetime.storage)});
   }
   int64_t live = 0;
   llvm::SmallDenseSet<unsigned, 4> begun;
@@ -201,7 +201,5 @@ FailureOr<EntrySummary> exec::summarizeEntry(EntryOp entry) {
   EntrySummary summary = summarizer.take();
   for (auto input : entry.getBody().getOps<InputOp>())
     summary.inputBytes += getStorageBytes(input.getType());
-  for (auto output : entry.getBody().getOps<OutputOp>())
-    summary.outputBytes += getStorageBytes(output.getType());
   return summary;
 }

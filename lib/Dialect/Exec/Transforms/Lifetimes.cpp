@@ -1,4 +1,4 @@
-//===- Lifetimes.cpp - When allocations hold values -===//
+//===- Lifetimes.cpp - When places in the arena hold values -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,11 +25,11 @@ public:
   LifetimeBuilder(const HappensBefore &order) : order(order) {}
 
   LogicalResult access(Value buffer, unsigned position, bool isWrite);
-  std::vector<Lifetime> takeLifetimes() { return std::move(lifetimes); }
+  std::vector<Lifetime> takeLifetimes();
 
 private:
   LogicalResult checkOrder(Accesses &accesses, unsigned position, bool isWrite);
-  void extendLifetime(AllocOp alloc, unsigned position);
+  void extendLifetime(ArenaOpInterface storage, unsigned position);
 
   const HappensBefore &order;
   /// By storage; a variable's key is the first `exec.get` of it.
@@ -68,12 +68,12 @@ LogicalResult LifetimeBuilder::checkOrder(Accesses &accesses, unsigned position,
   return success();
 }
 
-void LifetimeBuilder::extendLifetime(AllocOp alloc, unsigned position) {
-  auto [index, isNew] = lifetimeOf.try_emplace(alloc, lifetimes.size());
+void LifetimeBuilder::extendLifetime(ArenaOpInterface storage, unsigned position) {
+  auto [index, isNew] = lifetimeOf.try_emplace(storage, lifetimes.size());
   if (isNew) {
     Lifetime &lifetime = lifetimes.emplace_back();
-    lifetime.alloc = alloc;
-    lifetime.bytes = getStorageBytes(alloc.getType());
+    lifetime.storage = storage;
+    lifetime.bytes = getStorageBytes(storage.getBuffer().getType());
     lifetime.first = position;
   }
   Lifetime &lifetime = lifetimes[index->second];
@@ -94,11 +94,19 @@ LogicalResult LifetimeBuilder::access(Value buffer, unsigned position, bool isWr
   Operation *owner = getStorage(buffer);
   if (auto get = dyn_cast<GetOp>(owner))
     owner = variables.try_emplace(get.getVariableAttr().getAttr(), owner).first->second;
-  if (auto alloc = dyn_cast<AllocOp>(owner))
-    extendLifetime(alloc, position);
+  if (auto planned = dyn_cast<ArenaOpInterface>(owner))
+    extendLifetime(planned, position);
   if (order.getNumStreams() == 1)
     return success();
   return checkOrder(storage[owner], position, isWrite);
+}
+
+std::vector<Lifetime> LifetimeBuilder::takeLifetimes() {
+  // With the last command as its last, nothing that starts later in any order can be taken for disjoint.
+  for (Lifetime &lifetime : lifetimes)
+    if (lifetime.storage.outlivesCommands())
+      lifetime.last = order.getCommands().size() - 1;
+  return std::move(lifetimes);
 }
 
 FailureOr<std::vector<Lifetime>> exec::computeLifetimes(EntryOp entry, const HappensBefore &order) {

@@ -1,4 +1,4 @@
-//===- PlanMemoryPass.cpp - Gives every allocation its place in one arena -===//
+//===- PlanMemoryPass.cpp - Gives all storage its place in one arena -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,11 +33,8 @@ struct PlanMemoryPass : exec::impl::PlanMemoryPassBase<PlanMemoryPass>, Counting
 
 private:
   LogicalResult plan();
-  void setOffset(AllocOp alloc, int64_t offset) {
-    alloc.setOffsetAttr(IntegerAttr::get(IntegerType::get(&getContext(), 64), offset));
-  }
 
-  PassCounter numAllocations{this, "num-allocations", "Number of allocations placed"};
+  PassCounter numAllocations{this, "num-allocations", "Number of allocations and outputs placed"};
   PassCounter arenaBytes{this, "arena-bytes", "Bytes of all arenas"};
   PassCounter liveBytes{this, "live-bytes", "Bytes of the largest live sets, which no plan can go below"};
 };
@@ -61,10 +58,10 @@ LogicalResult PlanMemoryPass::plan() {
   });
 
   // What nothing touches needs no bytes.
-  for (auto alloc : entry.getBody().getOps<AllocOp>())
-    setOffset(alloc, 0);
+  for (auto storage : entry.getBody().getOps<ArenaOpInterface>())
+    storage.setOffset(0);
   for (auto [lifetime, offset] : llvm::zip_equal(*lifetimes, plan.offsets))
-    setOffset(lifetime.alloc, offset);
+    lifetime.storage.setOffset(offset);
   entry.setArenaBytes(plan.bytes);
   entry.setAlignment(alignment);
 

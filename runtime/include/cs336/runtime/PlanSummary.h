@@ -28,12 +28,11 @@ struct PlanSummary {
     int64_t byte_size = 0;
   };
 
-  int64_t arena_bytes = 0;
+  int64_t arena_bytes = 0;     // Temporaries and outputs.
   int64_t parameter_bytes = 0; // Of the whole executable, as are the next two.
   int64_t state_bytes = 0;
   int64_t derived_bytes = 0;
   int64_t input_bytes = 0;
-  int64_t output_bytes = 0; // Only outputs with storage of their own.
   int64_t commands = 0;
   int64_t kernels = 0;       // Distinct ones that the entry launches.
   std::vector<Item> largest; // Arena buffers, the largest first.

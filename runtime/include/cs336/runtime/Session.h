@@ -35,9 +35,9 @@ struct SessionOptions {
   /// Most bytes that the session may allocate on its device; 0 takes what is
   /// available there.
   int64_t memory_limit_bytes = 0;
-  /// Before each run, fills the entry's inputs and outputs and the arena with
-  /// what is NaN in every float type: whatever is read before it was written,
-  /// or left unwritten, shows. To find mistakes of a compiler; costs a pass over
+  /// Before each run, fills the entry's inputs and the arena, where outputs are,
+  /// with what is NaN in every float type: whatever is read before it was
+  /// written, or left unwritten, shows. To find mistakes of a compiler; costs a pass over
   /// that memory.
   bool poison_memory = false;
   /// For collectives; null is a group of one.
@@ -73,7 +73,8 @@ struct SessionMemory {
 };
 
 /// An executable with its kernels loaded and all of its memory allocated on one
-/// device: variables, inputs, outputs, and one arena that its entries share.
+/// device: variables, inputs, and one arena that its entries share for
+/// temporaries and outputs.
 /// Not for use by several threads at once.
 ///
 /// On a GPU, Run() only enqueues. What fails there fails the next call that
@@ -129,9 +130,12 @@ public:
   /// Waits for all that was enqueued; the first error of it.
   absl::Status Synchronize();
 
-  /// An output of an entry, or a named view of one, in host memory: as the last
-  /// run of that entry left it, and until the next. From a GPU it is copied
-  /// now, unless it has at most 4 KiB, which each run copies.
+  /// An output of an entry, or a named view of one, in host memory, as the last
+  /// run of that entry left it. One of at most 4 KiB was copied by the run and
+  /// stays until that entry's next. A larger one stays until the next run of any
+  /// entry, "prepare" too, since they share the memory that it is in; it is
+  /// copied now from a GPU, and is FAILED_PRECONDITION when another entry has
+  /// run since.
   absl::StatusOr<TensorView> Output(absl::string_view entry, absl::string_view name) const;
 
   /// An output of at most 4 KiB as the run before the last left it, in host
@@ -139,7 +143,9 @@ public:
   /// waits for somebody who follows the loss.
   absl::StatusOr<TensorView> PreviousOutput(absl::string_view entry, absl::string_view name) const;
 
-  /// An output in the device's memory. Synchronize() before others read it.
+  /// An output, small or not, in the device's memory until the next run of any
+  /// entry; FAILED_PRECONDITION as for Output(). Synchronize() before others read
+  /// it.
   absl::StatusOr<TensorView> OutputOnDevice(absl::string_view entry, absl::string_view name) const;
 
   /// The device's time from the first command of the entry's last run to the

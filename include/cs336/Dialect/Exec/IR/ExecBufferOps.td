@@ -42,20 +42,26 @@ def Exec_InputOp : Exec_StorageOp<"input", "Input"> {
   let hasVerifier = 1;
 }
 
-def Exec_OutputOp : Exec_StorageOp<"output", "Output"> {
+class Exec_ArenaStorageOp<string mnemonic, string storageKind, list<string> methods = []>
+    : Exec_StorageOp<mnemonic, storageKind, [DeclareOpInterfaceMethods<Exec_ArenaOpInterface, methods>]>;
+
+def Exec_OutputOp : Exec_ArenaStorageOp<"output", "Output", ["outlivesCommands"]> {
   let summary = "What a caller gets from every run";
   let description = [{
+    Storage from its first write to the next run of any entry, which has the same arena. `offset` is the place in it in bytes,
+    set by `--exec-plan-memory`.
+
     ```mlir
-    %loss = exec.output "loss" output : memref<f32>
+    %loss = exec.output "loss" output offset = 128 : memref<f32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind,
+  let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind, OptionalAttr<Exec_NonNegative>:$offset,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views);
-  let assemblyFormat = "$name `` $kind attr-dict `:` type($result)";
+  let assemblyFormat = "$name `` $kind (`offset` `=` $offset^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
-def Exec_AllocOp : Exec_StorageOp<"alloc", "Arena"> {
+def Exec_AllocOp : Exec_ArenaStorageOp<"alloc", "Arena"> {
   let summary = "Storage for the time between its first write and its last use";
   let description = [{
     `offset` is the place in the entry's arena in bytes, set by `--exec-plan-memory`.

@@ -36,8 +36,8 @@ def Exec_Dialect : Dialect {
     ```
 
     Every buffer is a memref with static sizes, strides and offset. Storage (variables, inputs, outputs, allocations) is dense and
-    row-major; `exec.view` reads it with other strides. Sizes and strides count elements, `offset` of an allocation and
-    `arena_bytes` count bytes. A command's location says where it comes from: `loc("layers.0.attn.q_proj")`, wrapped as
+    row-major; `exec.view` reads it with other strides. Sizes and strides count elements, `offset` of allocations and outputs
+    and `arena_bytes` count bytes. A command's location says where it comes from: `loc("layers.0.attn.q_proj")`, wrapped as
     `loc("backward"(…))` or `loc("optimizer"(…))` outside the forward pass.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];

@@ -43,4 +43,16 @@ def Exec_BufferOpInterface : OpInterface<"BufferOpInterface"> {
     InterfaceMethod<"Where the bytes are.", "::cs336::exec::StorageKind", "getStorageKind", (ins)>];
 }
 
+def Exec_ArenaOpInterface : OpInterface<"ArenaOpInterface", [Exec_BufferOpInterface]> {
+  let cppNamespace = "::cs336::exec";
+  let description = "Storage to which the memory plan gives a place in the entry's arena.";
+  let methods = [
+    InterfaceMethod<"The place, in bytes from the arena's start, once it is planned.", "std::optional<uint64_t>", "getOffset", (ins),
+      "return $_op.getOffset();">,
+    InterfaceMethod<"Sets the place.", "void", "setOffset", (ins "std::optional<uint64_t>":$offset),
+      "$_op.setOffset(offset);">,
+    InterfaceMethod<"Whether somebody reads the storage after the entry's last command.", "bool", "outlivesCommands", (ins), "",
+      "return false;">];
+}
+
 #endif // CS336_DIALECT_EXEC_IR_EXECINTERFACES_TD

@@ -45,9 +45,9 @@ struct KernelSummary {
   int64_t runsInLayers = 0;
 };
 
-/// An allocation, from the phase of the first command that touches it to that of the last.
+/// An allocation or output, from the phase of the first command that touches it to that of the last.
 struct AllocationSummary {
-  AllocOp alloc;
+  ArenaOpInterface storage;
   int64_t bytes;
   CommandPhase first, last;
   /// Whether it is scratch of one command.
@@ -63,7 +63,7 @@ struct EntrySummary {
   std::vector<AllocationSummary> allocations;
   /// How many layers commands belong to.
   int64_t layers = 0;
-  int64_t inputBytes = 0, outputBytes = 0;
+  int64_t inputBytes = 0;
 
   Work getWork() const;
 };

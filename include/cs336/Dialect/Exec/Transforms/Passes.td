@@ -38,12 +38,13 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
 }
 
 def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
-  let summary = "Gives every allocation of an entry its place in one arena";
+  let summary = "Gives every allocation and output of an entry its place in one arena";
   let description = [{
     Two allocations may share bytes if every use of the one happens before every use of the other. On one stream that is the
-    order of commands; between streams it takes `exec.record` and `exec.wait`, which vector clocks follow. Allocations are then placed
-    one by one, the largest first, each into the smallest gap that fits between the placed ones that it interferes with;
-    other orders are tried as long as the arena is larger than the largest live set, and the smallest arena wins.
+    order of commands; between streams it takes `exec.record` and `exec.wait`, which vector clocks follow. An output is an
+    allocation that is used until after the last command. Allocations are then placed one by one, the largest first, each into
+    the smallest gap that fits between the placed ones that it interferes with; other orders are tried as long as the arena is
+    larger than the largest live set, and the smallest arena wins.
 
     Contract: the last pass that changes buffers. Planning again replaces an earlier plan. Refuses commands that touch the same storage on
     different streams without events between them, if one of them writes.
@@ -67,9 +68,9 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
     After:
 
     ```mlir
-    exec.entry @forward mode<forward> arena_bytes = 2048 alignment = 64 {
+    exec.entry @forward mode<forward> arena_bytes = 3072 alignment = 64 {
       %x = exec.input "x" : memref<256xf32>
-      %y = exec.output "y" output : memref<256xf32>
+      %y = exec.output "y" output offset = 2048 : memref<256xf32>
       %a = exec.alloc offset = 0 : memref<256xf32>
       exec.launch @exp ins(%x : memref<256xf32>) outs(%a : memref<256xf32>)
       %b = exec.alloc offset = 1024 : memref<256xf32>
@@ -83,8 +84,8 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
     An analysis remark (`--remarks-filter-analyse=exec-plan-memory`) gives the arena, the largest live set, and the number of
     allocations.
 
-    Counts `num-allocations`, allocations placed; `arena-bytes`, bytes of all arenas; `live-bytes`, bytes of the largest
-    live sets, which no plan can go below.
+    Counts `num-allocations`, allocations and outputs placed; `arena-bytes`, bytes of all arenas; `live-bytes`, bytes of the
+    largest live sets, which no plan can go below.
   }];
   let options = [Option<"alignment", "alignment", "uint64_t", "64", "Bytes that offsets are multiples of: a power of two">];
 }

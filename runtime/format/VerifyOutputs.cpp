@@ -1,0 +1,103 @@
+//===- VerifyOutputs.cpp - Rules of an entry's outputs --------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last command that writes to the bytes of an output in the arena writes
+// there only: nothing else takes its place before the entry ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Executable.h"
+#include "format/CommandVisitor.h"
+#include "format/Verifier.h"
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+using absl::StrCat;
+
+absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
+
+absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT &output) {
+  if (output.buffer >= entry.buffers.size())
+    return Broken(StrCat("it names buffer ", output.buffer, " of ", entry.buffers.size()));
+  const format::BufferT &buffer = *entry.buffers[output.buffer];
+  TensorType type = ToTensorType(*output.type);
+  TensorType stored{ToDType(buffer.dtype), Dims(buffer.shape.begin(), buffer.shape.end())};
+  if (stored != type)
+    return Broken(StrCat("it is a ", ToString(type), ", its buffer a ", ToString(stored)));
+  return absl::OkStatus();
+}
+
+/// Bytes of the arena.
+struct Range {
+  explicit Range(const format::BufferT &buffer)
+      : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(buffer)) {}
+
+  int64_t begin, end;
+};
+
+/// Where an output is whose last writer is not known yet.
+struct Place {
+  Range range;
+  const std::string *name;
+  bool is_written = false;
+};
+
+std::vector<Place> FindPlaces(const format::EntryT &entry) {
+  std::vector<Place> places;
+  for (const auto &output : entry.outputs)
+    if (const format::BufferT &buffer = *entry.buffers[output->buffer]; buffer.source == format::BufferSource::arena)
+      places.push_back({Range(buffer), &output->name});
+  return places;
+}
+
+absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<Place> &places) {
+  if (buffer.source != format::BufferSource::arena)
+    return absl::OkStatus();
+  Range written(buffer);
+  for (Place &place : places) {
+    if (written.begin >= place.range.end || written.end <= place.range.begin)
+      continue;
+    if (written.begin < place.range.begin || written.end > place.range.end)
+      return Broken(StrCat("it writes bytes [", written.begin, ", ", written.end, ") of the arena after output '",
+                           *place.name, "' was put in [", place.range.begin, ", ", place.range.end, ")"));
+    place.is_written = true;
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status VerifyOutputs(const format::EntryT &entry) {
+  for (const auto &output : entry.outputs)
+    CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
+  std::vector<Place> places = FindPlaces(entry);
+  // From the last command back, until every output has a writer.
+  for (size_t i = entry.commands.size(); i-- > 0 && !places.empty();) {
+    const format::CommandT &command = *entry.commands[i];
+    auto written = WrittenBuffers(command);
+    if (std::optional<uint32_t> workspace = Workspace(command))
+      written.push_back(*workspace);
+    for (uint32_t index : written)
+      CS336_RETURN_IF_ERROR(
+          Annotate(VerifyWrite(*entry.buffers[index], places), StrCat("command ", i, " '", command.name, "'")));
+    places.erase(std::remove_if(places.begin(), places.end(), [](const Place &place) { return place.is_written; }),
+                 places.end());
+  }
+  return absl::OkStatus();
+}
+
+} // namespace cs336::runtime
