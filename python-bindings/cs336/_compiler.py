@@ -91,6 +91,8 @@ class Plan:
     ----------
     arena_bytes
         Of temporary tensors and outputs: those that are needed at different times lie in the same place.
+    host_bytes
+        Of variables that a GPU leaves in host memory, because no entry but "prepare" reads them; not in the total.
     commands, kernels
         How many commands a run has, and how many different kernels they launch.
     largest
@@ -101,6 +103,7 @@ class Plan:
     parameter_bytes: int
     state_bytes: int
     derived_bytes: int
+    host_bytes: int
     input_bytes: int
     total_bytes: int
     commands: int

@@ -87,6 +87,7 @@ public:
     result["parameter_bytes"] = plan.parameter_bytes;
     result["state_bytes"] = plan.state_bytes;
     result["derived_bytes"] = plan.derived_bytes;
+    result["host_bytes"] = plan.host_bytes;
     result["input_bytes"] = plan.input_bytes;
     result["total_bytes"] = plan.total_bytes();
     result["commands"] = plan.commands;

@@ -39,11 +39,13 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
     return absl::NotFoundError(absl::StrCat("the executable has no entry '", name, "'"));
   PlanSummary summary;
   summary.arena_bytes = entry->arena_bytes;
-  for (const auto &variable : executable.variables()) {
-    int64_t &total = variable->kind == format::VariableKind::parameter ? summary.parameter_bytes
-                     : variable->kind == format::VariableKind::state   ? summary.state_bytes
-                                                                       : summary.derived_bytes;
-    total = AddBytes(total, Bytes(*variable->type));
+  for (size_t i = 0; i != executable.variables().size(); ++i) {
+    const format::VariableT &variable = *executable.variables()[i];
+    int64_t &total = executable.StaysOnHost(i)                          ? summary.host_bytes
+                     : variable.kind == format::VariableKind::parameter ? summary.parameter_bytes
+                     : variable.kind == format::VariableKind::state     ? summary.state_bytes
+                                                                        : summary.derived_bytes;
+    total = AddBytes(total, Bytes(*variable.type));
   }
   for (const auto &input : entry->inputs)
     summary.input_bytes = AddBytes(summary.input_bytes, Bytes(*input->type));

@@ -152,6 +152,9 @@ public:
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(*runner));
     absl::Status status = runner->Run(inputs, observer);
+    // Variables in host memory are the host's again once "prepare", the only one to use them, is done.
+    if (status.ok() && entry == kPrepareEntry)
+      status = device_->Synchronize();
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
     return status;

@@ -32,35 +32,50 @@ void AppendNames(absl::string_view what, const std::vector<std::string> &names, 
                   shown < names.size() ? ", ..." : "");
 }
 
+/// Where variables lie in the blocks of either memory.
+struct Layouts {
+  explicit Layouts(const Executable &executable) {
+    for (size_t i = 0; i != executable.variables().size(); ++i) {
+      BlockLayout &layout = executable.StaysOnHost(i) ? host : device;
+      offsets.push_back(layout.Add(TensorView(ToTensorType(*executable.variables()[i]->type), nullptr).num_bytes()));
+    }
+  }
+
+  BlockLayout device, host;
+  std::vector<int64_t> offsets;
+};
+
 } // namespace
 
-int64_t VariableStore::BytesFor(const Executable &executable) {
-  BlockLayout layout;
-  for (const auto &variable : executable.variables())
-    layout.Add(TensorView(ToTensorType(*variable->type), nullptr).num_bytes());
-  return layout.bytes();
-}
+int64_t VariableStore::BytesFor(const Executable &executable) { return Layouts(executable).device.bytes(); }
 
 absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable, DeviceMemory &memory) {
   VariableStore store;
   store.executable_ = &executable;
   store.memory_ = &memory;
-  absl::StatusOr<MemoryBlock> block = memory.Allocate(BytesFor(executable), BlockLayout::kAlignment);
+  Layouts layouts(executable);
+  absl::StatusOr<MemoryBlock> block = memory.Allocate(layouts.device.bytes(), BlockLayout::kAlignment);
   if (!block.ok())
     return Annotate(block.status(), "parameters, state and derived variables");
   store.block_ = *std::move(block);
-  BlockLayout layout;
-  for (const auto &variable : executable.variables()) {
-    TensorType type = ToTensorType(*variable->type);
-    int64_t offset = layout.Add(TensorView(type, nullptr).num_bytes());
-    store.variables_.emplace_back(std::move(type), store.block_.data() + offset);
+  absl::StatusOr<MemoryBlock> host_block = memory.AllocateStaging(layouts.host.bytes());
+  if (!host_block.ok())
+    return Annotate(host_block.status(), "parameters that stay in host memory");
+  store.host_block_ = *std::move(host_block);
+  for (size_t i = 0; i != layouts.offsets.size(); ++i) {
+    const MemoryBlock &owner = executable.StaysOnHost(i) ? store.host_block_ : store.block_;
+    store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), owner.data() + layouts.offsets[i]);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
-    store.by_name_[executable.variables()[i]->name] = store.variables_[i];
+    store.by_name_[executable.variables()[i]->name] = {store.variables_[i], &store.MemoryOf(i)};
     for (const NamedRows &rows : store.NamesOf(i))
-      store.by_name_[rows.name] = store.Part(i, rows);
+      store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i)};
   }
   return store;
+}
+
+DeviceMemory &VariableStore::MemoryOf(size_t index) const {
+  return executable_->StaysOnHost(index) ? *host_ : *memory_;
 }
 
 bool VariableStore::IsIn(size_t index, VariableSet set) const {
@@ -79,7 +94,10 @@ MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const
   return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
 }
 
-absl::Status VariableStore::Clear() { return memory_->Fill(block_.data(), 0, block_.size()); }
+absl::Status VariableStore::Clear() {
+  CS336_RETURN_IF_ERROR(host_->Fill(host_block_.data(), 0, host_block_.size()));
+  return memory_->Fill(block_.data(), 0, block_.size());
+}
 
 absl::Status VariableStore::Initialize(uint64_t seed) {
   for (size_t i = 0; i != variables_.size(); ++i) {
@@ -87,7 +105,7 @@ absl::Status VariableStore::Initialize(uint64_t seed) {
     for (const NamedRows &rows : NamesOf(i)) {
       MutableTensorView part = Part(i, rows);
       if (init.kind == format::InitKind::zeros) {
-        CS336_RETURN_IF_ERROR(memory_->Fill(part.mutable_data(), 0, part.num_bytes()));
+        CS336_RETURN_IF_ERROR(MemoryOf(i).Fill(part.mutable_data(), 0, part.num_bytes()));
         continue;
       }
       int64_t element_size = ByteSize(part.dtype());
@@ -95,30 +113,35 @@ absl::Status VariableStore::Initialize(uint64_t seed) {
         runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk},
                             offset / element_size);
       };
-      CS336_RETURN_IF_ERROR(memory_->Write(part.mutable_data(), part.num_bytes(), produce));
+      CS336_RETURN_IF_ERROR(MemoryOf(i).Write(part.mutable_data(), part.num_bytes(), produce));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) const {
+absl::StatusOr<VariableStore::Named> VariableStore::FindNamed(absl::string_view name) const {
   auto found = by_name_.find(name);
   if (found == by_name_.end())
     return absl::NotFoundError(absl::StrCat("the executable has no variable '", name, "'"));
   return found->second;
 }
 
+absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) const {
+  CS336_ASSIGN_OR_RETURN(Named named, FindNamed(name));
+  return named.value;
+}
+
 absl::Status VariableStore::Set(absl::string_view name, const TensorView &value) {
-  CS336_ASSIGN_OR_RETURN(MutableTensorView target, Find(name));
-  if (target.type() != value.type())
-    return absl::InvalidArgumentError(
-        absl::StrCat("variable '", name, "' is a ", ToString(target.type()), ", the value a ", ToString(value.type())));
-  return CopyToDevice(*memory_, value, target);
+  CS336_ASSIGN_OR_RETURN(Named target, FindNamed(name));
+  if (target.value.type() != value.type())
+    return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
+                                                   ", the value a ", ToString(value.type())));
+  return CopyToDevice(*target.memory, value, target.value);
 }
 
 absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
-  CS336_ASSIGN_OR_RETURN(MutableTensorView source, Find(name));
-  return CopyFromDevice(*memory_, source);
+  CS336_ASSIGN_OR_RETURN(Named source, FindNamed(name));
+  return CopyFromDevice(*source.memory, source.value);
 }
 
 absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
@@ -158,7 +181,7 @@ absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &op
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i))
-        CS336_RETURN_IF_ERROR(CopyToDevice(*memory_, tensors.find(rows.name)->second, Part(i, rows)));
+        CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(i), tensors.find(rows.name)->second, Part(i, rows)));
   return absl::OkStatus();
 }
 
@@ -167,7 +190,7 @@ absl::StatusOr<TensorMap> VariableStore::Save(VariableSet set) const {
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, set))
       for (const NamedRows &rows : NamesOf(i)) {
-        CS336_ASSIGN_OR_RETURN(Tensor tensor, CopyFromDevice(*memory_, Part(i, rows)));
+        CS336_ASSIGN_OR_RETURN(Tensor tensor, CopyFromDevice(MemoryOf(i), Part(i, rows)));
         tensors.emplace(rows.name, std::move(tensor));
       }
   return tensors;

@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Session.h"
+#include "device/cpu/HostMemory.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -23,18 +24,21 @@
 
 namespace cs336::runtime {
 
-/// Every variable in one block of a device's memory, and the names under which
-/// it can be reached: the variable's own, and those of its views.
+/// Every variable, and the names under which it can be reached: the variable's
+/// own, and those of its views. They lie in one block of a device's memory, and
+/// those that Executable::StaysOnHost() names in one of host memory that the
+/// device reaches: nothing that is enqueued may use these at a call of the store.
 class VariableStore {
 public:
-  /// Of the block, with what alignment costs.
+  /// Of the block in the device's memory, with what alignment costs.
   static int64_t BytesFor(const Executable &executable);
 
   /// Allocates all variables; Clear() comes before their first use. The
   /// executable and the memory outlive the store.
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
 
-  /// Whole variables in the device's memory, as the executable numbers them.
+  /// Whole variables where the device reaches them, as the executable numbers
+  /// them.
   absl::Span<const MutableTensorView> variables() const { return variables_; }
   /// One variable or named view there.
   absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
@@ -50,6 +54,14 @@ public:
   absl::StatusOr<TensorMap> Save(VariableSet set) const;
 
 private:
+  struct Named {
+    MutableTensorView value;
+    DeviceMemory *memory;
+  };
+
+  /// The memory that variable `index` lies in.
+  DeviceMemory &MemoryOf(size_t index) const;
+  absl::StatusOr<Named> FindNamed(absl::string_view name) const;
   /// Whether variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;
@@ -59,9 +71,10 @@ private:
 
   const Executable *executable_ = nullptr;
   DeviceMemory *memory_ = nullptr;
-  MemoryBlock block_;
+  std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
+  MemoryBlock block_, host_block_;
   std::vector<MutableTensorView> variables_;
-  absl::flat_hash_map<std::string, MutableTensorView> by_name_;
+  absl::flat_hash_map<std::string, Named> by_name_;
 };
 
 } // namespace cs336::runtime

@@ -43,6 +43,17 @@ bool HasAlignedVectors(const format::Executable &executable) {
          });
 }
 
+/// By variable, whether no entry but "prepare" uses it.
+std::vector<bool> FindUsedByPrepareAlone(const format::ExecutableT &executable) {
+  std::vector<bool> alone(executable.variables.size(), true);
+  for (const auto &entry : executable.entries)
+    if (entry->mode != format::Mode::prepare)
+      for (const auto &buffer : entry->buffers)
+        if (buffer->source == format::BufferSource::variable)
+          alone[buffer->index] = false;
+  return alone;
+}
+
 } // namespace
 
 DType ToDType(format::DType dtype) { return static_cast<DType>(dtype); }
@@ -103,6 +114,9 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   std::shared_ptr<Executable> executable(new Executable);
   format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);
   CS336_RETURN_IF_ERROR(Annotate(Verify(executable->description_), "invalid executable"));
+  executable->stays_on_host_ = executable->description_.target == format::Target::cuda
+                                   ? FindUsedByPrepareAlone(executable->description_)
+                                   : std::vector<bool>(executable->description_.variables.size(), false);
   return executable;
 }
 

@@ -49,9 +49,19 @@ static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
   return buffer;
 }
 
-static void addVariables(ModuleOp module, ModelPlan &plan) {
+/// Variables that @prepare alone uses stay in the host's memory (Executable::StaysOnHost).
+static void addVariables(ModuleOp module, bool isForGPU, ModelPlan &plan) {
+  llvm::DenseSet<StringAttr> used;
+  for (auto entry : module.getOps<exec::EntryOp>())
+    if (entry.getMode() != Mode::Prepare)
+      for (auto get : entry.getBody().getOps<exec::GetOp>())
+        used.insert(get.getVariableAttr().getAttr());
   for (auto variable : module.getOps<exec::VariableOp>()) {
     int64_t bytes = exec::getStorageBytes(variable.getBufferType());
+    if (isForGPU && !used.contains(variable.getSymNameAttr())) {
+      plan.hostBytes += bytes;
+      continue;
+    }
     switch (variable.getKind()) {
     case exec::VariableKind::Parameter:
       plan.parameterBytes += bytes;
@@ -67,8 +77,8 @@ static void addVariables(ModuleOp module, ModelPlan &plan) {
 }
 
 /// Of the module's planned entries; details of the one of that mode.
-static LogicalResult summarize(ModuleOp module, Mode mode, ModelPlan &plan) {
-  addVariables(module, plan);
+static LogicalResult summarize(ModuleOp module, Mode mode, Target target, ModelPlan &plan) {
+  addVariables(module, target == Target::CUDA, plan);
   for (auto entry : module.getOps<exec::EntryOp>()) {
     FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
     if (failed(summary))
@@ -93,7 +103,7 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     if (failed(runPipeline(module, options)))
       return failure();
-    return summarize(module, description.mode, plan);
+    return summarize(module, description.mode, options.target, plan);
   });
   if (!status.ok())
     return status;

@@ -34,6 +34,8 @@ struct ModelPlan {
 
   /// What lives as long as a session.
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
+  /// Of variables that a GPU leaves in the host's memory: in none of the others.
+  int64_t hostBytes = 0;
   /// Inputs of all entries of the program.
   int64_t inputBytes = 0;
   /// The largest of the entries' arenas, which they share. Outputs are in them.

@@ -40,6 +40,10 @@ LogicalResult EntryBuilder::build() {
   for (ViewOp view : llvm::make_early_inc_range(entry.getBody().getOps<ViewOp>()))
     if (view.use_empty())
       view.erase();
+  // A function may have arguments that it no longer reads, weights that have shadows above all.
+  for (GetOp get : llvm::make_early_inc_range(entry.getBody().getOps<GetOp>()))
+    if (get.use_empty())
+      get.erase();
   counts.requiredCopies += llvm::range_size(entry.getBody().getOps<CopyOp>());
   return success();
 }

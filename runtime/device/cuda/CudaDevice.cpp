@@ -69,7 +69,7 @@ public:
       : context_(context), src_(ToDevicePointer(src.data())), dst_(ToDevicePointer(dst.data())),
         bytes_(src.num_bytes()) {}
 
-  absl::Status Execute() override { return context_.driver().MemcpyDtoDAsync(dst_, src_, bytes_, context_.stream()); }
+  absl::Status Execute() override { return context_.driver().MemcpyAsync(dst_, src_, bytes_, context_.stream()); }
 
 private:
   const CudaContext &context_;
@@ -110,7 +110,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
   CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
   const CudaContext &context = *device->context_;
   device->communicator_ = CreateSingleRankCommunicator([&context](void *dst, const void *src, int64_t bytes) {
-    return context.driver().MemcpyDtoDAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context.stream());
+    return context.driver().MemcpyAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context.stream());
   });
   return device;
 }

@@ -59,7 +59,7 @@ public:
     CS336_RETURN_IF_ERROR(driver.MemcpyHtoDAsync(device, slot.host.data(), bytes_, stream_));
     CS336_RETURN_IF_ERROR(slot.sent.Record(stream_));
     CS336_RETURN_IF_ERROR(slot.sent.Block(context_.stream()));
-    CS336_RETURN_IF_ERROR(driver.MemcpyDtoDAsync(inputs_, device, bytes_, context_.stream()));
+    CS336_RETURN_IF_ERROR(driver.MemcpyAsync(inputs_, device, bytes_, context_.stream()));
     return slot.taken.Record(context_.stream());
   }
 

@@ -74,6 +74,7 @@ absl::StatusOr<MemoryBlock> CudaMemory::AllocateStaging(int64_t bytes) {
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
   void *address = nullptr;
+  // Unified addressing, which every 64-bit system has, maps it into the device's addresses as it is.
   CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE),
                                  absl::StrCat("cannot pin ", FormatBytes(bytes), " of host memory")));
   return MemoryBlock(address, bytes, [this, address] {

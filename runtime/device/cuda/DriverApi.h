@@ -108,7 +108,7 @@ public:
   Function<decltype(cuMemFreeHost)> MemFreeHost{*this, "cuMemFreeHost"};
   Function<decltype(cuMemcpyHtoDAsync)> MemcpyHtoDAsync{*this, "cuMemcpyHtoDAsync"};
   Function<decltype(cuMemcpyDtoHAsync)> MemcpyDtoHAsync{*this, "cuMemcpyDtoHAsync"};
-  Function<decltype(cuMemcpyDtoDAsync)> MemcpyDtoDAsync{*this, "cuMemcpyDtoDAsync"};
+  Function<decltype(cuMemcpyAsync)> MemcpyAsync{*this, "cuMemcpyAsync"};
   Function<decltype(cuMemsetD8Async)> MemsetD8Async{*this, "cuMemsetD8Async"};
 
   // Streams and events.

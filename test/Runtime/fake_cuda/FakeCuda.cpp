@@ -211,7 +211,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstr
 CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream) {
   return Enqueue(stream, [=] { std::memcpy(dst, ToHost(src), bytes); });
 }
-CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
   return Enqueue(stream, [=] { std::memcpy(ToHost(dst), ToHost(src), bytes); });
 }
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
@@ -315,7 +315,7 @@ CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuin
       {"cuMemFreeHost", reinterpret_cast<void *>(cuMemFreeHost)},
       {"cuMemcpyHtoDAsync", reinterpret_cast<void *>(cuMemcpyHtoDAsync)},
       {"cuMemcpyDtoHAsync", reinterpret_cast<void *>(cuMemcpyDtoHAsync)},
-      {"cuMemcpyDtoDAsync", reinterpret_cast<void *>(cuMemcpyDtoDAsync)},
+      {"cuMemcpyAsync", reinterpret_cast<void *>(cuMemcpyAsync)},
       {"cuMemsetD8Async", reinterpret_cast<void *>(cuMemsetD8Async)},
       {"cuStreamCreate", reinterpret_cast<void *>(cuStreamCreate)},
       {"cuStreamDestroy", reinterpret_cast<void *>(cuStreamDestroy)},

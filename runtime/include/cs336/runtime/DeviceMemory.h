@@ -69,7 +69,8 @@ public:
   /// `alignment` is a power of two; the content is undefined.
   /// RESOURCE_EXHAUSTED says how much was wanted and how much there is.
   virtual absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) = 0;
-  /// Host memory that the device copies from and to without staging.
+  /// Host memory that the device copies from and to without staging, and that
+  /// its kernels reach at the same address.
   virtual absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) = 0;
 
   virtual absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) = 0;

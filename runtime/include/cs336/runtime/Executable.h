@@ -44,10 +44,16 @@ public:
   /// Null if there is none of that name.
   const format::EntryT *FindEntry(absl::string_view name) const;
 
+  /// Whether a GPU leaves the variable in host memory, which its kernels reach
+  /// over the bus: no entry but "prepare" uses it, as when others read a
+  /// low-precision shadow instead. Always false for the CPU.
+  bool StaysOnHost(size_t variable) const { return stays_on_host_[variable]; }
+
 private:
   Executable() = default;
 
   format::ExecutableT description_;
+  std::vector<bool> stays_on_host_; // By variable.
 };
 
 /// The schema's types as the runtime's.

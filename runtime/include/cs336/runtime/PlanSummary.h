@@ -29,14 +29,16 @@ struct PlanSummary {
   };
 
   int64_t arena_bytes = 0;     // Temporaries and outputs.
-  int64_t parameter_bytes = 0; // Of the whole executable, as are the next two.
+  int64_t parameter_bytes = 0; // Of the whole executable, as are the next three.
   int64_t state_bytes = 0;
   int64_t derived_bytes = 0;
+  int64_t host_bytes = 0; // Of variables that a GPU leaves in host memory: in none of the others.
   int64_t input_bytes = 0;
   int64_t commands = 0;
   int64_t kernels = 0;       // Distinct ones that the entry launches.
   std::vector<Item> largest; // Arena buffers, the largest first.
 
+  /// In the device's memory.
   int64_t total_bytes() const;
 };
 
