@@ -7,19 +7,6 @@
 
 __device__ constexpr int roundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// Vectors of heads in global memory: element strides of a batch, a position and a head, and the bytes that addresses
-/// and strides are multiples of, at most 16. A vector lies contiguously.
-template <long long batchStride, long long positionStride, long long headStride, int alignment>
-struct HeadLayout {
-  static constexpr int bytes = alignment;
-  static constexpr long long stride = positionStride;
-
-  template <class Element>
-  __device__ static Element *getVectors(Element *base, int batch, int head, int position) {
-    return base + batch * batchStride + head * headStride + position * positionStride;
-  }
-};
-
 /// Reads 16 bytes, `bytes` at a time.
 template <int bytes>
 __device__ inline Chunk loadChunk(const void *address) {

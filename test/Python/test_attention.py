@@ -12,7 +12,7 @@ import pytest
 import reference
 from comparison import assert_close, assert_gradients_close, relative_error
 from compiled_model import transformer_config
-from device import DEVICE, compile_program, open_session
+from device import compile_program, open_session
 from dialect_program import Program, Value
 from golden_file import Golden
 from numpy.typing import NDArray
@@ -145,7 +145,6 @@ def test_low_precision_rounds_operands_and_results_only(shape: Shape, dtype: Any
     assert relative_error(outputs["y"], dict(program.outputs)["y"].array) > 0.1 * rounding
 
 
-@pytest.mark.skipif(DEVICE != "cpu", reason="float64 attention is the CPU's, for checking")
 @pytest.mark.parametrize(
     "shape",
     [Shape(1, 5, 2, 8), Shape(1, 3, 1, 16, causal=False, keys=4), Shape(1, 3, 4, 8, keys=4, key_heads=2)],

@@ -312,6 +312,32 @@ def test_constants_that_differ(kernels: dict[str, HostKernel], rng: np.random.Ge
     np.testing.assert_array_equal(y, x * np.array([1, -2.5, 4], BF16))
 
 
+def add_constants(values: Array) -> str:
+    """A kernel that adds float32 constants to a row."""
+    row = f"tensor<{values.size}xf32>"
+    bits = values.astype("<f4").tobytes().hex()
+    return f"""exec.kernel @add(%x: {row}) : (memref<{values.size}xf32>) -> memref<{values.size}xf32> {{
+  %c = cs336.constant dense<"0x{bits}"> : {row}
+  %y = cs336.add %x, %c : {row}
+  exec.yield %y : {row}
+}}"""
+
+
+def test_many_constants(tmp_path: pathlib.Path, rng: np.random.Generator) -> None:
+    x, values = normal(rng, 20001), normal(rng, 20001)
+    kernel = compile_for_host(emit_cuda(add_constants(values), "--require-all"), tmp_path)["add"]
+    (y,) = run(kernel, [x], [(x.shape, np.float32)])
+    np.testing.assert_array_equal(y, x + values)
+
+
+def test_more_constants_than_a_text_may_have_are_refused(rng: np.random.Generator) -> None:
+    size = 2**20 + 1
+    assert (
+        f"it reads a constant of {size} elements, more than the {size - 1} that a kernel's text may have: "
+        "make it an input or a parameter" in emit_cuda(add_constants(normal(rng, size)))
+    )
+
+
 def test_a_reshape_that_strides_cannot_say(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
     storage = normal(rng, 10, 6)
     (y,) = run(kernels["reshape"], [storage], [((4, 15), np.float32)])

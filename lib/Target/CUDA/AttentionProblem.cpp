@@ -7,7 +7,9 @@
 
 #include "AttentionProblem.h"
 
+#include "ExpressionPrinter.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
 
@@ -53,17 +55,6 @@ static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned opera
   return "";
 }
 
-/// Why there are no kernels for the operation whatever its operands' layouts are; empty if there are.
-static std::string whyRefused(const AttentionProblem &problem) {
-  int64_t headDim = problem.sizes.headDim;
-  if (problem.element.isF64())
-    return "computes in float64";
-  if (headDim > AttentionTiles::maxHeadDim || headDim % AttentionTiles::headDimMultiple != 0)
-    return "has a head_dim of " + std::to_string(headDim) + ", which is not a multiple of " +
-           std::to_string(AttentionTiles::headDimMultiple) + " up to " + std::to_string(AttentionTiles::maxHeadDim);
-  return "";
-}
-
 template <typename Op>
 static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, bool isBackward, ArrayRef<StringRef> names,
                                           std::string &whyNot) {
@@ -79,9 +70,6 @@ static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, boo
                            element,
                            arithmetic,
                            {}};
-  whyNot = whyRefused(problem);
-  if (!whyNot.empty())
-    return failure();
   FailureOr<SmallVector<Role>> roles = findRoles(kernel, op, names, whyNot);
   if (failed(roles))
     return failure();
@@ -123,4 +111,38 @@ AttentionProblem::Layout AttentionProblem::getLayout(const DeviceKernel &kernel,
     if (size > 1)
       alignment = std::gcd(alignment, stride * elementBytes);
   return {strides[0], strides[1], strides[2], alignment};
+}
+
+std::string AttentionProblem::getArguments(const DeviceKernel &kernel, StringRef first, ArrayRef<StringRef> names,
+                                           StringRef last) const {
+  SmallVector<std::string> arguments;
+  if (!first.empty())
+    arguments.push_back(first.str());
+  for (StringRef name : names) {
+    const Role &role = *llvm::find_if(roles, [&](const Role &each) { return each.name == name; });
+    arguments.push_back(role.operand ? kernel.getOperandName(*role.operand) : "nullptr");
+  }
+  if (!last.empty())
+    arguments.push_back(last.str());
+  return llvm::join(arguments, ", ");
+}
+
+void AttentionProblem::emit(raw_ostream &os, const DeviceKernel &kernel, StringRef name) const {
+  Builder builder(element.getContext());
+  FloatType compute = element.isF64() ? FloatType(builder.getF64Type()) : FloatType(builder.getF32Type());
+  os << "struct " << name << " {\n"
+     << "  static constexpr int batches = " << sizes.batches << ", queryHeads = " << sizes.queryHeads
+     << ", keyHeads = " << sizes.keyHeads << ";\n"
+     << "  static constexpr int queries = " << sizes.queries << ", keys = " << sizes.keys
+     << ", headDim = " << sizes.headDim << ";\n"
+     << "  static constexpr " << ExpressionPrinter::getComputeType(compute)
+     << " scale = " << ExpressionPrinter::print(builder.getFloatAttr(compute, scale)).text << ";\n"
+     << "  static constexpr bool isCausal = " << (isCausal ? "true" : "false") << ";\n"
+     << "  // Strides of a batch, a position and a head.\n";
+  for (const Role &role : roles) {
+    Layout layout = role.operand ? getLayout(kernel, *role.operand) : Layout();
+    os << "  using " << role.name << "Layout = HeadLayout<" << layout.batch << ", " << layout.position << ", "
+       << layout.head << ", " << layout.alignment << ">;\n";
+  }
+  os << "};\n\n";
 }

@@ -27,11 +27,17 @@ struct AttentionProblem {
     int64_t batch = 0, position = 0, head = 0, alignment = 16;
   };
 
-  /// Fails if there are no kernels for what `kernel` computes: `whyNot` then completes the sentence "it …", or is empty
-  /// if there is no attention in it.
+  /// Fails if `kernel` computes something else, or from what lies otherwise: `whyNot` then completes the sentence "it
+  /// …", or is empty if there is no attention in it.
   static mlir::FailureOr<AttentionProblem> read(const DeviceKernel &kernel, std::string &whyNot);
 
   static Layout getLayout(const DeviceKernel &kernel, unsigned operand);
+
+  /// The parameters of these roles, in text, between `first` and `last` where those are not empty.
+  std::string getArguments(const DeviceKernel &kernel, llvm::StringRef first, llvm::ArrayRef<llvm::StringRef> names,
+                           llvm::StringRef last = "") const;
+  /// Writes the structure that describes the problem to the templates of runtime/kernels.
+  void emit(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef name) const;
 
   AttentionSizes sizes;
   double scale;

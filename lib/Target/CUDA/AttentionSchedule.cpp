@@ -16,10 +16,8 @@
 #include "AttentionProblem.h"
 #include "ExpressionPrinter.h"
 #include "ScalarEmitter.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace cs336;
@@ -50,11 +48,11 @@ private:
   }
   /// The structure that describes the problem to the templates.
   std::string getProblemName() const { return kernel.name + "_problem"; }
-  /// The parameters of these roles, between `first` and `last`.
-  std::string getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last = "") const;
+  std::string getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last = "") const {
+    return problem.getArguments(kernel, first, roles, last);
+  }
   void addForward();
   void addBackward();
-  void emitProblem(raw_ostream &os) const;
 
   const DeviceKernel kernel;
   const AttentionProblem problem;
@@ -77,6 +75,9 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
   FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
   if (failed(problem))
     return nullptr;
+  whyNot = AttentionTiles::whyNone(problem->sizes, problem->element);
+  if (!whyNot.empty())
+    return nullptr;
   auto scheduled = std::make_unique<AttentionKernel>(kernel, std::move(*problem));
   if (llvm::any_of(scheduled->getFunctions(), [](const KernelFunction &function) {
         return function.blocks > std::numeric_limits<int32_t>::max();
@@ -85,20 +86,6 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
     return nullptr;
   }
   return scheduled;
-}
-
-std::string AttentionKernel::getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last) const {
-  SmallVector<std::string> arguments;
-  if (!first.empty())
-    arguments.push_back(first.str());
-  for (StringRef name : roles) {
-    const AttentionProblem::Role &role =
-        *llvm::find_if(problem.roles, [&](const auto &each) { return each.name == name; });
-    arguments.push_back(role.operand ? kernel.getOperandName(*role.operand) : "nullptr");
-  }
-  if (!last.empty())
-    arguments.push_back(last.str());
-  return llvm::join(arguments, ", ");
 }
 
 AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention)
@@ -185,28 +172,8 @@ std::string AttentionKernel::describe() const {
   return text;
 }
 
-void AttentionKernel::emitProblem(raw_ostream &os) const {
-  const AttentionSizes &sizes = problem.sizes;
-  auto scale = Builder(problem.element.getContext()).getF32FloatAttr(problem.scale);
-  os << "struct " << getProblemName() << " {\n"
-     << "  static constexpr int batches = " << sizes.batches << ", queryHeads = " << sizes.queryHeads
-     << ", keyHeads = " << sizes.keyHeads << ";\n"
-     << "  static constexpr int queries = " << sizes.queries << ", keys = " << sizes.keys
-     << ", headDim = " << sizes.headDim << ";\n"
-     << "  static constexpr float scale = " << ExpressionPrinter::print(scale).text << ";\n"
-     << "  static constexpr bool isCausal = " << (problem.isCausal ? "true" : "false") << ";\n"
-     << "  // Strides of a batch, a position and a head.\n";
-  for (const AttentionProblem::Role &role : problem.roles) {
-    AttentionProblem::Layout layout =
-        role.operand ? problem.getLayout(kernel, *role.operand) : AttentionProblem::Layout();
-    os << "  using " << role.name << "Layout = HeadLayout<" << layout.batch << ", " << layout.position << ", "
-       << layout.head << ", " << layout.alignment << ">;\n";
-  }
-  os << "};\n\n";
-}
-
 void AttentionKernel::emit(raw_ostream &os) const {
-  emitProblem(os);
+  problem.emit(os, kernel, getProblemName());
   for (auto [number, function] : llvm::enumerate(functions)) {
     os << (number == 0 ? "" : "\n");
     emitSignature(os, kernel, function.launch.symbol, function.launch.threads, hasWorkspace);

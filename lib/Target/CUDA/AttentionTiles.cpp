@@ -69,6 +69,15 @@ ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage
   llvm_unreachable("arithmetic that is none");
 }
 
+std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {
+  if (element.isF64())
+    return "computes in float64";
+  if (sizes.headDim > maxHeadDim || sizes.headDim % headDimMultiple != 0)
+    return "has a head_dim of " + std::to_string(sizes.headDim) + ", which is not a multiple of " +
+           std::to_string(headDimMultiple) + " up to " + std::to_string(maxHeadDim);
+  return "";
+}
+
 AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes &sizes, Type element,
                                       AttentionArithmetic arithmetic) {
   for (const Choice &choice : getChoices(stage, arithmetic))

@@ -30,7 +30,10 @@ class AttentionTiles {
 public:
   static constexpr int64_t maxHeadDim = 256, headDimMultiple = 8;
 
-  /// The fastest known tiles that fit. Every `headDim` up to the maximum has some.
+  /// Why there are no tiles: completes the sentence "it …", and is empty where there are some.
+  static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
+
+  /// The fastest known tiles that fit, of what has any.
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
 

@@ -142,16 +142,20 @@ static bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+/// Schedules that read the kernel in the same way refuse it for the same reason.
+static void addRefusal(Refusals &refusals, StringRef reason, StringRef schedule) {
+  if (!refusals.empty() && refusals.back().first == reason)
+    refusals.back().second += ", " + schedule.str();
+  else
+    refusals.emplace_back(reason, schedule);
+}
+
 ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const {
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
     std::string reason;
     if (std::unique_ptr<ScheduledKernel> scheduled = schedule->schedule(part, reason))
       return {schedule->getName(), std::move(scheduled)};
-    // Schedules that read the kernel in the same way refuse it for the same reason.
-    if (!refusals.empty() && refusals.back().first == reason)
-      refusals.back().second += ", " + schedule->getName().str();
-    else
-      refusals.emplace_back(reason, schedule->getName());
+    addRefusal(refusals, reason, schedule->getName());
   }
   for (auto &[reason, names] : refusals)
     whyNot += (whyNot.empty() ? "" : "; ") + names + ": it " + reason;
@@ -193,7 +197,7 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
     if (scheduleWhole(*schedule, reason))
       return parts;
     if (!reason.empty())
-      refusals.emplace_back(reason, schedule->getName());
+      addRefusal(refusals, reason, schedule->getName());
   }
   for (const std::unique_ptr<KernelSchedule> &schedule : wholeKernelSchedules) {
     std::string whyNotWhole;

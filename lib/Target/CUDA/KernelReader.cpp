@@ -29,8 +29,9 @@ namespace {
 
 /// More dimensions than a program has.
 constexpr unsigned maxDims = 64;
-/// Elements of the largest table that stands in the text.
-constexpr int64_t maxTableElements = 16384;
+/// Elements of the largest table. It stands in the text, of which NVRTC reads some 70,000 numbers a second, and becomes
+/// device memory of the kernel's module.
+constexpr int64_t maxTableElements = int64_t(1) << 20;
 
 using Indices = SmallVector<AffineExpr, 4>;
 
@@ -210,8 +211,11 @@ FailureOr<unsigned> Reader::readElement(Value tensor, Indices at) {
         if (auto value = dyn_cast<SplatElementsAttr>(op.getValue()))
           return getConstant(cast<TypedAttr>(value.getSplatValue<Attribute>()));
         auto table = dyn_cast<DenseElementsAttr>(op.getValue());
-        if (!table || table.getNumElements() > maxTableElements)
-          return refuse("reads a table of more than " + Twine(maxTableElements) + " constants");
+        if (!table)
+          return refuse("reads a constant whose elements are not in the program");
+        if (table.getNumElements() > maxTableElements)
+          return refuse("reads a constant of " + Twine(table.getNumElements()) + " elements, more than the " +
+                        Twine(maxTableElements) + " that a kernel's text may have: make it an input or a parameter");
         return readTable(table, at);
       })
       .Case([&](tensor::CollapseShapeOp op) {

@@ -33,6 +33,7 @@ std::string DeviceKernel::getOperandName(unsigned operand) const {
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createOperationSchedules() {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   schedules.push_back(createAttentionSchedule());
+  schedules.push_back(createPlainAttentionSchedule());
   return schedules;
 }
 

@@ -5,6 +5,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/rows.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ROWS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 
 // CHECK: sm_80: 15 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}
@@ -31,3 +32,8 @@
 // ATTENTION: sm_90a: 8 kernels
 // ATTENTION: sm_100a: 8 kernels
 // ATTENTION: sm_120: 8 kernels
+
+// PLAIN: sm_80: 4 kernels
+// PLAIN: sm_90a: 4 kernels
+// PLAIN: sm_100a: 4 kernels
+// PLAIN: sm_120: 4 kernels

@@ -83,6 +83,9 @@ public:
 /// Attention and its gradient, without scores in memory; see AttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createAttentionSchedule();
 
+/// The same without tiles, of any sizes and in float64; see PlainAttentionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
+
 /// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedSchedule();
 

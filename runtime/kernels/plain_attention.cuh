@@ -1,0 +1,187 @@
+//===- plain_attention.cuh - Attention row by row ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// For sizes and types that there are no tiles for. Of `Elements`, Type is what memory holds and Compute, float or
+// double, what is computed in; `load` and `store` convert.
+
+/// A vector of a head in the registers of a warp: lane l has features l, l + 32, ….
+template <class Problem, class Elements>
+struct HeadVector {
+  using Type = typename Elements::Type;
+  using Compute = typename Elements::Compute;
+  static constexpr int perLane = (Problem::headDim + 31) / 32;
+  Compute values[perLane];
+
+  __device__ static HeadVector load(const Type *from) {
+    HeadVector vector = {};
+    vector.forEach([&](Compute &value, int feature) { value = Elements::load(from[feature]); });
+    return vector;
+  }
+  /// Stores the vector times `factor`, unless nobody wants it.
+  __device__ void store(Type *to, Compute factor) {
+    if (to)
+      forEach([&](Compute &value, int feature) { to[feature] = Elements::store(value * factor); });
+  }
+
+  /// Every lane gets the sum of the products.
+  __device__ Compute multiply(const HeadVector &other) const {
+    Compute sum = 0;
+#pragma unroll
+    for (int i = 0; i < perLane; ++i)
+      sum += values[i] * other.values[i];
+    return reduceWarp(sum, [](Compute a, Compute b) { return a + b; });
+  }
+  __device__ void add(Compute factor, const HeadVector &other) {
+#pragma unroll
+    for (int i = 0; i < perLane; ++i)
+      values[i] += factor * other.values[i];
+  }
+  __device__ void scale(Compute factor) {
+#pragma unroll
+    for (int i = 0; i < perLane; ++i)
+      values[i] *= factor;
+  }
+
+private:
+  /// Values beyond the last feature stay as they are: zeros.
+  template <class Function>
+  __device__ void forEach(Function function) {
+#pragma unroll
+    for (int i = 0; i < perLane; ++i)
+      if (const int feature = i * 32 + threadIdx.x % 32; feature < Problem::headDim)
+        function(values[i], feature);
+  }
+};
+
+/// The row of a warp among `perHead` rows of each of `heads` heads of each batch. A block has `warps` warps.
+template <int perHead, int heads, int warps>
+struct RowOfWarp {
+  int position, head, batch;
+
+  __device__ static RowOfWarp find() {
+    const int row = blockIdx.x * warps + threadIdx.x / 32;
+    return {row % perHead, row / perHead % heads, row / perHead / heads};
+  }
+};
+
+template <int rows, int warps>
+struct PlainGrid {
+  static constexpr int threads = 32 * warps, blocks = countTiles(rows, warps);
+};
+
+/// A warp computes the output of a query, by online softmax over the keys that it sees.
+template <class Problem, class Elements, int warps>
+struct PlainAttentionForward : PlainGrid<Problem::batches * Problem::queryHeads * Problem::queries, warps> {
+  using Vector = HeadVector<Problem, Elements>;
+  using Type = typename Elements::Type;
+  using Compute = typename Elements::Compute;
+
+  __device__ static void run(const Type *queries, const Type *keys, const Type *values, Type *output,
+                             Compute *logSumExp) {
+    const auto [query, head, batch] = RowOfWarp<Problem::queries, Problem::queryHeads, warps>::find();
+    if (batch >= Problem::batches)
+      return;
+    const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
+    const int end = Problem::isCausal && query + 1 < Problem::keys ? query + 1 : Problem::keys;
+    const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
+    Vector result = {};
+    Compute largest = -infinity(), sum = 0;
+    for (int key = 0; key < end; ++key) {
+      const Compute score =
+          Problem::scale * left.multiply(Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)));
+      const Compute before = largest;
+      largest = maximum(before, score);
+      const Compute shrink = exp(before - largest), power = exp(score - largest);
+      sum = sum * shrink + power;
+      result.scale(shrink);
+      result.add(power, Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key)));
+    }
+    result.store(Problem::OutputLayout::getVectors(output, batch, head, query), 1 / sum);
+    if (logSumExp && threadIdx.x % 32 == 0)
+      *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) = largest + log(sum);
+  }
+};
+
+/// What the gradient computes for a query and a key: the probability P, and P ∘ (dO · Vᵀ − D).
+template <class Problem, class Elements>
+struct PlainAttentionPair {
+  using Vector = HeadVector<Problem, Elements>;
+  using Compute = typename Elements::Compute;
+  Compute probability, slope;
+
+  __device__ static PlainAttentionPair compute(const Vector &query, const Vector &key, const Vector &value,
+                                               const Vector &outputGradient, Compute rowSum, Compute logSumExp) {
+    const Compute probability = exp(Problem::scale * query.multiply(key) - logSumExp);
+    return {probability, probability * (outputGradient.multiply(value) - rowSum)};
+  }
+};
+
+/// A warp computes dQ of a query.
+template <class Problem, class Elements, int warps>
+struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::queryHeads * Problem::queries, warps> {
+  using Vector = HeadVector<Problem, Elements>;
+  using Type = typename Elements::Type;
+  using Compute = typename Elements::Compute;
+
+  __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
+                             const Compute *logSumExp, const Type *outputGradient, Type *queryGradient) {
+    const auto [query, head, batch] = RowOfWarp<Problem::queries, Problem::queryHeads, warps>::find();
+    if (batch >= Problem::batches || !queryGradient)
+      return;
+    const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
+    const int end = Problem::isCausal && query + 1 < Problem::keys ? query + 1 : Problem::keys;
+    const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
+    const Vector gradient = Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
+    const Compute rowSum =
+        gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
+    const Compute logSum = *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
+    Vector result = {};
+    for (int key = 0; key < end; ++key) {
+      const Vector right = Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key));
+      const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
+      result.add(PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).slope,
+                 right);
+    }
+    result.store(Problem::QueryGradientLayout::getVectors(queryGradient, batch, head, query), Problem::scale);
+  }
+};
+
+/// A warp computes dK and dV of a key of a head of keys, for all heads of queries that share it.
+template <class Problem, class Elements, int warps>
+struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHeads * Problem::keys, warps> {
+  using Vector = HeadVector<Problem, Elements>;
+  using Type = typename Elements::Type;
+  using Compute = typename Elements::Compute;
+
+  __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
+                             const Compute *logSumExp, const Type *outputGradient, Type *keyGradient,
+                             Type *valueGradient) {
+    const auto [key, keyHead, batch] = RowOfWarp<Problem::keys, Problem::keyHeads, warps>::find();
+    if (batch >= Problem::batches)
+      return;
+    constexpr int group = Problem::queryHeads / Problem::keyHeads;
+    const Vector right = Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key));
+    const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
+    Vector keyResult = {}, valueResult = {};
+    for (int head = keyHead * group; head < (keyHead + 1) * group; ++head)
+      for (int query = Problem::isCausal ? key : 0; query < Problem::queries; ++query) {
+        const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
+        const Vector gradient =
+            Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
+        const Compute rowSum =
+            gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
+        const auto pair = PlainAttentionPair<Problem, Elements>::compute(
+            left, right, value, gradient, rowSum, *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
+        keyResult.add(pair.slope, left);
+        valueResult.add(pair.probability, gradient);
+      }
+    if (keyGradient)
+      keyResult.store(Problem::KeyGradientLayout::getVectors(keyGradient, batch, keyHead, key), Problem::scale);
+    if (valueGradient)
+      valueResult.store(Problem::ValueGradientLayout::getVectors(valueGradient, batch, keyHead, key), 1);
+  }
+};
