@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -162,9 +163,53 @@ TEST_F(MatmulLayoutsTest, HeadsInsideOfRowsTakeACallForEachSequence) {
   Check(problem);
 }
 
+class DescribeForTuningTest : public ::testing::Test {
+protected:
+  /// Of C = A * B, `offset` bytes behind places that have any alignment.
+  GemmProblem At(int64_t offset) {
+    auto address = [&](int64_t place) { return reinterpret_cast<double *>(place + offset); };
+    return Problem({}, Matrix{address(0x10000), 4, 6, false, {}}, Matrix{address(0x20000), 6, 8, true, {}},
+                   Matrix{address(0x30000), 4, 8, false, {}});
+  }
+  static std::string Describe(const GemmProblem &problem, int64_t workspace_bytes = 1024) {
+    MatmulLayouts layouts = DescribeMatmul(problem);
+    return DescribeForTuning(problem, layouts, MatmulAlignments(layouts), workspace_bytes);
+  }
+};
+
+TEST_F(DescribeForTuningTest, WhereTheBuffersLieMakesNoDifference) {
+  for (int64_t offset : {64, 128, 192, 256, 4096})
+    EXPECT_EQ(Describe(At(offset)), Describe(At(0))) << offset;
+}
+
+TEST_F(DescribeForTuningTest, WhatCHoldsIsAnAddendLikeAnyOther) {
+  GemmProblem in_place = At(0), elsewhere = At(0);
+  in_place.accumulate = elsewhere.accumulate = true;
+  elsewhere.d.data += 0x1000;
+  EXPECT_EQ(Describe(in_place), Describe(elsewhere));
+  EXPECT_NE(Describe(in_place), Describe(At(0)));
+}
+
+TEST_F(DescribeForTuningTest, WhatAlgorithmsDependOnMakesOne) {
+  std::string text = Describe(At(0));
+  EXPECT_NE(Describe(At(8)), text) << "alignment of all";
+  EXPECT_NE(Describe(At(0), 2048), text) << "workspace";
+  auto changed = [&](auto change) {
+    GemmProblem problem = At(0);
+    change(problem);
+    return Describe(problem);
+  };
+  EXPECT_NE(changed([](GemmProblem &problem) { problem.b.data += 8; }), text);
+  EXPECT_NE(changed([](GemmProblem &problem) { problem.a.dtype = DType::kF32; }), text);
+  EXPECT_NE(changed([](GemmProblem &problem) { problem.precision = format::Precision::tf32; }), text);
+  EXPECT_NE(changed([](GemmProblem &problem) { problem.a.row_stride = 7; }), text);
+  EXPECT_NE(changed([](GemmProblem &problem) { problem.a.columns = problem.b.rows = 5; }), text);
+}
+
 TEST(CommonAlignmentTest, IsTheLargestPowerOfTwo) {
   auto address = [](uintptr_t value) { return reinterpret_cast<const void *>(value); };
-  EXPECT_EQ(CommonAlignment({address(0x1000)}), 256);
+  EXPECT_EQ(CommonAlignment({address(0x1040)}), 64);
+  EXPECT_EQ(CommonAlignment({address(0x1000)}), 64) << "no more than what every buffer has";
   EXPECT_EQ(CommonAlignment({address(0x1010)}), 16);
   EXPECT_EQ(CommonAlignment({address(0x1000), address(0x1002)}), 2);
   EXPECT_EQ(CommonAlignment({address(0x1001)}), 1);

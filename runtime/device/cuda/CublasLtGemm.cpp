@@ -106,22 +106,6 @@ absl::StatusOr<Layout> MakeLayout(const CublasLtApi &api, const MatmulOperand &o
   return layout;
 }
 
-/// What a timing is good for: everything that candidates depend on.
-std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts, const int64_t (&alignments)[4],
-                              int64_t workspace_bytes) {
-  auto describe = [](const MatmulOperand &operand) {
-    return absl::StrCat(operand.transposed ? "T" : "N", " ld ", operand.leading_dimension, " step ",
-                        operand.batch_stride);
-  };
-  return absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype), " ",
-                      format::EnumNamePrecision(problem.precision), ", ", layouts.batch, " of ", problem.c.columns,
-                      " x ", problem.c.rows, " x ", problem.a.columns, ", left ", describe(layouts.left), ", right ",
-                      describe(layouts.right), ", result ", describe(layouts.result), ", beta ",
-                      problem.accumulate ? 1 : 0, ", aligned ", alignments[0], " ", alignments[1], " ", alignments[2],
-                      problem.has_addend() ? absl::StrCat(", addend aligned ", alignments[3]) : "", ", workspace ",
-                      workspace_bytes);
-}
-
 class CublasLtGemm : public PreparedCommand {
 public:
   CublasLtGemm(CublasLt &library, const GemmProblem &problem, void *workspace, int64_t workspace_bytes)
@@ -136,8 +120,7 @@ public:
     CS336_RETURN_IF_ERROR(current.status());
     CS336_RETURN_IF_ERROR(Describe(arithmetic));
 
-    const int64_t alignments[4] = {AlignmentOf(&MatmulCall::left), AlignmentOf(&MatmulCall::right),
-                                   AlignmentOf(&MatmulCall::result), AlignmentOf(&MatmulCall::addend)};
+    const MatmulAlignments alignments(layouts_);
     std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
     if (absl::optional<GemmChoice> known = library_.tuning().Find(key); known && Take(*known))
       return absl::OkStatus();
@@ -183,13 +166,6 @@ private:
     return absl::OkStatus();
   }
 
-  int64_t AlignmentOf(char *MatmulCall::*operand) const {
-    std::vector<const void *> addresses;
-    for (const MatmulCall &call : layouts_.calls)
-      addresses.push_back(call.*operand);
-    return CommonAlignment(addresses);
-  }
-
   /// Takes an algorithm that was remembered, if the library still has it.
   bool Take(const GemmChoice &choice) {
     cublaslt::MatmulAlgo algorithm;
@@ -203,7 +179,7 @@ private:
     return true;
   }
 
-  absl::StatusOr<std::vector<cublaslt::MatmulAlgo>> Propose(const int64_t (&alignments)[4]) const {
+  absl::StatusOr<std::vector<cublaslt::MatmulAlgo>> Propose(const MatmulAlignments &alignments) const {
     const CublasLtApi &api = library_.api();
     cublaslt::MatmulPreference preference;
     CS336_RETURN_IF_ERROR(api.ToStatus(api.MatmulPreferenceCreate(&preference), "MatmulPreferenceCreate"));
@@ -214,10 +190,10 @@ private:
     };
     CS336_RETURN_IF_ERROR(set(cublaslt::kMaxWorkspaceBytes, static_cast<uint64_t>(workspace_bytes_)));
     CS336_RETURN_IF_ERROR(set(cublaslt::kReductionSchemeMask, uint32_t{cublaslt::kReductionComputeType}));
-    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentABytes, static_cast<uint32_t>(alignments[0])));
-    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentBBytes, static_cast<uint32_t>(alignments[1])));
-    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentCBytes, static_cast<uint32_t>(alignments[3])));
-    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentDBytes, static_cast<uint32_t>(alignments[2])));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentABytes, static_cast<uint32_t>(alignments.left)));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentBBytes, static_cast<uint32_t>(alignments.right)));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentCBytes, static_cast<uint32_t>(alignments.addend)));
+    CS336_RETURN_IF_ERROR(set(cublaslt::kMinAlignmentDBytes, static_cast<uint32_t>(alignments.result)));
 
     cublaslt::MatmulHeuristicResult results[kCandidates] = {};
     int found = 0;

@@ -56,8 +56,9 @@ private:
 /// a graph may capture. f32 (ieee or tf32), f64, and bf16 or f16 accumulated in
 /// f32, to C's own type; UNIMPLEMENTED: anything that the library has no
 /// algorithm for. Nothing is copied, whichever operands are transposed. Bits
-/// are the same at each execution, and in each process that finds the same
-/// algorithm remembered.
+/// are the same at each execution, for each equal problem on the device
+/// (DescribeForTuning), and in each process that finds the same algorithm
+/// remembered.
 ///
 /// The first time that a problem is met its candidates are timed here, on the
 /// operands' own addresses: C is written (whatever it held before), so this

@@ -7,6 +7,10 @@
 
 #include "device/cuda/MatmulLayouts.h"
 
+#include "cs336/runtime/Storage.h"
+
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -70,10 +74,38 @@ MatmulLayouts DescribeMatmul(const GemmProblem &given) {
 }
 
 int64_t CommonAlignment(const std::vector<const void *> &addresses) {
-  uintptr_t bits = 256;
+  uintptr_t bits = Storage::kAlignment;
   for (const void *address : addresses)
     bits |= reinterpret_cast<uintptr_t>(address);
   return static_cast<int64_t>(bits & -bits);
+}
+
+MatmulAlignments::MatmulAlignments(const MatmulLayouts &layouts) {
+  auto common = [&](char *MatmulCall::*operand) {
+    std::vector<const void *> addresses;
+    for (const MatmulCall &call : layouts.calls)
+      addresses.push_back(call.*operand);
+    return CommonAlignment(addresses);
+  };
+  left = common(&MatmulCall::left);
+  right = common(&MatmulCall::right);
+  result = common(&MatmulCall::result);
+  addend = common(&MatmulCall::addend);
+}
+
+std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts,
+                              const MatmulAlignments &alignments, int64_t workspace_bytes) {
+  auto describe = [](const MatmulOperand &operand) {
+    return absl::StrCat(operand.transposed ? "T" : "N", " ld ", operand.leading_dimension, " step ",
+                        operand.batch_stride);
+  };
+  return absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype), " ",
+                      format::EnumNamePrecision(problem.precision), ", ", layouts.batch, " of ", problem.c.columns,
+                      " x ", problem.c.rows, " x ", problem.a.columns, ", left ", describe(layouts.left), ", right ",
+                      describe(layouts.right), ", result ", describe(layouts.result), ", aligned ", alignments.left,
+                      " ", alignments.right, " ", alignments.result,
+                      problem.accumulate ? absl::StrCat(", plus an addend aligned ", alignments.addend) : "",
+                      ", workspace ", workspace_bytes);
 }
 
 } // namespace cs336::runtime

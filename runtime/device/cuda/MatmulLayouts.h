@@ -45,8 +45,23 @@ struct MatmulLayouts {
 /// element of the others takes a call of its own.
 MatmulLayouts DescribeMatmul(const GemmProblem &problem);
 
-/// The largest power of two, at most 256, that divides all of the addresses.
+/// The largest power of two, at most Storage::kAlignment, that divides all of
+/// the addresses. Whatever more an address happens to have says where the
+/// buffer lies, not what the problem is.
 int64_t CommonAlignment(const std::vector<const void *> &addresses);
+
+/// Bytes that all addresses of an operand are multiples of.
+struct MatmulAlignments {
+  explicit MatmulAlignments(const MatmulLayouts &layouts);
+  int64_t left, right, result, addend;
+};
+
+/// Everything that the choice of an algorithm may depend on, as a text: equal
+/// problems have equal texts, wherever their buffers lie and whether the
+/// product is added to what C holds or to something else. So one algorithm
+/// serves all of them, and a product that is computed again has the same bits.
+std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts,
+                              const MatmulAlignments &alignments, int64_t workspace_bytes);
 
 } // namespace cs336::runtime
 
