@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from random_graphs import random_program
 from test_random_graphs import DTYPES, TOLERANCES, check
 
-# The level under test; what it includes is tested with it.
+# The level whose groups are tested on random graphs, in which there is nothing for the levels above it.
 FUSION = "elementwise"
+LEVELS = ["elementwise", "softmax", "flash", "all"]
 GRAPHS = range(1000, 1080)
 GRAPHS_PER_MODULE = 40
 # Graphs whose kernels are also run as text, which takes a C++ compiler seconds.
@@ -44,13 +45,14 @@ def run_model(
     return session.run(entry, inputs)
 
 
+@pytest.mark.parametrize("fusion", LEVELS)
 @pytest.mark.parametrize("heads", [1, 2, 4])
-def test_fused_model_matches_unfused_and_golden(golden: Golden, heads: int) -> None:
+def test_fused_model_matches_unfused_and_golden(golden: Golden, heads: int, fusion: str) -> None:
     config = dataclasses.replace(golden.config, num_heads=heads)
     inputs = {"tokens": golden.tokens, "targets": golden.targets}
     fused, plain = (
-        run_model(config, golden.parameters, inputs, "forward_backward", "forward_backward", fusion=fusion)
-        for fusion in (FUSION, "none")
+        run_model(config, golden.parameters, inputs, "forward_backward", "forward_backward", fusion=level)
+        for level in (fusion, "none")
     )
     assert set(fused) == set(plain)
     assert_close(fused["loss"], plain["loss"], 1e-5, "loss")
@@ -63,16 +65,20 @@ def test_fused_model_matches_unfused_and_golden(golden: Golden, heads: int) -> N
         assert_close(fused[name], gradient, 1e-4, name)
 
 
-def test_fused_logits_match_golden(golden: Golden) -> None:
-    outputs = run_model(
-        golden.config, golden.parameters, {"tokens": golden.tokens}, "forward", "forward", fusion=FUSION
+@pytest.mark.parametrize("fusion", LEVELS)
+def test_fused_logits_match_unfused_and_golden(golden: Golden, fusion: str) -> None:
+    fused, plain = (
+        run_model(golden.config, golden.parameters, {"tokens": golden.tokens}, "forward", "forward", fusion=level)
+        for level in (fusion, "none")
     )
-    assert_close(outputs["logits"], golden.logits, 1e-5, "logits")
+    assert_close(fused["logits"], plain["logits"], 1e-5, "logits")
+    assert_close(fused["logits"], golden.logits, 1e-5, "logits")
 
 
-def test_fused_training_matches_golden(golden: Golden) -> None:
+@pytest.mark.parametrize("fusion", LEVELS)
+def test_fused_training_matches_golden(golden: Golden, fusion: str) -> None:
     module = cs336.build(transformer_config(golden.config), "train", "f32", optimizer(golden.optimizer))
-    session = open_session(compile_program(module, fusion=FUSION))
+    session = open_session(compile_program(module, fusion=fusion))
     session.initialize(0)
     session.set_parameters(golden.parameters)
     for expected in golden.losses:
