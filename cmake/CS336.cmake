@@ -14,6 +14,9 @@ if(LLD_PROGRAM)
   add_link_options(-B${PROJECT_BINARY_DIR}/linker -fuse-ld=lld)
 endif()
 
+# A hash of its content in every program and library: executables are cached by the compiler that made them, among others.
+add_link_options(-Wl,--build-id=sha1)
+
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(CS336_SANITIZE)
   add_compile_options(-fsanitize=${CS336_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -27,7 +27,8 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
           cl::value_desc("name"), cl::init("host"), cl::cat(category), cl::sub(subcommand)),
       architectures("arch", cl::desc("Architectures of kernels on GPUs (default: that of the GPU, sm_90a without one)"),
                     cl::value_desc("sm_90a,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
-      noCache("no-cache", cl::desc("Neither take compiled GPU kernels from the cache nor keep them there"),
+      noCache("no-cache",
+              cl::desc("Neither take executables and compiled GPU kernels from the cache nor keep them there"),
               cl::cat(category), cl::sub(subcommand)),
       dumpDir("dump-dir",
               cl::desc("Folder for the IR after every pass, the planned program, its memory plan, and the kernels as "

@@ -8,6 +8,7 @@
 #include "cs336/Driver/CompileModule.h"
 
 #include "DumpFiles.h"
+#include "ExecutableCache.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
@@ -16,6 +17,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+
+#include <atomic>
 
 using namespace mlir;
 using namespace cs336;
@@ -79,7 +82,7 @@ static FailureOr<CompiledKernels> compileKernels(ModuleOp module, const CompileO
   llvm_unreachable("every target has a case");
 }
 
-FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &options) {
+static FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {
   if (failed(runPipeline(module, options)))
     return failure();
   if (!options.dumpDir.empty() &&
@@ -94,4 +97,29 @@ FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const Comp
 
   TimingScope executable = nestScope(options, "executable");
   return emitExecutable(module, *compiled);
+}
+
+FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &options) {
+  std::optional<std::string> key = ExecutableCache::getKey(module, options);
+  if (!key)
+    return compile(module, options);
+  ExecutableCache cache(options.cacheFolder);
+  if (std::optional<std::vector<uint8_t>> found = cache.find(*key))
+    return std::move(*found);
+
+  // What the compiler had to say it says again next time.
+  std::atomic<bool> isSilent = true;
+  FailureOr<std::vector<uint8_t>> bytes = failure();
+  {
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &) {
+      isSilent = false;
+      return failure();
+    });
+    bytes = compile(module, options);
+  }
+  if (failed(bytes) || !isSilent)
+    return bytes;
+  if (llvm::Error error = cache.store(*key, *bytes))
+    emitWarning(module.getLoc()) << "the executable is not kept for the next run: " << llvm::toString(std::move(error));
+  return bytes;
 }

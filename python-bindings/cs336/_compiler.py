@@ -227,7 +227,7 @@ def compile(
     architectures
         Of kernels for GPUs, such as `["sm_80", "sm_90a"]`; that of the GPU by default, `sm_90a` without one.
     use_cache
-        Whether to take compiled GPU kernels from the cache, and to keep them there.
+        Whether to take the executable and compiled GPU kernels from the cache, and to keep them there.
     dtype
         Mixed precision: "fp32" (none, the default), "tf32", "bf16" or "fp16".
     fusion

@@ -118,7 +118,7 @@ static uint64_t getBytes(llvm::StringRef folder) {
 }
 
 static Finding findCache() {
-  Finding finding{"cache", false, "compiling for GPUs quickly", ""};
+  Finding finding{"cache", false, "compiling quickly", ""};
   std::string folder = runtime::CacheFolder();
   if (folder.empty()) {
     finding.details = "no home folder: name one with CS336_CACHE_DIR";
@@ -133,7 +133,8 @@ static Finding findCache() {
   finding.isFound = !error;
   finding.details =
       error ? llvm::formatv("{0} cannot be written: {1}; name another with CS336_CACHE_DIR", folder, error.message())
-            : llvm::formatv("{0}, {1}", folder, formatBytes(getBytes(folder)));
+            : llvm::formatv("{0}, {1}, of which executables {2}, cubins {3}", folder, formatBytes(getBytes(folder)),
+                            formatBytes(getBytes(folder + "/executables")), formatBytes(getBytes(folder + "/cubins")));
   return finding;
 }
 

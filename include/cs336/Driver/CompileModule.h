@@ -35,7 +35,8 @@ struct CompileOptions {
   std::string cpu = "host";
   /// CUDA: the architectures that kernels get machine code for: "sm_80", "sm_90a".
   std::vector<std::string> architectures = {"sm_90a"};
-  /// CUDA: folder that keeps machine code between runs, see CubinCache; empty for none.
+  /// Folder that keeps executables and, for CUDA, machine code between runs, see ExecutableCache and CubinCache; empty
+  /// for none.
   std::string cacheFolder = runtime::CacheFolder();
   /// Where to write the IR after every pass, the plan, and the kernels' text and machine code; made if it is missing.
   /// Empty for nowhere.
@@ -49,8 +50,9 @@ struct CompileOptions {
 /// Runs the pipeline on what is not planned yet: a module that already holds planned entries is left as it is.
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The bytes of an executable (a .cs336x file) for the module, which ends as planned exec IR. The module's context
-/// must have been made from a registry with `registerDialects`. Fails with diagnostics.
+/// The bytes of an executable (a .cs336x file) for the module, which ends as planned exec IR, or as it was where the
+/// executable is in the cache. The module's context must have been made from a registry with `registerDialects`. Fails
+/// with diagnostics.
 llvm::FailureOr<std::vector<uint8_t>> compileModule(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace cs336

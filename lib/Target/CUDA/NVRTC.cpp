@@ -108,34 +108,57 @@ static llvm::SmallVector<std::string> getToolkits(llvm::StringRef toolkit) {
   return toolkits;
 }
 
-llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
+namespace {
+struct Library {
+  std::string toolkit, path;
+};
+} // namespace
+
+static llvm::Expected<Library> findLibrary(llvm::StringRef toolkit) {
   std::string searched;
   for (const std::string &root : getToolkits(toolkit)) {
     for (llvm::StringRef file : {"lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
       llvm::SmallString<128> library(root);
       path::append(library, file);
+      if (fs::exists(library))
+        return Library{root, library.str().str()};
       searched += (searched.empty() ? "" : ", ") + library.str().str();
-      if (!fs::exists(library))
-        continue;
-      std::string error;
-      llvm::sys::DynamicLibrary handle = llvm::sys::DynamicLibrary::getPermanentLibrary(library.c_str(), &error);
-      if (!handle.isValid())
-        return llvm::createStringError("cannot load " + library + ": " + error);
-      auto functions = std::make_shared<Functions>();
-      if (llvm::StringRef missing = functions->find(handle); !missing.empty())
-        return llvm::createStringError(library + " has no function " + missing);
-      NVRTC compiler(root, functions);
-      // The compiler opens its other half by name, which the loader finds in toolkits, but not in wheels. Without that
-      // half it says so when it compiles.
-      llvm::SmallString<128> builtins(path::parent_path(library));
-      path::append(builtins, "libnvrtc-builtins.so." + compiler.getVersion());
-      if (fs::exists(builtins))
-        llvm::sys::DynamicLibrary::getPermanentLibrary(builtins.c_str());
-      return compiler;
     }
   }
   return llvm::createStringError("cannot find NVRTC 13 (searched " + searched +
                                  "): install CUDA 13 or the wheel nvidia-cuda-nvrtc, or name the toolkit's folder");
+}
+
+llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
+  llvm::Expected<Library> library = findLibrary(toolkit);
+  if (!library)
+    return library.takeError();
+  std::string error;
+  llvm::sys::DynamicLibrary handle = llvm::sys::DynamicLibrary::getPermanentLibrary(library->path.c_str(), &error);
+  if (!handle.isValid())
+    return llvm::createStringError("cannot load " + library->path + ": " + error);
+  auto functions = std::make_shared<Functions>();
+  if (llvm::StringRef missing = functions->find(handle); !missing.empty())
+    return llvm::createStringError(library->path + " has no function " + missing);
+  NVRTC compiler(library->toolkit, functions);
+  // The compiler opens its other half by name, which the loader finds in toolkits, but not in wheels. Without that half
+  // it says so when it compiles.
+  llvm::SmallString<128> builtins(path::parent_path(library->path));
+  path::append(builtins, "libnvrtc-builtins.so." + compiler.getVersion());
+  if (fs::exists(builtins))
+    llvm::sys::DynamicLibrary::getPermanentLibrary(builtins.c_str());
+  return compiler;
+}
+
+llvm::Expected<std::string> NVRTC::identify(llvm::StringRef toolkit) {
+  llvm::Expected<Library> library = findLibrary(toolkit);
+  if (!library)
+    return library.takeError();
+  fs::file_status status;
+  if (std::error_code error = fs::status(library->path, status))
+    return llvm::createStringError("cannot look at " + library->path + ": " + error.message());
+  return library->path + " " + std::to_string(status.getSize()) + " " +
+         std::to_string(status.getLastModificationTime().time_since_epoch().count());
 }
 
 std::string NVRTC::getVersion() const {

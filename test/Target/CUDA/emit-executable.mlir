@@ -1,7 +1,7 @@
 // An executable for GPUs, without a GPU: code for several architectures, what is dumped, and what the cache saves.
 // REQUIRES: nvrtc
 
-// RUN: rm -rf %t.dump %t.cache
+// RUN: rm -rf %t.dump %t.cache %t.whole
 // RUN: env CS336_CACHE_DIR=%t.cache cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 %s --timing --dump-dir %t.dump -o %t.cold.cs336x 2>&1 | FileCheck %s --check-prefix=COLD
 // COLD: AddWorkspacesPass
 // COLD: Load NVRTC
@@ -52,6 +52,16 @@
 // UNWRITABLE: warning: compiled kernels are not kept for the next run: cannot write to '{{.*}}emit-executable.mlir/cubins': Not a directory
 // UNWRITABLE-NOT: warning
 // RUN: cmp %t.cold.cs336x %t.own.cs336x
+
+// The executable itself is kept as well, where nothing is asked for besides; architectures are parts of its key.
+// RUN: env CS336_CACHE_DIR=%t.whole cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 %s -o %t.again.cs336x
+// RUN: cmp %t.cold.cs336x %t.again.cs336x
+// RUN: rm -r %t.whole/cubins
+// RUN: env CS336_CACHE_DIR=%t.whole cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 %s -o %t.again.cs336x
+// RUN: cmp %t.cold.cs336x %t.again.cs336x
+// RUN: not ls %t.whole/cubins
+// RUN: env CS336_CACHE_DIR=%t.whole cs336-translate --emit-executable --device cuda --arch sm_90a %s -o %t.again.cs336x
+// RUN: ls %t.whole/executables/llvmcache-* | count 2
 
 // Planned IR needs no more passes.
 // RUN: cs336-opt --cs336-pipeline=target=cuda %s | cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 -o %t.planned.cs336x

@@ -37,6 +37,9 @@ public:
   /// `toolkit` the places are, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV), those
   /// beside the installed Python package, and /usr/local/cuda. Fails with the places that were searched.
   static llvm::Expected<NVRTC> load(llvm::StringRef toolkit = "");
+  /// The library that `load` would take, its size and when it was written: another version differs in one of them.
+  /// Loads nothing.
+  static llvm::Expected<std::string> identify(llvm::StringRef toolkit = "");
 
   /// "13.0"
   std::string getVersion() const;
