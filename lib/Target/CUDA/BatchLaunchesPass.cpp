@@ -120,6 +120,8 @@ FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
   FailureOr<cuda::DeviceKernel> kernel = cuda::DeviceKernel::read(getKernel(launch), builder);
   if (failed(kernel))
     return failure();
+  if (cuda::splitIndependentOutputs(*kernel).size() != 1)
+    return nullptr;
   std::string whyNot;
   FailureOr<cuda::FlatProgram> flat = cuda::FlatProgram::read(*kernel, whyNot);
   if (failed(flat))

@@ -142,10 +142,6 @@ LogicalResult FlatReader::read() {
 }
 
 FailureOr<FlatProgram> FlatProgram::read(const DeviceKernel &kernel, std::string &whyNot) {
-  if (splitIndependentOutputs(kernel).size() != 1) {
-    whyNot = "computes outputs that have nothing to do with each other";
-    return failure();
-  }
   auto shapes = llvm::map_range(kernel.outputs,
                                 [&](unsigned output) { return kernel.operands[kernel.numInputs + output].getShape(); });
   if (!llvm::all_equal(shapes)) {

@@ -32,7 +32,8 @@ struct FlatProgram {
 
   int64_t getNumElements() const { return program.extents.front(); }
 
-  /// Reads a kernel all of whose outputs need each other's values. On failure `whyNot` completes the sentence "it …".
+  /// Reads a part that `splitIndependentOutputs` cannot split any further. On failure `whyNot` completes the sentence
+  /// "it …".
   static mlir::FailureOr<FlatProgram> read(const DeviceKernel &kernel, std::string &whyNot);
 };
 
