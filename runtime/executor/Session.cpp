@@ -7,6 +7,7 @@
 
 #include "cs336/runtime/Session.h"
 
+#include "cs336/runtime/DeviceStart.h"
 #include "cs336/runtime/PlanSummary.h"
 #include "device/cpu/Parallel.h"
 #include "executor/CreateDevice.h"
@@ -204,12 +205,22 @@ Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options) {
+  return Create(std::move(executable), options, nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Executable> executable,
+                                                         DeviceStart start) {
+  return Create(std::move(executable), start.options(), &start);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Executable> executable,
+                                                         const SessionOptions &options, DeviceStart *start) {
   if (options.num_threads < 0 || options.memory_limit_bytes < 0)
     return absl::InvalidArgumentError(absl::StrCat("a session with ", options.num_threads, " threads and a limit of ",
                                                    options.memory_limit_bytes, " bytes"));
   CS336_ASSIGN_OR_RETURN(DeviceId id, ParseDevice(options.device));
   CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, CreateDevice(id, options));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
   auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));

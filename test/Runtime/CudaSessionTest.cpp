@@ -12,6 +12,7 @@
 
 #include "ProgramBuilder.h"
 #include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/DeviceStart.h"
 #include "cs336/runtime/Session.h"
 #include "fake_cuda/FakeCuda.h"
 
@@ -372,6 +373,39 @@ TEST_F(CudaSessionTest, TellsAboutDevices) {
   EXPECT_EQ(info.devices[1].name, "Fake GPU");
   EXPECT_EQ(ToString(info.devices[1].compute_capability), "9.0");
   EXPECT_EQ(info.devices[1].free_memory_bytes, int64_t{1} << 30);
+}
+
+TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {
+  SessionOptions options;
+  options.device = "cuda";
+  DeviceStart first(options);
+  DeviceStart moved = std::move(first);
+  auto session = Session::Create(*SampleProgram().Build(), std::move(moved));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_TRUE((*session)->InitializeVariables(0).ok());
+  EXPECT_TRUE(Step(**session, 1).ok());
+  EXPECT_TRUE((*session)->Synchronize().ok());
+  // What nobody takes, as no program came of it, is given back.
+  DeviceStart unused(options);
+}
+
+TEST_F(CudaSessionTest, SaysOnlyWhenCreatedWhyADeviceDidNotStart) {
+  SessionOptions options;
+  options.device = "cuda:7";
+  absl::Status status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("no device cuda:7"));
+  // What is wrong with the program or the options comes first, as without a start.
+  options.device = "cpu";
+  status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  options.num_threads = -1;
+  status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  options = {};
+  options.device = "tpu";
+  EXPECT_EQ(Session::Create(*SampleProgram().Build(), DeviceStart(options)).status(),
+            Session::Create(*SampleProgram().Build(), options).status());
 }
 
 TEST_F(CudaSessionTest, SaysWhyThereIsNoDevice) {

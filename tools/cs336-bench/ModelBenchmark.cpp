@@ -11,11 +11,13 @@
 #include "ProgramIR.h"
 #include "StepTimer.h"
 #include "cs336/Driver/InputTensors.h"
-#include "cs336/runtime/Session.h"
+#include "cs336/runtime/DeviceStart.h"
 
 #include "absl/strings/str_cat.h"
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 using namespace mlir;
 using namespace cs336;
@@ -61,13 +63,14 @@ static std::string describeParameters(const ModelDescription &description, uint6
 }
 
 /// Runs one session's warm-ups and steps into `measurement`.
-static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch,
-                             const ModelDescription &description, const MeasureOptions &options,
-                             Measurement &measurement, llvm::function_ref<void(llvm::StringRef, double)> report) {
+static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, runtime::DeviceStart device,
+                             const runtime::TensorMap &batch, const ModelDescription &description,
+                             const MeasureOptions &options, Measurement &measurement,
+                             llvm::function_ref<void(llvm::StringRef, double)> report) {
   report("loading", 0);
   Clock::time_point loadStart = Clock::now();
   absl::StatusOr<std::unique_ptr<runtime::Session>> session =
-      runtime::Session::Create(std::move(executable), getSessionOptions(options));
+      runtime::Session::Create(std::move(executable), std::move(device));
   if (!session.ok())
     return session.status();
   measurement.loadSeconds = getSeconds(loadStart);
@@ -124,6 +127,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
                            llvm::function_ref<void(llvm::StringRef, double)> report,
                            llvm::function_ref<void(llvm::StringRef)> warn) {
   Clock::time_point start = Clock::now();
+  std::optional<runtime::DeviceStart> device(getSessionOptions(options));
   absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile, warn);
   if (!executable.ok())
     return executable.status();
@@ -145,7 +149,10 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     MeasureOptions own = options;
     if (index != 0)
       own.peer = nullptr;
-    measurement.status = runSteps(*executable, *batch, description, own, measurement, reportPart);
+    if (!device)
+      device.emplace(getSessionOptions(options));
+    measurement.status =
+        runSteps(*executable, *std::exchange(device, std::nullopt), *batch, description, own, measurement, reportPart);
     if (options.profile && index == 0 && measurement.status.ok()) {
       reportPart("profiling", 1);
       absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);

@@ -51,11 +51,15 @@ struct Measurement {
   /// By both clocks; see StepTimes.
   std::vector<double> stepMilliseconds;
   std::vector<double> deviceMilliseconds;
+  /// From the description to the executable, or to finding it in the cache. A GPU starts meanwhile, which takes cores
+  /// of the host.
   double compileSeconds = 0;
   /// Distinct ones of the executable.
   int64_t numKernels = 0;
-  /// Of creating the session: kernels are loaded, memory is allocated, and on a GPU products are tuned, or what was
-  /// found before is looked up, and steps captured as graphs.
+  /// Of creating the session once there is an executable: what is left of the device's start, kernels are loaded,
+  /// memory is allocated, and on a GPU products are tuned, or what was found before is looked up, and steps captured as
+  /// graphs. With the time of compiling it is the time from a description to a step that can run; in the rows of later
+  /// numbers of warm-up steps, all of the device's start is in it.
   std::optional<double> loadSeconds;
   /// As planned: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;

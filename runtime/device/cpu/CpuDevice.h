@@ -33,6 +33,7 @@ public:
   std::string Description() const override { return "the CPU"; }
   DeviceMemory &memory() override { return memory_; }
 
+  void WarmUp() override {}
   absl::Status LoadKernels(const Executable &executable) override;
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,

@@ -115,6 +115,11 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
   return device;
 }
 
+void CudaDevice::WarmUp() {
+  if (auto library = CublasLt::Create(*context_); library.ok())
+    cublaslt_ = *std::move(library);
+}
+
 absl::Status CudaDevice::LoadKernels(const Executable &executable) {
   CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
   return absl::OkStatus();

@@ -33,6 +33,8 @@ public:
   std::string Description() const override { return context_->Description(); }
   DeviceMemory &memory() override { return *memory_; }
 
+  /// Loads cuBLASLt.
+  void WarmUp() override;
   absl::Status LoadKernels(const Executable &executable) override;
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,

@@ -86,6 +86,10 @@ public:
   virtual std::string Description() const = 0;
   virtual DeviceMemory &memory() = 0;
 
+  /// Does what the first commands would otherwise wait for; may be called first
+  /// of all, or not. What fails here fails again where it is needed.
+  virtual void WarmUp() = 0;
+
   /// Makes the executable's kernels callable; FAILED_PRECONDITION if they are
   /// for another machine.
   virtual absl::Status LoadKernels(const Executable &executable) = 0;

@@ -26,6 +26,8 @@
 
 namespace cs336::runtime {
 
+class DeviceStart;
+
 struct SessionOptions {
   /// "cpu", "cuda", "cuda:1".
   std::string device = "cpu";
@@ -88,6 +90,9 @@ public:
   /// driver; UNIMPLEMENTED, the command that this device cannot run.
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options = {});
+  /// On a device that is starting, with its options.
+  static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
+                                                         DeviceStart start);
   ~Session();
 
   const Executable &executable() const;
@@ -154,6 +159,8 @@ public:
 
 private:
   class Impl;
+  static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
+                                                         const SessionOptions &options, DeviceStart *start);
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
