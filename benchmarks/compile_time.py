@@ -2,10 +2,12 @@
 """How long a training step takes to compile, by size.
 
 For the CPU through planned exec IR, and kernels apart; for GPUs all in one, with an empty and a filled cache. On a GPU
-(`--device cuda`) until the step can run: loading kernels, tuning products and capturing the step included.
+(`--device cuda`) until the step can run: loading kernels, tuning products and capturing the step included; `--dtype`
+and `--fusion` are those of cs336-bench model. Filled caches are all of them: executables, cubins, and what was found
+for products.
 
 PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
-PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --device cuda --output DIR/compile-time-cuda
+PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --fusion none,all
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ def compile_size(size: str, runs: int, folder: Path) -> dict[str, object]:
     }
     cell: dict[str, object] = {"size": size}
     for name, command in steps.items():
+        # Passes and kernels, not a look into the cache.
+        command += ["--no-cache"] if name == "kernels" else []
         results = [measure(command) for _ in range(runs)]
         cell[f"{name}_s"] = statistics.median(seconds for seconds, _ in results)
         cell[f"{name}_mib"] = max(mebibytes for _, mebibytes in results)
@@ -72,12 +76,13 @@ def compile_for_gpu(size: str, architecture: str, runs: int, folder: Path) -> di
     }
 
 
-def start_on_gpu(size: str, device: str, runs: int) -> dict[str, object]:
+def start_on_gpu(size: str, dtype: str, fusion: str, device: str, runs: int) -> dict[str, object]:
     """Medians over runs of how long cs336-bench compiles and loads: each run first without a cache, then with it.
 
     A size that the GPU has no memory for has no times.
     """
     command = ["cs336-bench", "model", "--size", size, "--mode", "train", "--device", device]
+    command += ["--dtype", dtype, "--fusion", fusion]
     command += ["--steps", "1", "--warmup", "0", "--no-mfu", "--format", "json"]
     seconds: dict[str, list[float]] = {}
     row: dict[str, object] = {}
@@ -92,19 +97,22 @@ def start_on_gpu(size: str, device: str, runs: int) -> dict[str, object]:
                 for part in ("compile", "load"):
                     if row["load_seconds"] is not None:
                         seconds.setdefault(f"{state}_{part}_s", []).append(row[f"{part}_seconds"])
-    cell = {"size": size, "layers": row["num_layers"], "kernels": row["distinct_kernels"], "status": row["status"]}
+    cell = {"size": size, "dtype": dtype, "fusion": fusion, "layers": row["num_layers"]}
+    cell |= {"kernels": row["distinct_kernels"], "status": row["status"]}
     return cell | {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def start_markdown(record: dict[str, object]) -> list[str]:
     """The part of the page about starting on a GPU."""
     lines = [
-        "Medians of processes with an empty cache (cold), each followed by one that finds it filled (warm). Compiling:",
-        "from the config to the executable. Loading: until the step can run, with products tuned or looked up, and the",
-        "step captured.",
+        "Medians of processes with an empty cache (cold), each followed by one that finds all of it filled (warm).",
+        "Compiling: from the config to the executable, which a filled cache has. Loading: what is left of the GPU's",
+        "start, which begins with compiling, and until the step can run: products tuned or looked up, and the step",
+        "captured.",
         "",
-        "| size | layers | distinct kernels | cold: compile + load (s) | sum | warm: compile + load (s) | sum |",
-        "|---|---|---|---|---|---|---|",
+        "| size | layers | dtype | fusion | distinct kernels | cold: compile + load (s) | sum "
+        "| warm: compile + load (s) | sum |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in record["cells"]:
         times = []
@@ -114,7 +122,8 @@ def start_markdown(record: dict[str, object]) -> list[str]:
                 continue
             parts = [cell[f"{state}_{part}_s"] for part in ("compile", "load")]
             times += [" + ".join(f"{part:.2f}" for part in parts), f"{sum(parts):.2f}"]
-        lines.append(f"| {cell['size']} | {cell['layers']} | {cell['kernels']} | " + " | ".join(times) + " |")
+        model = [cell[key] for key in ("size", "layers", "dtype", "fusion", "kernels")]
+        lines.append(f"| {' | '.join(map(str, model))} | " + " | ".join(times) + " |")
     return lines
 
 
@@ -173,18 +182,25 @@ def main() -> None:
     arguments.add_argument("--sizes", default="tiny,small,medium,large,xl,2.7B", help="comma-separated")
     arguments.add_argument("--arch", help="measure compiling for GPUs too, for this architecture")
     arguments.add_argument("--device", default="cpu", help="cuda: measure until steps can run there, and nothing else")
+    arguments.add_argument("--dtype", help="comma-separated, with --device: fp32 (default), tf32, bf16, fp16")
+    arguments.add_argument("--fusion", help="comma-separated, with --device: none (default) to all")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
     if args.arch and args.device != "cpu":
         arguments.error("--arch is for machines without a GPU; --device measures compiling for the GPU that it names")
+    if (args.dtype or args.fusion) and args.device == "cpu":
+        arguments.error("--dtype and --fusion go with --device cuda")
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):
             if args.device != "cpu":
-                cells.append(start_on_gpu(size, args.device, args.runs))
-            else:
-                cells.append(compile_size(size, args.runs, Path(folder)))
+                for dtype in (args.dtype or "fp32").split(","):
+                    for fusion in (args.fusion or "none").split(","):
+                        cells.append(start_on_gpu(size, dtype, fusion, args.device, args.runs))
+                        print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
+                continue
+            cells.append(compile_size(size, args.runs, Path(folder)))
             if args.arch:
                 cells[-1] |= compile_for_gpu(size, args.arch, args.runs, Path(folder))
             print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
