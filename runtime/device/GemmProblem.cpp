@@ -61,7 +61,8 @@ std::string ToString(const GemmProblem &problem) {
   for (int64_t dim : problem.batch)
     absl::StrAppend(&batch, dim, " x ");
   return absl::StrCat(Name(problem.a.dtype), " x ", Name(problem.b.dtype), " -> ", Name(problem.c.dtype), ", ", batch,
-                      problem.c.rows, " x ", problem.c.columns, " x ", problem.a.columns);
+                      problem.c.rows, " x ", problem.c.columns, " x ", problem.a.columns, problem.bias ? ", bias" : "",
+                      problem.relu ? ", relu" : "");
 }
 
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
@@ -80,6 +81,13 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.alpha = gemm.alpha;
   problem.accumulate = gemm.addend || gemm.beta != 0;
   problem.precision = gemm.precision;
+  if (gemm.bias) {
+    problem.bias = context.buffers[*gemm.bias].mutable_data_as<char>();
+    // It is one of rows: a C of one column stays as it is.
+    if (problem.c.columns == 1)
+      problem.c.column_stride = problem.d.column_stride = 1;
+  }
+  problem.relu = gemm.relu;
   if (problem.c.column_stride != 1) {
     Transpose(problem.a);
     Transpose(problem.b);

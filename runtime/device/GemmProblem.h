@@ -26,7 +26,8 @@ struct GemmMatrix {
 
 /// C = alpha * A * B, or alpha * A * B + D, for each element of the batch, where
 /// C's rows are contiguous: a product into a transposed C is that of the
-/// transposes. Batch dimensions of size 1 are gone.
+/// transposes. Then a bias, which is added to each row, and ReLU, if there are
+/// any. Batch dimensions of size 1 are gone.
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
@@ -34,6 +35,8 @@ struct GemmProblem {
   double alpha;
   bool accumulate; // Whether D is added.
   format::Precision precision = format::Precision::ieee;
+  char *bias = nullptr; // c.columns elements of C's type.
+  bool relu = false;    // Keeps a NaN.
 
   int64_t batch_size() const;
   /// Whether D is added and is not what C holds.
@@ -42,8 +45,8 @@ struct GemmProblem {
   char *BatchData(const GemmMatrix &matrix, int64_t index) const;
 };
 
-/// "bf16 x bf16 -> f32, 12 x 64 x 128 x 32": element types, then the batch,
-/// rows and columns of C, and columns of A.
+/// "bf16 x bf16 -> f32, 12 x 64 x 128 x 32, bias, relu": element types, then the
+/// batch, rows and columns of C, columns of A, and what there is of an epilogue.
 std::string ToString(const GemmProblem &problem);
 
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm);

@@ -153,6 +153,7 @@ private:
     if (gemm.precision > format::Precision::MAX)
       return Broken("unknown precision");
     CS336_RETURN_IF_ERROR(VerifyAddend(gemm));
+    CS336_RETURN_IF_ERROR(VerifyBias(gemm));
     return CheckWorkspace(gemm.workspace);
   }
 
@@ -165,6 +166,20 @@ private:
       return Broken(StrCat("it adds ", Describe(addend), ", which does not lie as ", Describe(c), " does"));
     if (gemm.beta != 0)
       return Broken("it adds both its addend and what its output held");
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyBias(const format::GemmT &gemm) const {
+    if (!gemm.bias)
+      return absl::OkStatus();
+    CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.bias}));
+    const format::BufferT &c = Buffer(gemm.c), &bias = Buffer(*gemm.bias);
+    int64_t columns = c.shape.back();
+    bool dense = bias.shape.size() == 1 && (bias.shape[0] == 1 || bias.strides[0] == 1);
+    if (!dense || bias.shape[0] != columns || bias.dtype != c.dtype)
+      return Broken(StrCat("its bias ", Describe(bias), " is no dense row of ", Describe(c)));
+    if (columns != 1 && c.strides.back() != 1)
+      return Broken(StrCat("it adds a bias to rows of ", Describe(c), " that are not contiguous"));
     return absl::OkStatus();
   }
 

@@ -101,3 +101,23 @@ func.func @added(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"},
   %y = cs336.matmul %z, %w add %t {transpose_b} : tensor<3x2x4xf32>, tensor<5x4xf32> -> tensor<3x2x5xf32>
   return %y : tensor<3x2x5xf32>
 }
+
+// -----
+
+// A bias is read as it is, or from a dense copy.
+// CHECK-LABEL: exec.entry @biased
+// CHECK: exec.gemm ins({{.*}}) bias(%c : memref<5xf32>) outs(%{{.*}} : memref<6x5xf32>) {relu}
+// CHECK: exec.copy ins({{.*}}) outs(%[[COPY:.*]] : memref<5xf32>)
+// CHECK: exec.gemm ins({{.*}}) bias(%[[COPY]] : memref<5xf32>) outs(%{{.*}} : memref<6x5xf32>){{$}}
+func.func @biased(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"},
+                  %w: tensor<5x4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                  %c: tensor<5xf32> {cs336.kind = "parameter", cs336.name = "c"},
+                  %m: tensor<5x2xf32> {cs336.kind = "parameter", cs336.name = "m"})
+    -> (tensor<2x3x5xf32> {cs336.kind = "output", cs336.name = "y"}, tensor<2x3x5xf32> {cs336.kind = "output", cs336.name = "z"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  %y = cs336.matmul %x, %w bias %c {relu, transpose_b} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
+  %column = cs336.slice %m offsets = [0, 1] sizes = [5, 1] : tensor<5x2xf32> -> tensor<5x1xf32>
+  %vector = cs336.reshape %column : tensor<5x1xf32> -> tensor<5xf32>
+  %z = cs336.matmul %x, %w bias %vector {transpose_b} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
+  return %y, %z : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+}

@@ -302,12 +302,23 @@ class Program:
         )
 
     def matmul(
-        self, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False, addend: Value | None = None
+        self,
+        x: Value,
+        y: Value,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        addend: Value | None = None,
+        bias: Value | None = None,
+        relu: bool = False,
     ) -> Value:
         a = x.array.swapaxes(-1, -2) if transpose_a else x.array
         b = y.array.swapaxes(-1, -2) if transpose_b else y.array
+        added = [value for value in (addend, bias) if value is not None]
+        result = sum((value.array for value in added), a @ b)
 
         def pullback(g: Array) -> list[Array]:
+            if relu:
+                g = np.where(result <= 0, 0, g)
             da, db = g @ b.swapaxes(-1, -2), a.swapaxes(-1, -2) @ g
             if y.array.ndim == 2:
                 db = db.reshape(-1, *db.shape[-2:]).sum(axis=0)
@@ -315,16 +326,17 @@ class Program:
                 da.swapaxes(-1, -2) if transpose_a else da,
                 db.swapaxes(-1, -2) if transpose_b else db,
             ]
-            return factors if addend is None else [*factors, g]
+            return [*factors, *(g if value is addend else g.reshape(-1, g.shape[-1]).sum(axis=0) for value in added)]
 
-        flags = [name for name, flag in (("transpose_a", transpose_a), ("transpose_b", transpose_b)) if flag]
-        attributes = f" {{{', '.join(flags)}}}" if flags else ""
-        added = "" if addend is None else f" add {addend.name}"
+        flags = {"relu": relu, "transpose_a": transpose_a, "transpose_b": transpose_b}
+        attributes = ", ".join(name for name, flag in flags.items() if flag)
+        attributes = f" {{{attributes}}}" if attributes else ""
+        epilogue = "".join(f" {word} {value.name}" for word, value in (("add", addend), ("bias", bias)) if value)
         return self._append(
-            f"matmul {x.name}, {y.name}{added}{attributes} : {x.type}, {y.type} -> RESULT",
+            f"matmul {x.name}, {y.name}{epilogue}{attributes} : {x.type}, {y.type} -> RESULT",
             x.dtype,
-            a @ b if addend is None else a @ b + addend.array,
-            [x, y] if addend is None else [x, y, addend],
+            np.where(result <= 0, 0, result) if relu else result,
+            [x, y, *added],
             pullback,
         )
 

@@ -103,6 +103,12 @@ def _adding_matmul(program: Program, p: list[Value]) -> Value:
     return program.matmul(p[0], p[1], transpose_b=True, addend=p[2])
 
 
+def _rectified_matmul(program: Program, p: list[Value]) -> Value:
+    """In float32: no library has such a product in float64."""
+    x, w, bias = (program.cast(value, "f32") for value in p)
+    return program.matmul(x, w, transpose_b=True, bias=bias, relu=True)
+
+
 def _select(program: Program, p: list[Value]) -> Value:
     rows, columns = (program.iota(axis, (3, 4), "i64") for axis in (0, 1))
     return program.select(program.compare("ge", rows, columns), p[0], p[1])
@@ -164,6 +170,7 @@ CASES: list[Case] = [
     *_matmul_cases(),
     Case("matmul-add", ((2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 3, 5)), _adding_matmul),
     Case("matmul-add-shared", ((3, 3, 4), (5, 4), (3, 3, 5)), _adding_matmul),
+    Case("matmul-relu", ((2, 3, 4), (5, 4), (5,)), _rectified_matmul, step=1e-2, tolerance=1e-4),
     *_attention_cases(),
     Case("embedding", ((5, 3),), _embedding),
     Case("embedding-single", ((5, 3),), _embedding_of_one),

@@ -264,6 +264,8 @@ const BrokenRule kBrokenRules[] = {
        Body(e, 3).AsGemm()->beta = 1;
      },
      "both its addend and what its output held"},
+    {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
+    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is no dense row of"},
     {"NoRows", [](auto &e) { Body(e, 0).AsLaunch()->rows = 0; }, "0 rows"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "scaled").strides = {0, 1}; }, "share addresses"},

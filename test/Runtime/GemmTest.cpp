@@ -13,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <unistd.h>
 
@@ -117,6 +119,10 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   Layout c = MakeLayout(batch, m, n, false, random);
   double alpha = random() % 2 ? 1 : 0.375, beta = random() % 2;
   bool has_addend = beta == 1 && random() % 2;
+  // A library has epilogues, if any, for rows that are contiguous.
+  bool has_epilogue = device == "cpu" || dtype != DType::kF64;
+  bool has_bias = has_epilogue && (n == 1 || c.strides.back() == 1) && random() % 2;
+  bool relu = has_epilogue && random() % 2;
 
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
@@ -124,12 +130,16 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   uint32_t b_port = entry.Input("b", MakeType(dtype, {b.elements}));
   uint32_t c_port = entry.Input("c", MakeType(c_dtype, {c.elements}));
   uint32_t d_port = entry.Input("d", MakeType(c_dtype, {c.elements}));
+  uint32_t bias_port = entry.Input("bias", MakeType(c_dtype, {n}));
   uint32_t out = entry.Output("out", MakeType(c_dtype, {c.elements}));
   entry.Copy(c_port, out);
   format::GemmT &gemm = entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b),
                                    AddOperand(entry, out, c), has_addend ? 0 : beta, alpha);
   if (has_addend)
     gemm.addend = AddOperand(entry, d_port, c);
+  if (has_bias)
+    gemm.bias = bias_port;
+  gemm.relu = relu;
   auto session = CreateSession(program, device);
   ASSERT_TRUE(session.ok()) << session.status();
 
@@ -137,8 +147,12 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   Tensor b_values = RandomTensor<T>(dtype, b.elements, random);
   Tensor c_values = RandomTensor<TC>(c_dtype, c.elements, random);
   Tensor d_values = RandomTensor<TC>(c_dtype, c.elements, random);
+  Tensor bias_values = RandomTensor<TC>(c_dtype, n, random);
   auto run = [&] {
-    EXPECT_TRUE((*session)->Run("forward", {{"a", a_values}, {"b", b_values}, {"c", c_values}, {"d", d_values}}).ok());
+    EXPECT_TRUE((*session)
+                    ->Run("forward",
+                          {{"a", a_values}, {"b", b_values}, {"c", c_values}, {"d", d_values}, {"bias", bias_values}})
+                    .ok());
     absl::Span<const TC> values = (*session)->Output("forward", "out")->template values<TC>();
     return std::vector<TC>(values.begin(), values.end());
   };
@@ -164,6 +178,10 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
     double &element = expected[Offset(c, index)];
     double added = has_addend ? static_cast<double>(d_values.values<TC>()[Offset(c, index)]) : beta * element;
     element = alpha * sum + added;
+    if (has_bias)
+      element += static_cast<double>(bias_values.values<TC>()[index.back()]);
+    if (relu)
+      element = std::max(element, 0.0);
   }
   double bound = tolerance * std::sqrt(static_cast<double>(k));
   for (int64_t i = 0; i != c.elements; ++i)
@@ -229,6 +247,47 @@ TEST(GemmTest, OnAGpuAllTypesMatchDouble) {
     ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<Eigen::bfloat16>(DType::kBF16, DType::kBF16, 8e-3, seed, "cuda"));
     ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<Eigen::half>(DType::kF16, DType::kF16, 1e-3, seed, "cuda"));
   }
+}
+
+/// ReLU of a row of products: of one that is negative, one that is positive,
+/// and one that is NaN.
+template <typename T>
+void CheckReLU(DType dtype, const std::string &device) {
+  constexpr int kSize = 16; // What a GPU's library has algorithms for.
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(dtype, {kSize, kSize})), w = entry.Input("w", MakeType(dtype, {kSize, kSize}));
+  uint32_t y = entry.Output("y", MakeType(dtype, {kSize, kSize}));
+  entry.Gemm(x, w, y).relu = true;
+  auto session = CreateSession(program, device);
+  ASSERT_TRUE(session.ok()) << session.status();
+  Tensor left = *Tensor::Create({dtype, {kSize, kSize}}), right = *Tensor::Create({dtype, {kSize, kSize}});
+  for (int i = 0; i != kSize; ++i)
+    left.mutable_values<T>()[i * kSize + i] = T(1);
+  right.mutable_values<T>()[0] = T(-2);
+  right.mutable_values<T>()[1] = T(3);
+  right.mutable_values<T>()[kSize + 2] = std::numeric_limits<T>::quiet_NaN();
+  ASSERT_TRUE((*session)->Run("forward", {{"x", left}, {"w", right}}).ok());
+  auto found = (*session)->Output("forward", "y")->template values<T>();
+  EXPECT_EQ(static_cast<double>(found[0]), 0);
+  EXPECT_EQ(static_cast<double>(found[1]), 3);
+  EXPECT_TRUE(std::isnan(static_cast<double>(found[2]))) << device << " " << Name(dtype);
+}
+
+TEST(GemmTest, ReLUKeepsNaN) {
+  CheckReLU<float>(DType::kF32, "cpu");
+  CheckReLU<double>(DType::kF64, "cpu");
+  CheckReLU<Eigen::bfloat16>(DType::kBF16, "cpu");
+  CheckReLU<Eigen::half>(DType::kF16, "cpu");
+}
+
+TEST(GemmTest, OnAGpuReLUKeepsNaN) {
+  if (auto info = QueryCuda(); !info.ok())
+    GTEST_SKIP() << info.status();
+  setenv("CS336_CACHE_DIR", absl::StrCat(::testing::TempDir(), "relu-test-", getpid()).c_str(), 1);
+  CheckReLU<float>(DType::kF32, "cuda");
+  CheckReLU<Eigen::bfloat16>(DType::kBF16, "cuda");
+  CheckReLU<Eigen::half>(DType::kF16, "cuda");
 }
 
 TEST(GemmTest, F64BitsDoNotDependOnThreads) {

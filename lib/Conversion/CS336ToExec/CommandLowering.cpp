@@ -47,7 +47,7 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
 struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, MatmulOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
     auto matmul = cast<MatmulOp>(op);
-    lowerMatmul(matmul, builder, operands[0], operands[1], matmul.getAddend() ? operands[2] : Value(), results.front());
+    lowerMatmul(matmul, MatmulOp::Adaptor(operands, matmul), builder, results.front());
     return success();
   }
 };

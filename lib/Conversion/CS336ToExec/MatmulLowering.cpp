@@ -67,9 +67,9 @@ static void repeat(BufferLayout &layout, ArrayRef<int64_t> batch) {
   layout.strides.insert(layout.strides.begin(), batch.size(), 0);
 }
 
-void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, Value addend, Value output) {
+void cs336::lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, OpBuilder &builder, Value output) {
   Location loc = op.getLoc();
-  Matrix a(lhs), b(rhs), c(output);
+  Matrix a(buffers.getLhs()), b(buffers.getRhs()), c(output);
   if (op.getTransposeA())
     a.transpose();
   if (op.getTransposeB())
@@ -88,16 +88,22 @@ void cs336::lowerMatmul(MatmulOp op, OpBuilder &builder, Value lhs, Value rhs, V
   }
   auto view = [&](const Matrix &matrix) { return createView(builder, loc, matrix.buffer, matrix.layout.getType()); };
   Value aView = view(a), bView = view(b), cView = view(c);
+  auto makeDense = [&](Value buffer) {
+    return dropOffset(cast<MemRefType>(buffer.getType())).getLayout().isIdentity()
+               ? buffer
+               : createDenseCopy(builder, loc, buffer);
+  };
   Value dView;
-  if (addend) {
+  if (Value addend = buffers.getAddend()) {
     // It lies as the output does, which is dense.
-    if (!dropOffset(cast<MemRefType>(addend.getType())).getLayout().isIdentity())
-      addend = createDenseCopy(builder, loc, addend);
-    Matrix d(addend);
+    Matrix d(makeDense(addend));
     int64_t offset = d.layout.offset;
     d.layout = c.layout;
     d.layout.offset = offset;
     dView = view(d);
   }
-  GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision(), dView);
+  auto gemm = GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision(), dView);
+  if (Value bias = buffers.getBias())
+    gemm.getBiasMutable().assign(makeDense(bias));
+  gemm.setRelu(op.getRelu());
 }

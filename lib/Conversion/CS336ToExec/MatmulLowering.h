@@ -12,10 +12,9 @@
 
 namespace cs336 {
 
-/// Builds the GEMM that computes `op` from buffers `lhs`, `rhs` and `addend` (null if it has none) into dense storage
-/// `output`, and the copies that operands need whose layout no GEMM takes.
-void lowerMatmul(MatmulOp op, mlir::OpBuilder &builder, mlir::Value lhs, mlir::Value rhs, mlir::Value addend,
-                 mlir::Value output);
+/// Builds the GEMM that computes `op` from its operands' `buffers` into dense storage `output`, and the copies that
+/// operands need whose layout no GEMM takes.
+void lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, mlir::OpBuilder &builder, mlir::Value output);
 
 } // namespace cs336
 

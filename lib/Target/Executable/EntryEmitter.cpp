@@ -112,6 +112,9 @@ format::GemmT EntryEmitter::describe(GemmOp gemm) {
   body.precision = toFormat(gemm.getPrecision());
   if (Value addend = gemm.getAddend())
     body.addend = getBuffer(addend);
+  if (Value bias = gemm.getBias())
+    body.bias = getBuffer(bias);
+  body.relu = gemm.getRelu();
   if (Value workspace = gemm.getWorkspace())
     body.workspace = getBuffer(workspace);
   return body;

@@ -9,6 +9,7 @@
 
 #include "comm/CollectiveCommand.h"
 #include "status/StatusMacros.h"
+#include "tensor/Elements.h"
 #include "tensor/StridedCopy.h"
 
 #include "absl/status/status.h"
@@ -85,6 +86,41 @@ private:
   std::unique_ptr<PreparedCommand> copy_, product_;
 };
 
+/// ReLU of what a product wrote. The libraries' own forget a NaN; of a rounded
+/// sum it is the same as of the sum.
+class RectifiedGemm : public PreparedCommand {
+public:
+  RectifiedGemm(const GemmProblem &problem, std::unique_ptr<PreparedCommand> product)
+      : problem_(problem), product_(std::move(product)) {}
+
+  absl::Status Execute() override {
+    CS336_RETURN_IF_ERROR(product_->Execute());
+    VisitElement(problem_.c.dtype, [this](auto tag) {
+      using T = typename decltype(tag)::Type;
+      if constexpr (kIsFloatElement<T>)
+        Rectify<T>();
+    });
+    return absl::OkStatus();
+  }
+
+private:
+  template <typename T>
+  void Rectify() {
+    constexpr int64_t kGrainElements = 1 << 14;
+    const GemmMatrix &c = problem_.c;
+    ParallelFor(problem_.batch_size() * c.rows, kGrainElements / c.columns + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row != end; ++row) {
+        T *start = reinterpret_cast<T *>(problem_.BatchData(c, row / c.rows)) + row % c.rows * c.row_stride;
+        for (int64_t i = 0; i != c.columns; ++i)
+          start[i] = start[i] <= T(0) ? T(0) : start[i];
+      }
+    });
+  }
+
+  GemmProblem problem_;
+  std::unique_ptr<PreparedCommand> product_;
+};
+
 /// The host writes inputs where commands read them.
 class DirectFeed : public InputFeed {
 public:
@@ -151,11 +187,13 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const Co
                                                                         const format::GemmT &gemm) {
   GemmProblem problem = BindGemm(context, gemm);
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product, PrepareProduct(problem));
-  if (!problem.has_addend())
-    return product;
   // The libraries add to what the output holds.
-  return std::make_unique<AddingGemm>(
-      std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(product));
+  if (problem.has_addend())
+    product = std::make_unique<AddingGemm>(
+        std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(product));
+  if (problem.relu)
+    product = std::make_unique<RectifiedGemm>(problem, std::move(product));
+  return product;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareProduct(const GemmProblem &problem) {

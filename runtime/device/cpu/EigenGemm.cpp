@@ -72,6 +72,8 @@ private:
       c.noalias() +=
           p.alpha * Block<LayoutA>(p.a, a, row, k, rows, depth) * Block<LayoutB>(p.b, b, k, column, depth, columns);
     }
+    if (p.bias)
+      c.rowwise() += Eigen::Map<const Eigen::RowVectorXd>(reinterpret_cast<const double *>(p.bias) + column, columns);
   }
 
   GemmProblem problem_;

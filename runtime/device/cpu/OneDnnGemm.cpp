@@ -13,9 +13,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include <array>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -48,6 +48,13 @@ dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch) {
   return {shape, ToDnnl(matrix.dtype), strides};
 }
 
+/// One row for all rows of all matrices.
+dnnl::memory::desc DescribeBias(const GemmProblem &problem, const Dims &batch) {
+  DnnlDims shape(batch.size() + 1, 1), strides(batch.size() + 2, 1);
+  shape.push_back(problem.c.columns);
+  return {shape, ToDnnl(problem.c.dtype), strides};
+}
+
 dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Dims &batch, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -58,7 +65,10 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Di
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  return {{Describe(problem.a, batch), Describe(problem.b, batch), Describe(problem.c, batch)}, attributes, engine};
+  dnnl::memory::desc a = Describe(problem.a, batch), b = Describe(problem.b, batch), c = Describe(problem.c, batch);
+  if (problem.bias)
+    return {{a, b, DescribeBias(problem, batch), c}, attributes, engine};
+  return {{a, b, c}, attributes, engine};
 }
 
 /// Whether oneDNN has one primitive for the whole batch: not if both factors
@@ -93,10 +103,14 @@ public:
     b_ = dnnl::memory(descriptor.weights_desc(), engine_, nullptr);
     c_ = dnnl::memory(descriptor.dst_desc(), engine_, nullptr);
     scratchpad_ = dnnl::memory(descriptor.scratchpad_desc(), engine_, nullptr);
-    arguments_ = {{{DNNL_ARG_SRC, a_.get()},
-                   {DNNL_ARG_WEIGHTS, b_.get()},
-                   {DNNL_ARG_DST, c_.get()},
-                   {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}}};
+    arguments_ = {{DNNL_ARG_SRC, a_.get()},
+                  {DNNL_ARG_WEIGHTS, b_.get()},
+                  {DNNL_ARG_DST, c_.get()},
+                  {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
+    if (problem.bias) {
+      bias_ = dnnl::memory(descriptor.bias_desc(), engine_, problem.bias);
+      arguments_.push_back({DNNL_ARG_BIAS, bias_.get()});
+    }
     int64_t executions = one_by_one ? problem.batch_size() : 1;
     for (int64_t i = 0; i != executions; ++i)
       addresses_.push_back(
@@ -129,8 +143,8 @@ private:
   dnnl::engine engine_;
   dnnl::stream stream_;
   dnnl::matmul primitive_;
-  dnnl::memory a_, b_, c_, scratchpad_;
-  std::array<dnnl_exec_arg_t, 4> arguments_;
+  dnnl::memory a_, b_, c_, bias_, scratchpad_;
+  std::vector<dnnl_exec_arg_t> arguments_;
   std::vector<Addresses> addresses_;
 };
 

@@ -37,7 +37,10 @@ enum DataType : int { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };
 enum ComputeType : int { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
 enum Operation : int32_t { kOpN = 0, kOpT = 1 };
 
-enum MatmulDescAttribute : int { kTransA = 3, kTransB = 4 };
+enum MatmulDescAttribute : int { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };
+/// What is done to alpha * A * B + beta * C before it is rounded: the bias is a
+/// vector of D's type, as long as D's columns are, added to each of them.
+enum Epilogue : uint32_t { kEpilogueDefault = 1, kEpilogueReLU = 2, kEpilogueBias = 4, kEpilogueReLUBias = 6 };
 enum MatrixLayoutAttribute : int { kBatchCount = 5, kStridedBatchOffset = 6 };
 enum MatmulPreferenceAttribute : int {
   kMaxWorkspaceBytes = 1,

@@ -7,8 +7,10 @@
 
 #include "device/cuda/CublasLtGemm.h"
 
+#include "device/cuda/CudaMemory.h"
 #include "device/cuda/MatmulLayouts.h"
 #include "status/StatusMacros.h"
+#include "tensor/Elements.h"
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -86,6 +88,12 @@ private:
   int (*destroy_)(Object) = nullptr;
 };
 
+cublaslt::Epilogue ChooseEpilogue(const GemmProblem &problem) {
+  if (problem.bias)
+    return problem.relu ? cublaslt::kEpilogueReLUBias : cublaslt::kEpilogueBias;
+  return problem.relu ? cublaslt::kEpilogueReLU : cublaslt::kEpilogueDefault;
+}
+
 using Layout = Owned<cublaslt::MatrixLayout>;
 
 absl::StatusOr<Layout> MakeLayout(const CublasLtApi &api, const MatmulOperand &operand, int64_t batch) {
@@ -115,6 +123,8 @@ public:
   absl::Status Prepare() {
     if (problem_.a.dtype != problem_.b.dtype)
       return absl::UnimplementedError("cuBLASLt has no GEMM of factors of two types");
+    if (problem_.a.dtype == DType::kF64 && (problem_.bias || problem_.relu))
+      return absl::UnimplementedError("cuBLASLt adds no bias and has no ReLU in f64");
     CS336_ASSIGN_OR_RETURN(Arithmetic arithmetic, ChooseArithmetic(problem_));
     CurrentContext current(library_.context());
     CS336_RETURN_IF_ERROR(current.status());
@@ -160,6 +170,13 @@ private:
       CS336_RETURN_IF_ERROR(
           api.ToStatus(api.MatmulDescSetAttribute(raw, attribute, &value, sizeof value), "MatmulDescSetAttribute"));
     }
+    cublaslt::Epilogue epilogue = ChooseEpilogue(problem_);
+    CS336_RETURN_IF_ERROR(api.ToStatus(api.MatmulDescSetAttribute(raw, cublaslt::kEpilogue, &epilogue, sizeof epilogue),
+                                       "MatmulDescSetAttribute"));
+    if (problem_.bias)
+      CS336_RETURN_IF_ERROR(
+          api.ToStatus(api.MatmulDescSetAttribute(raw, cublaslt::kBiasPointer, &problem_.bias, sizeof problem_.bias),
+                       "MatmulDescSetAttribute"));
     CS336_ASSIGN_OR_RETURN(left_, MakeLayout(api, layouts_.left, layouts_.batch));
     CS336_ASSIGN_OR_RETURN(right_, MakeLayout(api, layouts_.right, layouts_.batch));
     CS336_ASSIGN_OR_RETURN(result_, MakeLayout(api, layouts_.result, layouts_.batch));
@@ -239,6 +256,8 @@ private:
     // The first run loads code. Short ones are repeated past an event's
     // resolution of half a microsecond, up to about a millisecond in all.
     constexpr float kEnoughMicroseconds = 300;
+    if (problem_.relu)
+      CS336_RETURN_IF_ERROR(CheckThatReLUKeepsNaN(candidate));
     CS336_RETURN_IF_ERROR(Enqueue(candidate));
     CS336_ASSIGN_OR_RETURN(float once, TimeRuns(candidate, 1));
     int runs = std::clamp(static_cast<int>(kEnoughMicroseconds / std::max(once, 1.0f)), 1, 20);
@@ -248,6 +267,31 @@ private:
       best = std::min(best, total / static_cast<float>(runs));
     }
     return best;
+  }
+
+  /// The library says max(x, 0) of its ReLU, and nothing of NaN, which the
+  /// product has to keep: NaN times the product is tried.
+  absl::Status CheckThatReLUKeepsNaN(const cublaslt::MatmulAlgo &candidate) const {
+    const DriverApi &driver = library_.context().driver();
+    CUstream stream = library_.context().stream();
+    constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+    CS336_RETURN_IF_ERROR(Enqueue(candidate, &kNaN));
+    std::vector<char> row(problem_.c.columns * ByteSize(problem_.c.dtype));
+    CS336_RETURN_IF_ERROR(
+        driver.MemcpyDtoHAsync(row.data(), ToDevicePointer(layouts_.calls.front().result), row.size(), stream));
+    CS336_RETURN_IF_ERROR(driver.StreamSynchronize(stream));
+    bool keeps = VisitElement(problem_.c.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      if constexpr (kIsFloatElement<T>) {
+        const T *elements = reinterpret_cast<const T *>(row.data());
+        return std::all_of(elements, elements + problem_.c.columns, [](T element) { return element != element; });
+      } else {
+        return false;
+      }
+    });
+    if (!keeps)
+      return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN: compile with fuse-epilogues=false");
+    return absl::OkStatus();
   }
 
   absl::StatusOr<float> TimeRuns(const cublaslt::MatmulAlgo &candidate, int runs) const {
@@ -271,10 +315,12 @@ private:
     return milliseconds * 1000;
   }
 
-  absl::Status Enqueue(const cublaslt::MatmulAlgo &algorithm) const {
+  absl::Status Enqueue(const cublaslt::MatmulAlgo &algorithm) const { return Enqueue(algorithm, alpha_); }
+
+  absl::Status Enqueue(const cublaslt::MatmulAlgo &algorithm, const void *alpha) const {
     const CublasLtApi &api = library_.api();
     for (const MatmulCall &call : layouts_.calls) {
-      int status = api.Matmul(library_.handle(), operation_.get(), alpha_, call.left, left_.get(), call.right,
+      int status = api.Matmul(library_.handle(), operation_.get(), alpha, call.left, left_.get(), call.right,
                               right_.get(), beta_, call.addend, result_.get(), call.result, result_.get(), &algorithm,
                               workspace_, workspace_bytes_, library_.context().stream());
       if (status != cublaslt::kSuccess)

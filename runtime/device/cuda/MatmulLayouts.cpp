@@ -105,6 +105,8 @@ std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &l
                       describe(layouts.right), ", result ", describe(layouts.result), ", aligned ", alignments.left,
                       " ", alignments.right, " ", alignments.result,
                       problem.accumulate ? absl::StrCat(", plus an addend aligned ", alignments.addend) : "",
+                      problem.bias ? absl::StrCat(", bias aligned ", CommonAlignment({problem.bias})) : "",
+                      problem.relu ? ", relu" : "",
                       ", workspace ", workspace_bytes);
 }
 

@@ -196,7 +196,15 @@ func.func @matmul_rank(%a: tensor<8xf32>, %b: tensor<8x3xf32>) {
 
 func.func @matmul_addend(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<3xf32>) {
   // expected-error@+1 {{the addend must have the result's type, is 'tensor<3xf32>'}}
-  %0 = "cs336.matmul"(%a, %b, %c) : (tensor<4x8xf32>, tensor<8x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %0 = "cs336.matmul"(%a, %b, %c) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (tensor<4x8xf32>, tensor<8x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_bias(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<4xf32>) {
+  // expected-error@+1 {{bias must have shape [3], is 'tensor<4xf32>'}}
+  %0 = "cs336.matmul"(%a, %b, %c) <{operandSegmentSizes = array<i32: 1, 1, 0, 1>}> : (tensor<4x8xf32>, tensor<8x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
   return
 }
 

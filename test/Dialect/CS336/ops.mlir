@@ -113,6 +113,8 @@ func.func @products(%a: tensor<2x4x8xf32>, %b: tensor<2x8x3xf32>, %w: tensor<3x8
   // CHECK: cs336.matmul %{{.*}}, %{{.*}} {transpose_a, transpose_b} : tensor<2x8x3xf32>, tensor<2x4x8xf32> -> tensor<2x3x4xf32>
   // CHECK: cs336.matmul %{{.*}}, %{{.*}} {precision = #cs336.precision<tf32x3>, transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   // CHECK: cs336.matmul %{{.*}}, %{{.*}} add %{{.*}} {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
+  // CHECK: cs336.matmul %{{.*}}, %{{.*}} bias %{{.*}} {relu, transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
+  // CHECK: cs336.matmul %{{.*}}, %{{.*}} add %{{.*}} bias %{{.*}} {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   // CHECK: cs336.embedding %{{.*}}, %{{.*}} : tensor<9x8xf32>, tensor<2x4xi64> -> tensor<2x4x8xf32>
   // CHECK: cs336.embedding_grad %{{.*}}, %{{.*}} : tensor<2x4xi64>, tensor<2x4x8xf32> -> tensor<9x8xf32>
   %0 = cs336.reduce sum %a axes = [0, 2] : tensor<2x4x8xf32> -> tensor<4xf32>
@@ -121,6 +123,9 @@ func.func @products(%a: tensor<2x4x8xf32>, %b: tensor<2x8x3xf32>, %w: tensor<3x8
   %3 = cs336.matmul %b, %a {transpose_a, transpose_b} : tensor<2x8x3xf32>, tensor<2x4x8xf32> -> tensor<2x3x4xf32>
   %4 = cs336.matmul %a, %w {transpose_b, precision = #cs336.precision<tf32x3>} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   %sum = cs336.matmul %a, %w add %4 {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
+  %row = cs336.constant dense<1.0> : tensor<3xf32>
+  %rectified = cs336.matmul %a, %w bias %row {relu, transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
+  %both = cs336.matmul %a, %w add %4 bias %row {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   %5 = cs336.embedding %table, %ids : tensor<9x8xf32>, tensor<2x4xi64> -> tensor<2x4x8xf32>
   %6 = cs336.embedding_grad %ids, %a : tensor<2x4xi64>, tensor<2x4x8xf32> -> tensor<9x8xf32>
   return

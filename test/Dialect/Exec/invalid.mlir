@@ -341,6 +341,27 @@ exec.entry @f mode<forward> {
 
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
+  %b = exec.input "b" : memref<5xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{the bias must be a dense row of the output's elements, is 'memref<5xf32>' and 'memref<4x4xf32>'}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) bias(%b : memref<5xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %b = exec.input "b" : memref<4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  %t = exec.view %y : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
+  // expected-error@below {{with a bias the output's rows must be contiguous}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) bias(%b : memref<4xf32>) outs(%t : memref<4x4xf32, strided<[1, 4]>>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
   %y = exec.output "y" output : memref<4x4xf32>
   %t = exec.view %x : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
   // expected-error@below {{the addend must lie as the output does, is 'memref<4x4xf32, strided<[1, 4]>>' and 'memref<4x4xf32>'}}

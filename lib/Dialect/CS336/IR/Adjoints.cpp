@@ -284,10 +284,15 @@ static Value flattenRows(ImplicitLocOpBuilder &b, Value value) {
 
 /// With A', B' the factors as multiplied: dA' = dC·B'ᵀ, dB' = A'ᵀ·dC. A factor stored transposed has its gradient
 /// stored so too, by exchanging the sides of the product. A matrix B that serves all batches sums over them: the
-/// batches' rows are the rows of one product.
+/// batches' rows are the rows of one product. dC is that of the sum, before a ReLU, whose result says where it passes.
 LogicalResult MatmulOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Gradients &operandGradients) {
   ImplicitLocOpBuilder b(getLoc(), builder);
   Value lhs = getLhs(), rhs = getRhs(), gradient = gradients[0];
+  if (getRelu()) {
+    Value zero = splatLike(b, gradient, 0.0);
+    gradient = SelectOp::create(b, CompareOp::create(b, Predicate::LE, getResult(), zero), zero, gradient);
+  }
+  Value sum = gradient;
   bool transposeA = getTransposeA(), transposeB = getTransposeB();
   bool isShared = tensorType(rhs).getRank() == 2 && tensorType(lhs).getRank() > 2;
   auto product = [&](Value left, Value right, bool transposeLeft, bool transposeRight) -> Value {
@@ -311,7 +316,11 @@ LogicalResult MatmulOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
       transposeB ? product(gradient, lhs, true, transposeA) : product(lhs, gradient, !transposeA, false);
   operandGradients.append({lhsGradient, rhsGradient});
   if (getAddend())
-    operandGradients.push_back(gradients[0]);
+    operandGradients.push_back(sum);
+  if (getBias()) {
+    auto rows = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(sum).getRank() - 1));
+    operandGradients.push_back(ReduceOp::create(b, getBias().getType(), ReduceKind::Sum, sum, rows));
+  }
   return success();
 }
 

@@ -43,7 +43,8 @@ int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }
 
 int64_t MatmulOp::getFlops() {
   Sizes sizes = getSizes();
-  return 2 * sizes.batch * sizes.m * sizes.n * sizes.k + (getAddend() ? count(getResult()) : 0);
+  int64_t perElement = 2 * sizes.k + (getAddend() ? 1 : 0) + (getBias() ? 1 : 0) + (getRelu() ? 1 : 0);
+  return sizes.batch * sizes.m * sizes.n * perElement;
 }
 
 //===----------------------------------------------------------------------===//

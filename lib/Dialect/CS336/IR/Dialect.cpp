@@ -143,16 +143,25 @@ static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &pr
 }
 static void printPredicateType(OpAsmPrinter &, Operation *, Type, Type) {}
 
-/// An addend has the result's type: nothing more is printed.
-static ParseResult parseAddendType(OpAsmParser &parser, Type &result,
-                                   const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType) {
+/// An addend has the result's type, and a bias is a row of it: nothing more is printed.
+static ParseResult parseProductTypes(OpAsmParser &parser, Type &result,
+                                     const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType,
+                                     const std::optional<OpAsmParser::UnresolvedOperand> &bias, Type &biasType) {
   if (parser.parseType(result))
     return failure();
   if (addend)
     addendType = result;
+  if (!bias)
+    return success();
+  auto tensor = dyn_cast<RankedTensorType>(result);
+  if (!tensor || tensor.getRank() == 0)
+    return parser.emitError(parser.getCurrentLocation(), "a bias needs a result that is a ranked tensor with an axis");
+  biasType = tensor.clone(tensor.getShape().take_back());
   return success();
 }
-static void printAddendType(OpAsmPrinter &printer, Operation *, Type result, Value, Type) { printer.printType(result); }
+static void printProductTypes(OpAsmPrinter &printer, Operation *, Type result, Value, Type, Value, Type) {
+  printer.printType(result);
+}
 
 /// The scalar operands of adamw share one floating-point type, printed once; `apply` is i1.
 static ParseResult parseScalarTypes(OpAsmParser &parser, Type &lr, Type &correction1, Type &correction2, Type &scale,
@@ -182,7 +191,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value
   SmallVector<int64_t> shape(lhsType.getShape().drop_back(2));
   shape.push_back(lhsType.getShape().take_back(2)[transposeA ? 1 : 0]);
   shape.push_back(rhsType.getShape().take_back(2)[transposeB ? 0 : 1]);
-  build(builder, state, lhsType.clone(shape), lhs, rhs, /*addend=*/Value(), transposeA, transposeB, precision);
+  build(builder, state, lhsType.clone(shape), lhs, rhs, /*addend=*/Value(), /*bias=*/Value(), transposeA, transposeB,
+        /*relu=*/false, precision);
 }
 
 void LinearOp::build(OpBuilder &builder, OperationState &state, Value input, Value weight) {

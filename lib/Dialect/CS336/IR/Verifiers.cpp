@@ -178,6 +178,9 @@ LogicalResult MatmulOp::verify() {
     return failure();
   if (getAddend() && getAddend().getType() != getResult().getType())
     return emitOpError() << "the addend must have the result's type, is " << getAddend().getType();
+  if (getBias() && (failed(verifyShape(*this, getBias(), "bias", {sizes.n})) ||
+                    failed(verifySameElementType(*this, getBias(), getResult()))))
+    return failure();
   return verifySameElementType(*this, getLhs(), getResult());
 }
 

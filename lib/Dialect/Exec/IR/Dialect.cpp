@@ -40,8 +40,9 @@ StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorage
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,
                    Value addend) {
-  build(builder, state, lhs, rhs, addend, output, APFloat(1.0), APFloat(0.0), precision, /*workspace=*/Value(),
-        /*stream=*/0);
+  build(builder, state, lhs, rhs, addend, /*bias=*/Value(), output, /*relu=*/false, APFloat(1.0), APFloat(0.0),
+        precision,
+        /*workspace=*/Value(), /*stream=*/0);
 }
 
 static SmallVector<Value> getWrites(ValueRange outputs, Value workspace) {
@@ -64,6 +65,8 @@ SmallVector<Value> GemmOp::getReads() {
   SmallVector<Value> reads{getLhs(), getRhs()};
   if (getAddend())
     reads.push_back(getAddend());
+  if (getBias())
+    reads.push_back(getBias());
   if (!getBeta().isZero())
     reads.push_back(getOutput());
   return reads;

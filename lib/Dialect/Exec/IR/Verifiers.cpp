@@ -129,6 +129,13 @@ LogicalResult GemmOp::verify() {
   double beta = getBeta().convertToDouble();
   if (beta != 0 && beta != 1)
     return emitOpError() << "beta must be 0 or 1, is " << beta;
+  if (getBias()) {
+    MemRefType bias = dropOffset(typeOf(getBias()));
+    if (bias != MemRefType::get({c.getDimSize(rank - 1)}, c.getElementType()))
+      return emitOpError() << "the bias must be a dense row of the output's elements, is " << bias << " and " << c;
+    if (BufferLayout(c).strides.back() != 1 && c.getDimSize(rank - 1) != 1)
+      return emitOpError() << "with a bias the output's rows must be contiguous, is " << c;
+  }
   if (!getAddend())
     return success();
   if (beta != 0)

@@ -178,26 +178,29 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, FusibleReduction,
   let hasFolder = 1;
 }
 
-def CS336_MatmulOp : CS336_Op<"matmul", [Differentiable, Cost,
+def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiable, Cost,
     CS336_AutocastOpInterface]> {
   let summary = "Matrix product, batched, either side transposed";
   let description = [{
     C[b, m, n] = Σₖ A[b, m, k] · B[b, k, n]. `transpose_a` says that A is stored as [b, k, m], `transpose_b` that B is stored as
     [b, n, k]. Leading axes b are equal on both sides; a B of rank 2 serves all batches of A. Products of bf16 and
     f16 accumulate in float32. `precision` is about float32 only: `ieee` is never tf32. With an addend, of the result's type,
-    that is added to the product before the one rounding of the sum.
+    that is added to the product before the one rounding of the sum. So is a bias of n elements, the same for all rows.
+    With `relu`, what is then at most 0 is 0; a NaN stays.
 
     ```mlir
     %s = cs336.matmul %q, %k {transpose_b} : tensor<2x4x32x16xf32>, tensor<2x4x32x16xf32> -> tensor<2x4x32x32xf32>
     %r = cs336.matmul %h, %w add %x {transpose_b} : tensor<96x64xf32>, tensor<32x64xf32> -> tensor<96x32xf32>
+    %y = cs336.matmul %h, %w bias %c {relu, transpose_b} : tensor<96x64xf32>, tensor<32x64xf32> -> tensor<96x32xf32>
     ```
   }];
   let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs, Optional<CS336_FloatTensor>:$addend,
-                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       Optional<CS336_FloatTensor>:$bias, UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$relu,
                        DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision);
   let results = (outs CS336_FloatTensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`add` $addend^)? attr-dict `:` type($lhs) `,` type($rhs) `->` custom<AddendType>(type($result), ref($addend), type($addend))
+    $lhs `,` $rhs (`add` $addend^)? (`bias` $bias^)? attr-dict `:` type($lhs) `,` type($rhs) `->`
+    custom<ProductTypes>(type($result), ref($addend), type($addend), ref($bias), type($bias))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "bool":$transposeA, "bool":$transposeB,
                                  CArg<"::cs336::Precision", "::cs336::Precision::IEEE">:$precision)>];

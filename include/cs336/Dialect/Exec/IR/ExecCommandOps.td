@@ -45,20 +45,24 @@ def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     A: […, M, K], B: […, K, N], C: […, M, N], with equal leading sizes. Transposition and sharing between batches are a matter of
     strides. Of the last two strides of each operand one is 1 and the other at least as large as the axis of stride 1 is long
     (axes of size 1 have no say). bf16 and f16 accumulate in f32. `precision` is about f32 only. `beta` is 0 or 1; with 0, C is not read.
-    With an addend D, which lies as C does, C = alpha·A·B + D; `beta` is 0 then. `workspace` is scratch for the library that computes the product.
+    With an addend D, which lies as C does, C = alpha·A·B + D; `beta` is 0 then. A dense bias of N elements is added to every
+    row, whose elements are then contiguous. All of it is summed before the one rounding to C's type; with `relu`, what is at most
+    0 is then 0, and a NaN stays. `workspace` is scratch for the library that computes the product.
 
     ```mlir
     exec.gemm ins(%x, %wt : memref<96x64xf32>, memref<64x192xf32, strided<[1, 64]>>) outs(%y : memref<96x192xf32>)
     exec.gemm ins(%h, %wt : memref<96x64xf32>, memref<64x192xf32, strided<[1, 64]>>) add(%y : memref<96x192xf32>) outs(%z : memref<96x192xf32>)
+    exec.gemm ins(%h, %wt : memref<96x64xf32>, memref<64x192xf32, strided<[1, 64]>>) bias(%c : memref<192xf32>) outs(%z : memref<96x192xf32>) {relu}
     ```
   }];
-  let arguments = !con((ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Optional<Exec_Buffer>:$addend, Exec_Buffer:$output, DefaultValuedAttr<F64Attr, "1.0">:$alpha,
+  let arguments = !con((ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Optional<Exec_Buffer>:$addend, Optional<Exec_Buffer>:$bias,
+                            Exec_Buffer:$output, UnitAttr:$relu, DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                             DefaultValuedAttr<F64Attr, "0.0">:$beta,
                             DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision,
                             Optional<Exec_Workspace>:$workspace), streamArgument);
   let assemblyFormat = [{
     `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` (`add` `(` $addend^ `:` type($addend) `)`)?
-    `outs` `(` $output `:` type($output) `)`
+    (`bias` `(` $bias^ `:` type($bias) `)`)? `outs` `(` $output `:` type($output) `)`
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? (`precision` `=` custom<Enumerator>($precision)^)? attr-dict
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$output, "::cs336::Precision":$precision,
