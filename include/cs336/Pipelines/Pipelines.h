@@ -60,9 +60,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::desc("Keep rounded copies of parameters, which updates write; from the level "
                                             "elementwise on"),
                              llvm::cl::init(true)};
-  Option<bool> fuseEpilogues{*this, "fuse-epilogues",
-                             llvm::cl::desc("Let products add what they are added to; from the level elementwise on"),
-                             llvm::cl::init(true)};
+  Option<bool> fuseEpilogues{
+      *this, "fuse-epilogues",
+      llvm::cl::desc("Let products add what they are added to, and compute ReLU; from the level elementwise on"),
+      llvm::cl::init(true)};
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};

@@ -489,7 +489,7 @@ def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
 }
 
 def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "Products add what their result would be added to";
+  let summary = "Products add what their result would be added to, and compute its ReLU";
   let description = [{
     A sum of a product and another tensor of its type becomes the product's addend: the residual stream, and gradients of
     values that several products read. The library reads the addend where it writes the result; a kernel that reads both
@@ -497,11 +497,16 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
 
     Only in float32 and float64: the sum of a product in bf16 or f16 is that of its rounded elements, and the rounding is
     a part of the program. The product must have no other reader, and the addend must be in memory: constants and
-    broadcasts are not. A missed-optimization remark (`--remarks-filter-missed=cs336-fuse-epilogues`) says which of these
-    keeps a sum.
+    broadcasts are not, but for a vector that is broadcast to every row: in float32 it becomes the product's bias. What a product
+    adds, it adds in an order of its own: rounding may differ in the last place, as it does within the product.
 
-    No activation becomes an epilogue: cuBLASLt does not promise that its ReLU keeps a NaN, which `cs336.max` does, and its
-    GELU is a third one beside the two that `cs336.gelu` has.
+    A ReLU of a product becomes the product's own, in float32, bf16 and f16: of the rounded sum it is the rounded one of the sum.
+    The product may have no other reader but comparisons with 0, which gradients make: y = relu(x) is at most 0 where x is, and
+    NaN where x is, so they read the result, and come where they are read. Every library keeps a NaN here; where its own ReLU may
+    not, that is tried (CUDA) or another one is taken (the CPU).
+
+    No GELU becomes an epilogue: cuBLASLt's is a third one beside the two that `cs336.gelu` has, and a gradient reads its operand.
+    A missed-optimization remark (`--remarks-filter-missed=cs336-fuse-epilogues`) says why a sum or a ReLU is kept.
 
     Contract: after `cs336-differentiate`; before `cs336-fuse-elementwise`, which puts what is left into groups.
     A second run changes nothing.
@@ -519,7 +524,7 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
     %r = cs336.matmul %y, %w add %x {transpose_b} : tensor<4x8x16xf32>, tensor<8x16xf32> -> tensor<4x8x8xf32>
     ```
 
-    Counts `num-sums`, sums that products take.
+    Counts `num-sums`, sums that products take, `num-biases` and `num-activations`.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
