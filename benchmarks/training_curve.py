@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Trains a model on text twice, here and in PyTorch, from the same parameters on the same batches, and compares losses.
+"""Trains a model on text here and in PyTorch, from the same seeds, and compares the losses.
 
-TEXT is a folder of `examples/prepare_text.py`. Every batch is drawn once, at random, before either side starts.
+TEXT is a folder of `examples/prepare_text.py`. A seed decides the initial parameters and the order of the batches; a
+run of either side in the same seed has both in common. PyTorch's seeds say how far apart runs of one program end, and
+so how near ours have to come.
 
-PYTHONPATH=build/release/python python3 benchmarks/training_curve.py TEXT --size small --steps 200 --output DIR/curve
+PYTHONPATH=build/release/python python3 benchmarks/training_curve.py TEXT --device cuda --output DIR/curve
 """
 
 from __future__ import annotations
@@ -13,121 +15,191 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import cs336
-import matplotlib.pyplot as plt
+import curve_report
 import numpy as np
 from numpy.typing import NDArray
 from record import describe, write
 
 PEER = Path(__file__).parent / "peers" / "torch_model.py"
+TYPES = ["fp32", "tf32", "bf16", "fp16"]
 Batches = dict[str, NDArray[np.int64]]
+Run = dict[str, object]
 
 
-def draw_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig, steps: int, seed: int) -> Batches:
-    """`tokens` and `targets`: [steps, batch, context]."""
-    random = np.random.default_rng(seed)
-    starts = random.integers(0, len(tokens) - config.context_length, (steps, config.batch_size))
-    rows = np.stack([[tokens[s : s + config.context_length + 1] for s in step] for step in starts]).astype(np.int64)
+def gather(tokens: NDArray[np.uint16], starts: NDArray[np.int64], context: int) -> Batches:
+    """`tokens` and `targets`, [steps, batch, context], of sequences that begin at `starts`: [steps, batch]."""
+    rows = np.stack([[tokens[s : s + context + 1] for s in step] for step in starts]).astype(np.int64)
     return {"tokens": rows[..., :-1], "targets": rows[..., 1:]}
 
 
-def train_ours(session: cs336.Session, batches: Batches) -> list[float]:
-    """The loss of every step."""
-    steps = zip(batches["tokens"], batches["targets"], strict=True)
-    return [float(session.run("train", {"tokens": t, "targets": y})["loss"]) for t, y in steps]
+def draw_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig, steps: int, seed: int) -> Batches:
+    """Sequences at random places."""
+    last = len(tokens) - config.context_length - 1
+    starts = np.random.default_rng(seed).integers(0, last + 1, (steps, config.batch_size))
+    return gather(tokens, starts, config.context_length)
 
 
-def train_peer(job: dict[str, object], python: str) -> list[float]:
-    """The loss of every step."""
-    command = [python, str(PEER)]
-    run = subprocess.run(command, check=True, input=json.dumps(job), stdout=subprocess.PIPE, text=True)
-    return json.loads(run.stdout)["losses"]
+def held_out_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig, batches: int) -> Batches:
+    """Sequences evenly spread over the text, which overlap only if it is too short."""
+    last = len(tokens) - config.context_length - 1
+    starts = np.linspace(0, last, batches * config.batch_size).astype(np.int64).reshape(batches, -1)
+    return gather(tokens, starts, config.context_length)
 
 
-def plot(ours: list[float], peer: list[float], path: Path) -> None:
-    """Both curves above their difference, as SVG."""
-    figure, (curves, difference) = plt.subplots(2, 1, figsize=(7, 6), sharex=True, height_ratios=[3, 1])
-    curves.plot(peer, color="0.7", linewidth=4, label="PyTorch")
-    curves.plot(ours, linewidth=1, label="cs336-opt")
-    curves.set(ylabel="loss (nats a token)")
-    curves.legend()
-    difference.plot(np.subtract(ours, peer))
-    difference.set(xlabel="step", ylabel="difference")
-    figure.savefig(path, bbox_inches="tight")
+@dataclass(frozen=True)
+class Plan:
+    """What all runs have in common; `folder` has `SEED.safetensors`, `SEED.npz` and `held_out.npz`."""
+
+    config: cs336.TransformerConfig
+    optimizer: cs336.Optimizer
+    folder: Path
+    held_out: Batches
+    held_out_every: int
+    device: str
 
 
-def markdown(record: dict[str, object], picture: str) -> str:
-    """The record as a page."""
-    lines = [
-        "# Training beside PyTorch",
-        "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
-        "",
-        f"    {record['command']}",
-        "",
-        f"Same parameters, same batches of the text, AdamW, {record['dtype']}. Relatively, the losses of the first 10 "
-        f"steps differ by at most {record['first_10_difference']:.1e}, those of all {record['steps']} by at most "
-        f"{record['difference']:.1e}.",
-        "",
-        f"![Loss by step]({picture})",
-        "",
-        "| step | cs336-opt | PyTorch |",
-        "|---|---|---|",
-    ]
-    for step in sorted({*range(10), *range(0, record["steps"], 20), record["steps"] - 1}):
-        lines.append(f"| {step + 1} | {record['ours'][step]:.6f} | {record['peer'][step]:.6f} |")
-    return "\n".join(lines) + "\n"
+def mean_loss(session: cs336.Session, batches: Batches) -> float:
+    """Over all batches."""
+    pairs = zip(batches["tokens"], batches["targets"], strict=True)
+    return float(np.mean([session.run("loss", {"tokens": t, "targets": y})["loss"] for t, y in pairs], dtype=float))
 
 
-def main() -> None:
+def train_ours(plan: Plan, session: cs336.Session, seed: int) -> Run:
+    """Losses of every step, held-out losses with the steps done before them, and the seconds of the steps."""
+    session.initialize(seed)
+    session.load(plan.folder / f"{seed}.safetensors", parameters_only=True)
+    batches = np.load(plan.folder / f"{seed}.npz")
+    steps = list(zip(batches["tokens"], batches["targets"], strict=True))
+    losses, held_out, seconds = [], [(0, mean_loss(session, plan.held_out))], 0.0
+    for begin in range(0, len(steps), plan.held_out_every):
+        start = time.perf_counter()
+        for tokens, targets in steps[begin : begin + plan.held_out_every]:
+            losses.append(float(session.run("train", {"tokens": tokens, "targets": targets})["loss"]))
+        seconds += time.perf_counter() - start
+        held_out.append((len(losses), mean_loss(session, plan.held_out)))
+    return {"losses": losses, "held_out": held_out, "seconds": seconds}
+
+
+def run_ours(plan: Plan, dtypes: list[str], seeds: int) -> list[Run]:
+    """Every type and seed. Writes the parameters that all runs of a seed start from."""
+    module = cs336.build(plan.config, "train", optimizer=plan.optimizer)
+    runs: list[Run] = []
+    for dtype in dtypes:
+        executable = cs336.compile(module, dtype=dtype, fusion="all", device=plan.device)
+        session = cs336.Session(executable, device=plan.device)
+        for seed in range(seeds):
+            parameters = plan.folder / f"{seed}.safetensors"
+            if not parameters.exists():
+                session.initialize(seed)
+                session.save(parameters, parameters_only=True)
+            runs.append({"side": "cs336-opt", "dtype": dtype, "seed": seed} | train_ours(plan, session, seed))
+            report(runs[-1])
+        del session  # Its memory, before the next.
+    return runs
+
+
+def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: str) -> list[Run]:
+    """The same of PyTorch, by one process."""
+    runs: list[Run] = []
+    base = {"config": asdict(plan.config), "optimizer": asdict(plan.optimizer), "mode": "curve", "variant": variant}
+    base |= {"held_out": str(plan.folder / "held_out.npz"), "held_out_every": plan.held_out_every}
+    base |= {"device": plan.device, "threads": 0}
+    with subprocess.Popen([python, str(PEER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        for dtype in dtypes:
+            for seed in range(seeds):
+                files = {"params": f"{plan.folder}/{seed}.safetensors", "batch": f"{plan.folder}/{seed}.npz"}
+                peer.stdin.write(json.dumps(base | files | {"dtype": dtype}) + "\n")
+                peer.stdin.flush()
+                answer = json.loads(peer.stdout.readline() or '{"error": "it ended without an answer"}')
+                if "error" in answer:
+                    sys.exit(f"PyTorch, {dtype}, seed {seed}: {answer['error']}")
+                runs.append({"side": "PyTorch", "dtype": dtype, "seed": seed} | answer)
+                report(runs[-1])
+        peer.stdin.close()
+    return runs
+
+
+def report(run: Run) -> None:
+    """A line of progress."""
+    print(
+        f"{run['side']}, {run['dtype']}, seed {run['seed']}: held-out loss {run['held_out'][-1][1]:.4f} after "
+        f"{len(run['losses'])} steps in {run['seconds']:.1f} s",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+
+    def types(text: str) -> list[str]:
+        if unknown := set(text.split(",")) - set(TYPES):
+            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))} is none of {', '.join(TYPES)}")
+        return text.split(",")
+
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("text", type=Path, help="folder of prepare_text.py")
-    arguments.add_argument("--size", default="small")
+    arguments.add_argument("--size", default="small", help="a named size, or a model's JSON description")
     arguments.add_argument("--context", type=int, default=256)
     arguments.add_argument("--batch", type=int, default=4)
-    arguments.add_argument("--steps", type=int, default=200)
-    arguments.add_argument("--lr", type=float, default=3e-4)
-    arguments.add_argument("--dtype", default="fp32", choices=["fp32", "tf32", "bf16", "fp16"])
-    arguments.add_argument("--device", default="cpu", help="of both sides: cpu or cuda")
-    arguments.add_argument("--seed", type=int, default=0, help="of parameters and batches")
+    arguments.add_argument("--steps", type=int, default=2000)
+    arguments.add_argument("--lr", type=float, default=3e-4, help="highest learning rate")
+    arguments.add_argument("--min-lr", type=float, default=3e-5, help="learning rate at the end of a cosine")
+    arguments.add_argument("--warmup-steps", type=int, default=100, help="linear; with --lr-steps 0, a constant after")
+    arguments.add_argument("--lr-steps", type=int, help="end of the cosine (default: the last step)")
+    arguments.add_argument("--max-norm", type=float, default=1.0, help="gradient clipping; 0 for none")
+    arguments.add_argument("--dtype", type=types, default=["bf16", "fp16"], help="ours, with commas")
+    arguments.add_argument("--peer-dtype", type=types, default=["bf16"], help="PyTorch's, with commas")
+    arguments.add_argument("--peer-variant", default="compile", help="as cs336-bench model --peer torch:VARIANT")
+    arguments.add_argument("--seeds", type=int, default=3, help="runs of each side and type")
+    arguments.add_argument("--held-out-every", type=int, default=100, help="steps between held-out losses")
+    arguments.add_argument("--held-out-batches", type=int, default=40)
+    arguments.add_argument("--device", default=cs336.best_device(), help="of both sides (default here: %(default)s)")
     arguments.add_argument("--peer-python", default="python3", help="an interpreter that has torch and safetensors")
     arguments.add_argument("--output", type=Path, required=True, help="writes OUTPUT.json, OUTPUT.md and OUTPUT.svg")
     args = arguments.parse_args()
+    for name in ("steps", "seeds", "held_out_every", "held_out_batches"):
+        if getattr(args, name) < 1:
+            arguments.error(f"--{name.replace('_', '-')} must be at least 1")
+    return args
 
-    vocab_size = json.loads((args.text / "meta.json").read_text())["vocab_size"]
-    shape = {"vocab_size": vocab_size, "context_length": args.context, "batch_size": args.batch}
-    config = cs336.TransformerConfig.named(args.size, **shape)
-    batches = draw_batches(np.memmap(args.text / "train.bin", "<u2", "r"), config, args.steps, args.seed)
-    module = cs336.build(config, "train", optimizer=cs336.Optimizer(lr=args.lr))
-    executable = cs336.compile(module, dtype=args.dtype, device=args.device)
+
+def main() -> None:
+    args = parse_arguments()
+    meta = json.loads((args.text / "meta.json").read_text())
+    shape = {"vocab_size": meta["vocab_size"], "context_length": args.context, "batch_size": args.batch}
+    optimizer = cs336.Optimizer(
+        lr=args.lr,
+        min_lr=args.min_lr,
+        warmup_steps=args.warmup_steps,
+        cosine_steps=args.steps if args.lr_steps is None else args.lr_steps,
+        max_norm=args.max_norm,
+    )
+    size = json.loads(args.size) if args.size.startswith("{") else {"size": args.size}
+    config = cs336.TransformerConfig.from_json(json.dumps(size | shape))
+    train, held_out = (np.memmap(args.text / f"{part}.bin", "<u2", "r") for part in ("train", "held_out"))
     with tempfile.TemporaryDirectory() as folder:
-        session = cs336.Session(executable, device=args.device)
-        session.initialize(args.seed)
-        parameters, batch = Path(folder) / "params.safetensors", Path(folder) / "batch.npz"
-        session.save(parameters, parameters_only=True)
-        np.savez(batch, **batches)
-        ours = train_ours(session, batches)
-        del session
-        job = {"config": asdict(config), "params": str(parameters), "batch": str(batch), "mode": "curve", "lr": args.lr}
-        job |= {"dtype": args.dtype, "device": args.device, "variant": "eager", "threads": 0}
-        peer = train_peer(job, args.peer_python)
+        held = held_out_batches(held_out, config, args.held_out_batches)
+        plan = Plan(config, optimizer, Path(folder), held, args.held_out_every, args.device)
+        np.savez(plan.folder / "held_out.npz", **held)
+        for seed in range(args.seeds):
+            np.savez(plan.folder / f"{seed}.npz", **draw_batches(train, config, args.steps, seed))
+        runs = run_ours(plan, args.dtype, args.seeds)
+        runs += run_peer(plan, args.peer_dtype, args.seeds, args.peer_variant, args.peer_python)
 
-    relative = np.abs(np.subtract(ours, peer)) / np.abs(peer)
-    record = describe(sys.argv) | {
-        "size": args.size,
-        "dtype": args.dtype,
-        "steps": args.steps,
-        "ours": ours,
-        "peer": peer,
-    }
-    record |= {"first_10_difference": float(relative[:10].max()), "difference": float(relative.max())}
-    picture = args.output.with_suffix(".svg")
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    plot(ours, peer, picture)
-    write(record, markdown(record, picture.name), args.output)
+    drawn = {"drawn_tokens": args.steps * args.batch * args.context, "evaluated_tokens": held["tokens"].size}
+    record = describe(sys.argv) | {"model": asdict(config), "optimizer": asdict(optimizer), "text": meta | drawn}
+    record |= {"steps": args.steps, "variant": args.peer_variant, "runs": runs}
+    record |= {"comparisons": curve_report.compare(runs), "pairs": curve_report.pair(runs)}
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    picture = args.output.with_name(args.output.name + ".svg")
+    curve_report.plot(runs, picture)
+    write(record, curve_report.markdown(record, picture.name), args.output)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,14 @@ once. A job names the files that the other side used, so that loss and gradient 
                         would run; mode forward and dtype bf16 alone
     warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
 
-A job of mode curve trains instead on a batch npz whose arrays have one more axis in front, the steps, and answers with
-`losses`. A job's `lr` is that of AdamW, 1e-3 if it has none.
+A job of mode curve trains instead: the arrays of `batch` have one more axis in front, the steps. It names as well
+
+    held_out        an npz file with more batches: [batches, batch, positions]
+    held_out_every  steps between evaluations of these; also before the first step and after the last
+    optimizer       lr, beta1, beta2, eps, weight_decay, max_norm, warmup_steps, cosine_steps, min_lr of AdamW
+
+and is answered with `losses`, `held_out` (pairs of the steps done and the mean loss) and `seconds` of the steps. Type
+fp16 scales the loss by a GradScaler.
 
 The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU,
 `device_mib`: by the device's own count, the memory that is in use after the steps and was not before the job, so that
@@ -156,6 +162,66 @@ def used_mib(device: torch.device) -> float:
     return (total - free) / 2**20
 
 
+def read_batches(path: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and targets."""
+    batch = np.load(path)
+    return tuple(torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
+
+
+def learning_rate(iteration: int, optimizer: dict[str, float]) -> float:
+    """Linear warm-up to `lr`, cosine to `min_lr`, `min_lr`; `iteration` counts from 0."""
+    warmup, cosine = optimizer["warmup_steps"], optimizer["cosine_steps"]
+    if iteration < warmup:
+        return optimizer["lr"] * iteration / warmup
+    if cosine == 0:
+        return optimizer["lr"]
+    done = min((iteration - warmup) / (cosine - warmup), 1.0)
+    return optimizer["min_lr"] + (optimizer["lr"] - optimizer["min_lr"]) * (1 + math.cos(math.pi * done)) / 2
+
+
+def train_curve(job: Job, parameters: Parameters, loss: Callable) -> dict[str, object]:
+    """Trains on every batch of the job, with a look at the held-out ones now and then."""
+    device, settings = torch.device(job["device"]), job["optimizer"]
+    batches = list(zip(*read_batches(job["batch"], device), strict=True))
+    held_out_batches = list(zip(*read_batches(job["held_out"], device), strict=True))
+    optimizer = torch.optim.AdamW(
+        parameters.values(),
+        betas=(settings["beta1"], settings["beta2"]),
+        eps=settings["eps"],
+        weight_decay=settings["weight_decay"],
+        fused=device.type == "cuda",
+    )
+    scaler = torch.amp.GradScaler(device.type, enabled=job["dtype"] == "fp16")
+
+    def evaluate() -> float:
+        # Copies: the next replay of a CUDA graph overwrites its results.
+        with torch.no_grad():
+            values = [loss(tokens, targets).clone() for tokens, targets in held_out_batches]
+        return torch.stack(values).double().mean().item()
+
+    def step(iteration: int, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        optimizer.param_groups[0]["lr"] = learning_rate(iteration, settings)
+        optimizer.zero_grad(set_to_none=True)
+        value = loss(tokens, targets)
+        scaler.scale(value).backward()
+        if settings["max_norm"] > 0:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(parameters.values(), settings["max_norm"])
+        scaler.step(optimizer)
+        scaler.update()
+        return value.detach().clone()
+
+    losses, held_out, seconds = [], [(0, evaluate())], 0.0
+    every = job["held_out_every"]
+    for begin in range(0, len(batches), every):
+        start = time.perf_counter()
+        part = [step(begin + i, *batch) for i, batch in enumerate(batches[begin : begin + every])]
+        losses += torch.stack(part).tolist()
+        seconds += time.perf_counter() - start
+        held_out.append((len(losses), evaluate()))
+    return {"torch": torch.__version__, "losses": losses, "held_out": held_out, "seconds": seconds}
+
+
 def measure(job: Job) -> dict[str, object]:
     """Values first, then times."""
     device = torch.device(job["device"])
@@ -174,9 +240,6 @@ def measure(job: Job) -> dict[str, object]:
     # of a torch.nn.Module, and what is marked.
     for value in [*parameters.values(), model.cos, model.sin, model.mask]:
         torch._dynamo.mark_static_address(value)
-    batch = np.load(job["batch"])
-    tokens, targets = (torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
-    optimizer = torch.optim.AdamW(parameters.values(), lr=job.get("lr", 1e-3), fused=device.type == "cuda")
 
     def autocast() -> contextlib.AbstractContextManager:
         low = AUTOCAST.get(job["dtype"]) if variant != BF16_WEIGHTS else None
@@ -193,14 +256,10 @@ def measure(job: Job) -> dict[str, object]:
     logits, loss = compiled(compute_logits, variant), compiled(compute_loss, variant)
 
     if mode == "curve":
-        losses = []
-        for step_tokens, step_targets in zip(tokens, targets, strict=True):
-            optimizer.zero_grad(set_to_none=True)
-            value = loss(step_tokens, step_targets)
-            value.backward()
-            optimizer.step()
-            losses.append(value.detach())
-        return {"torch": torch.__version__, "losses": torch.stack(losses).tolist()}
+        return train_curve(job, parameters, loss)
+
+    tokens, targets = read_batches(job["batch"], device)
+    optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=device.type == "cuda")
 
     def synchronize() -> None:
         if device.type == "cuda":
