@@ -90,7 +90,7 @@ def run_ours(plan: Plan, dtypes: list[str], seeds: int) -> list[Run]:
     module = cs336.build(plan.config, "train", optimizer=plan.optimizer)
     runs: list[Run] = []
     for dtype in dtypes:
-        executable = cs336.compile(module, dtype=dtype, fusion="all", device=plan.device)
+        executable = cs336.compile(module, dtype=dtype, device=plan.device)
         session = cs336.Session(executable, device=plan.device)
         for seed in range(seeds):
             parameters = plan.folder / f"{seed}.safetensors"
