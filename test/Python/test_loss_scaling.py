@@ -142,3 +142,14 @@ def test_a_transformer_trains_in_fp16() -> None:
         losses[dtype] = [float(session.run("train", {"tokens": tokens, "targets": targets})["loss"]) for _ in range(30)]
     assert losses["fp32"][-1] < 0.2 * losses["fp32"][0]
     assert_close(losses["fp16"], losses["fp32"], 2e-2, "losses")
+
+
+def test_large_gradients_are_clipped_and_checked_as_they_are_read() -> None:
+    """The embeddings' gradient is 2.4 MiB in float32, more than a kernel on the CPU may keep of its own."""
+    config = cs336.TransformerConfig(64, 64, 1, 2, vocab_size=10000, context_length=4, batch_size=2)
+    module = cs336.build(config, "train", optimizer=cs336.Optimizer(max_norm=1.0))
+    session = open_session(compile_program(module, dtype="fp16"))
+    session.initialize(0)
+    tokens = np.random.default_rng(0).integers(0, 10000, (2, 4))
+    losses = [float(session.run("train", {"tokens": tokens, "targets": tokens[:, ::-1]})["loss"]) for _ in range(4)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]

@@ -33,14 +33,17 @@ static Value buildSumOfSquares(ImplicitLocOpBuilder &b, Value g, Value factor) {
                           allAxes(type));
 }
 
-/// 0 if all elements are finite, 1 otherwise. Compared one by one: a sum of finite numbers may overflow.
-static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g) {
-  RankedTensorType type = tensorType(g);
+/// 0 if all elements are finite, 1 otherwise, as a scalar of type `result`. Compared one by one: a sum of finite
+/// numbers may overflow. In their own type, so that no conversion is shared with the norm: a loop computes either from
+/// memory.
+static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g, Type result) {
+  RankedTensorType type = tensorType(g), flagType = type.clone(result);
   Value magnitude = MaxOp::create(b, g, NegOp::create(b, g));
   Value infinity = ConstantOp::create(b, type, std::numeric_limits<double>::infinity());
   Value isFinite = CompareOp::create(b, Predicate::LT, magnitude, infinity);
-  Value flags = SelectOp::create(b, isFinite, ConstantOp::create(b, type, 0.0), ConstantOp::create(b, type, 1.0));
-  return ReduceOp::create(b, RankedTensorType::get({}, type.getElementType()), ReduceKind::Max, flags, allAxes(type));
+  Value flags =
+      SelectOp::create(b, isFinite, ConstantOp::create(b, flagType, 0.0), ConstantOp::create(b, flagType, 1.0));
+  return ReduceOp::create(b, RankedTensorType::get({}, result), ReduceKind::Max, flags, allAxes(type));
 }
 
 /// One value of all, in kernels of as many as are quickly read by one thread.
@@ -94,15 +97,15 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
     for (Value input : inputs)
       body.addArgument(input.getType(), input.getLoc());
     b.setInsertionPointToStart(&body);
-    Value g = convert(b, body.getArgument(0), compute);
+    Value g = body.getArgument(0);
     SmallVector<Value> yielded;
     if (wantsNorm) {
       Value multiplier = factor ? convert(b, body.getArgument(1), compute) : Value();
-      yielded.push_back(buildSumOfSquares(b, g, multiplier));
+      yielded.push_back(buildSumOfSquares(b, convert(b, g, compute), multiplier));
       sums.push_back(fused.getResult(0));
     }
     if (wantsFinite) {
-      yielded.push_back(buildOverflowFlag(b, g));
+      yielded.push_back(buildOverflowFlag(b, g, compute));
       flags.push_back(fused.getResults().back());
     }
     YieldOp::create(b, yielded);
