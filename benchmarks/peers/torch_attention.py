@@ -3,8 +3,10 @@
 
 Reads jobs as lines of JSON from the standard input and answers each with one line. A job has the keys
 
+    part     whole, or scores: the softmax of the scores alone, [batch, length, length] or [batch, heads, length,
+             length], of which there is no v; variants naive and compiled
     inputs   a safetensors file with q, k, v and weights: [batch, length, head_dim], or [batch, length, heads,
-             head_dim], which is transposed as a model's head split and merge are
+             head_dim], which is transposed as a model's head split and merge are; weights are as the output
     values   a safetensors file to write: the output o, and the gradients q, k and v of Σ o·weights, as float32
     causal   whether query i sees key j only where i ≥ j
     dtype    fp32, tf32 (float32 whose products round), bf16 or fp16: what q, k and v are
@@ -37,13 +39,18 @@ from torch.nn import functional
 Job = dict[str, object]
 
 
-def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    """q, k, v: [..., length, head_dim]."""
+def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
+    """Softmax of the scores, [..., length, length]; q, k: [..., length, head_dim]."""
     scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
     if causal:
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
         scores = torch.where(mask, scores, float("-inf"))
-    return torch.softmax(scores, dim=-1) @ v
+    return torch.softmax(scores, dim=-1)
+
+
+def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    """q, k, v: [..., length, head_dim]."""
+    return probabilities(q, k, causal) @ v
 
 
 def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
@@ -64,8 +71,15 @@ def with_heads(function: Callable) -> Callable:
     return run
 
 
-def choose(variant: str) -> Callable:
+def scores_alone(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
+    """As `probabilities`, after a model's head split."""
+    return probabilities(q, k, causal) if q.dim() == 3 else probabilities(q.transpose(1, 2), k.transpose(1, 2), causal)
+
+
+def choose(variant: str, part: str) -> Callable:
     """What the variant runs."""
+    if part == "scores":
+        return {"naive": scores_alone, "compiled": torch.compile(scores_alone)}[variant]
     if variant == "compiled":
         return torch.compile(with_heads(naive))
     return with_heads({"naive": naive, "sdpa": sdpa}[variant])
@@ -78,8 +92,9 @@ def measure(job: Job) -> dict[str, object]:
         torch.set_num_threads(job["threads"])
     torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
     tensors = load_file(job["inputs"], device=str(device))
-    q, k, v = leaves = [tensors[name].requires_grad_() for name in "qkv"]
-    weights, attention = tensors["weights"], choose(job["variant"])
+    names = "qkv" if job["part"] == "whole" else "qk"
+    leaves = [tensors[name].requires_grad_() for name in names]
+    weights, attention = tensors["weights"], choose(job["variant"], job["part"])
     on_gpu = device.type == "cuda"
 
     def synchronize() -> None:
@@ -109,21 +124,21 @@ def measure(job: Job) -> dict[str, object]:
 
     answer: dict[str, object] = {"torch": torch.__version__}
     start = time.perf_counter()
-    o = attention(q, k, v, job["causal"])
+    o = attention(*leaves, job["causal"])
     o.backward(weights)
     synchronize()
     answer["first_call_s"] = time.perf_counter() - start
-    values = {"o": o.detach(), **{name: leaf.grad for name, leaf in zip("qkv", leaves, strict=True)}}
+    values = {"o": o.detach(), **{name: leaf.grad for name, leaf in zip(names, leaves, strict=True)}}
     save_file({name: value.float().contiguous().cpu() for name, value in values.items()}, job["values"])
     del o, values
     clear()
 
     reset_peak()
     with torch.no_grad():
-        attention(q, k, v, job["causal"])
+        attention(*leaves, job["causal"])
     answer["forward_peak_mib"] = memory(peak=True)
     reset_peak()
-    o = attention(q, k, v, job["causal"])
+    o = attention(*leaves, job["causal"])
     answer["before_backward_mib"] = memory(peak=False)
     o.backward(weights)
     answer["backward_peak_mib"] = memory(peak=True)
@@ -133,11 +148,11 @@ def measure(job: Job) -> dict[str, object]:
     forward, backward = [], []
     for step in range(job["warmup"] + job["steps"]):
         with torch.no_grad():
-            seconds, _ = timed(lambda: attention(q, k, v, job["causal"]))
+            seconds, _ = timed(lambda: attention(*leaves, job["causal"]))
         if step >= job["warmup"]:
             forward.append(seconds)
     for step in range(job["warmup"] + job["steps"]):
-        o = attention(q, k, v, job["causal"])
+        o = attention(*leaves, job["causal"])
         seconds, _ = timed(lambda o=o: o.backward(weights))
         if step >= job["warmup"]:
             backward.append(seconds)

@@ -7,13 +7,15 @@
 
 #include "cs336/Driver/CompileFlags.h"
 
+#include "cs336/Pipelines/Ladder.h"
+
 using namespace cs336;
 namespace cl = llvm::cl;
 
 CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep)
     : dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(), cl::cat(category),
              cl::sub(subcommand)),
-      fusions("fusion", cl::desc("Which operations share kernels (default none)"), getFusionValues(), cl::cat(category),
+      fusions("fusion", cl::desc("Which operations share kernels (default all)"), getFusionValues(), cl::cat(category),
               cl::sub(subcommand)),
       checkpoint("checkpoint",
                  cl::desc("Keep only the input of so many layers together for the backward pass, and compute the rest "
@@ -45,24 +47,39 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
   dtypes.setMiscFlag(cl::CommaSeparated);
   dtypes.setDescription("Mixed precision; a list with commas is measured side by side (default fp32)");
   fusions.setMiscFlag(cl::CommaSeparated);
-  fusions.setDescription("Which operations share kernels; a list with commas is measured side by side (default none)");
+  fusions.setDescription("Which operations share kernels; a list with commas is measured side by side (default all)");
+  ladder = std::make_unique<cl::opt<bool>>(
+      "ladder",
+      cl::desc(
+          "Instead of --fusion: from a kernel for each operation in float32 to all fusion in --dtype, one pass more "
+          "at a time, side by side"),
+      cl::cat(category), cl::sub(subcommand));
 }
 
-std::vector<std::string> CompileFlags::getPipelines() const {
-  std::vector<std::string> pipelines{pipeline};
+std::vector<PipelineVariant> CompileFlags::getPipelines() const {
+  std::vector<PipelineVariant> variants{{pipeline, "", ""}};
   // Without a flag the option stays as the pipeline has it.
   auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
     if (values.empty())
       return;
-    std::vector<std::string> combined;
-    for (const std::string &text : pipelines)
-      for (auto value : values)
-        combined.push_back((llvm::Twine(text) + (text.empty() ? "" : " ") + option + "=" + stringify(value)).str());
-    pipelines = std::move(combined);
+    std::vector<PipelineVariant> combined;
+    for (const PipelineVariant &variant : variants)
+      for (auto value : values) {
+        combined.push_back(variant);
+        combined.back().options += (" " + option + "=" + stringify(value)).str();
+      }
+    variants = std::move(combined);
   };
-  append("dtype", dtypes, stringifyComputeType);
-  append("fusion", fusions, stringifyFusion);
+  if (ladder && *ladder) {
+    variants.clear();
+    for (ComputeType type : dtypes.empty() ? std::vector{ComputeType::FP32} : std::vector(dtypes.begin(), dtypes.end()))
+      for (const Rung &rung : getLadder(type))
+        variants.push_back({pipeline + " " + rung.options, rung.name.str(), stringifyComputeType(type).str()});
+  } else {
+    append("dtype", dtypes, stringifyComputeType);
+    append("fusion", fusions, stringifyFusion);
+  }
   llvm::SmallVector<unsigned, 1> checkpoints(checkpoint.getNumOccurrences() > 0 ? 1 : 0, checkpoint);
   append("checkpoint", checkpoints, [](unsigned layers) { return std::to_string(layers); });
-  return pipelines;
+  return variants;
 }

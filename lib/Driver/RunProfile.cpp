@@ -27,7 +27,7 @@ public:
     return absl::OkStatus();
   }
   std::optional<GraphWork> getGraphWork() const override { return std::nullopt; }
-  void print(llvm::raw_ostream &stream) const override { printCommands(commands, stream); }
+  void print(llvm::raw_ostream &stream, size_t most) const override { printCommands(commands, stream, most); }
 
 private:
   runtime::CommandProfile profile;
@@ -59,7 +59,7 @@ public:
   }
 
   std::optional<GraphWork> getGraphWork() const override { return graphWork; }
-  void print(llvm::raw_ostream &stream) const override { printKernels(kernels, stream); }
+  void print(llvm::raw_ostream &stream, size_t most) const override { printKernels(kernels, stream, most); }
 
 private:
   std::unique_ptr<runtime::KernelProfiler> profiler;
@@ -94,14 +94,15 @@ GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> record
   return work;
 }
 
-void cs336::printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream) {
+void cs336::printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream, size_t most) {
   stream << "Time (%)  Total Time (ns)  Instances      Avg (ns)      Med (ns)    Min (ns)    Max (ns)  StdDev (ns)  "
             "Name\n";
   int64_t total = 0, instances = 0;
-  for (const runtime::KernelSummary &kernel : kernels) {
-    stream << llvm::formatv("{0,8:F1} {1,16} {2,10} {3,13:F1} {4,13:F1} {5,11} {6,11} {7,12:F1}  {8}\n",
-                            100 * kernel.share, kernel.total, kernel.instances, kernel.average, kernel.median,
-                            kernel.shortest, kernel.longest, kernel.standard_deviation, kernel.name);
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+    if (index < most)
+      stream << llvm::formatv("{0,8:F1} {1,16} {2,10} {3,13:F1} {4,13:F1} {5,11} {6,11} {7,12:F1}  {8}\n",
+                              100 * kernel.share, kernel.total, kernel.instances, kernel.average, kernel.median,
+                              kernel.shortest, kernel.longest, kernel.standard_deviation, kernel.name);
     total += kernel.total;
     instances += kernel.instances;
   }
@@ -126,12 +127,12 @@ std::vector<CommandSummary> cs336::summarizeCommands(const runtime::CommandProfi
   return sorted;
 }
 
-void cs336::printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream) {
+void cs336::printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream, size_t most) {
   absl::Duration whole;
   for (const CommandSummary &command : commands)
     whole += command.total;
   stream << "  share   total (ms)    mean (ms)     runs  phase      command\n";
-  for (const CommandSummary &command : commands) {
+  for (const CommandSummary &command : commands.take_front(most)) {
     double milliseconds = absl::ToDoubleMilliseconds(command.total);
     double share = whole > absl::ZeroDuration() ? absl::FDivDuration(command.total, whole) : 0;
     stream << llvm::formatv("{0,7:P1} {1,12:F3} {2,12:F4} {3,8}  {4,-9}  {5}\n", share, milliseconds,

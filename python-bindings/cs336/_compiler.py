@@ -231,8 +231,8 @@ def compile(
     dtype
         Mixed precision: "fp32" (none, the default), "tf32", "bf16" or "fp16".
     fusion
-        Which operations share kernels: "none" (the default), "elementwise", "softmax" (and these), "flash" (and
-        attention), or "all".
+        Which operations share kernels: "none", "elementwise", "softmax" (and these), "flash" (and attention), or "all"
+        (the default).
     checkpoint
         Of so many layers together, keep only the input for the backward pass and compute the rest again; 0 (the
         default) keeps all.

@@ -37,6 +37,15 @@ TEST(RunProfileTest, TheWorkOfAGraphLeavesOutWhatFeedsIt) {
   EXPECT_EQ(work.nanoseconds, 35);
 }
 
+TEST(RunProfileTest, AFewNamesAndTheSumOfAll) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printKernels(runtime::SummarizeKernels({{"mul_c522", 0, 10, 0}, {"gemm<64>", 10, 300, 0}}), stream, /*most=*/1);
+  EXPECT_THAT(text, ::testing::HasSubstr("gemm<64>"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("mul_c522")));
+  EXPECT_THAT(text, ::testing::EndsWith("     all              310          2\n"));
+}
+
 TEST(RunProfileTest, NothingRanIsATableToo) {
   std::string text;
   llvm::raw_string_ostream stream(text);

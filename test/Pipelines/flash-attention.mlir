@@ -4,7 +4,7 @@
 // RUN: cs336-translate --import-transformer --num-layers 1 --d-model 16 --num-heads 2 --d-ff 24 --vocab-size 40 --context-length 36 --batch-size 3 --mode train -o %t.mlir
 // RUN: cs336-opt %t.mlir --cs336-pipeline=fusion=flash --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %t.mlir --cs336-pipeline='fusion=flash dtype=bf16' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=BF16
-// RUN: cs336-opt %t.mlir --cs336-pipeline --mlir-print-debuginfo=false | FileCheck %s --check-prefix=NONE
+// RUN: cs336-opt %t.mlir --cs336-pipeline=fusion=none --mlir-print-debuginfo=false | FileCheck %s --check-prefix=NONE
 
 // CHECK-NOT:   memref<{{([0-9]+x)*}}36x36x
 // CHECK-DAG:   exec.kernel {{.*}}@attention_{{[0-9a-f]*}}(

@@ -1,9 +1,9 @@
 // What each pass counted of two functions, which threads work on at the same time.
 
-// RUN: cs336-opt %s --cs336-pipeline --pass-statistics -o %t.mlir 2> %t.table
+// RUN: cs336-opt %s --cs336-pipeline=fusion=none --pass-statistics -o %t.mlir 2> %t.table
 // RUN: FileCheck %s < %t.table
-// RUN: cs336-opt %s --cs336-pipeline --pass-statistics --mlir-disable-threading -o %t.mlir 2>&1 | diff %t.table -
-// RUN: cs336-translate %s --emit-executable --pass-statistics -o %t.cs336x 2>&1 | diff %t.table -
+// RUN: cs336-opt %s --cs336-pipeline=fusion=none --pass-statistics --mlir-disable-threading -o %t.mlir 2>&1 | diff %t.table -
+// RUN: cs336-translate %s --emit-executable --fusion none --pass-statistics -o %t.cs336x 2>&1 | diff %t.table -
 
 // CHECK:      {{^}}pass {{ *}}statistic {{ *}}value  description{{$}}
 // CHECK-NEXT: {{^}}cs336-name-ports {{ *}}num-entries {{ *}}0  Number of functions made entry points{{$}}
@@ -30,7 +30,7 @@
 // RUN: diff %t.said %t.counted
 
 // The IR is what it is without the table, and without the flag nothing is printed.
-// RUN: cs336-opt %s --cs336-pipeline -o %t.quiet.mlir 2>&1 | count 0
+// RUN: cs336-opt %s --cs336-pipeline=fusion=none -o %t.quiet.mlir 2>&1 | count 0
 // RUN: diff %t.mlir %t.quiet.mlir
 
 // Every module has its own table (the quotes keep the test itself in one piece); a pipeline that fails prints what it had counted; MLIR's passes are not in it.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from device import DEVICE
 
-# Attention in NumPy on the tensors that the tool wrote; `scale` is 1 for an honest peer.
+# Attention in NumPy, or its scores alone, on the tensors that the tool wrote; `scale` is 1 for an honest peer.
 HONEST = """
 import json, sys
 sys.path.insert(0, {folder!r})
@@ -25,11 +25,20 @@ for line in sys.stdin:
     tensors = {{name: value.astype(np.float64) for name, value in load_file(job["inputs"]).items()}}
     split = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, None])
     merge = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, 0])
-    q, k, v, weights = (split(tensors[name]) for name in ("q", "k", "v", "weights"))
+    q, k = split(tensors["q"]), split(tensors["k"])
     mask = np.tri(q.shape[2], dtype=bool) if job["causal"] else None
-    o, pullback = reference.attention(q, k, v, mask)
-    values = dict(zip("oqkv", (o, *pullback(weights)), strict=True))
-    save_file({{name: np.ascontiguousarray(merge(value) * {scale}, np.float32) for name, value in values.items()}},
+    if job["part"] == "whole":
+        o, pullback = reference.attention(q, k, split(tensors["v"]), mask)
+        values = dict(zip("oqkv", map(merge, (o, *pullback(split(tensors["weights"])))), strict=True))
+    else:
+        factor = 1 / np.sqrt(q.shape[-1])
+        scores = np.where(True if mask is None else mask, q @ k.swapaxes(2, 3) * factor, -np.inf)
+        o = reference.softmax(scores)
+        weights = tensors["weights"].reshape(o.shape)
+        gradient = o * (weights - (o * weights).sum(-1, keepdims=True)) * factor
+        values = dict(o=o.reshape(tensors["weights"].shape), q=merge(gradient @ k),
+                      k=merge(gradient.swapaxes(2, 3) @ q))
+    save_file({{name: np.ascontiguousarray(value * {scale}, np.float32) for name, value in values.items()}},
               job["values"])
     steps = job["steps"]
     print(json.dumps({{"forward_ms": [1000.0] * steps, "backward_ms": [2500.0] * steps}}), flush=True)
@@ -74,6 +83,22 @@ def test_values_agree_with_numpy(peer, heads: int, fusion: str) -> None:
             assert difference["output"] < 1e-6 and difference["gradient"] < 1e-5
             assert row[f"torch_{variant}_forward_ratio"] == pytest.approx(1000.0 / row["forward_median_ms"])
             assert row[f"torch_{variant}_backward_ratio"] == pytest.approx(2500.0 / row["backward_median_ms"])
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("fusion", ["none", "all"])
+def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    arguments = ["--num-heads", str(heads), "--fusion", fusion, "--mask", "full,causal", "--part", "scores,whole"]
+    rows = results(run(honest, *arguments, "--peer", "torch:naive"))
+    assert [row["part"] for row in rows] == ["scores", "whole"] * 2
+    for row in rows:
+        assert row["torch_naive_difference"]["output"] < 1e-6 and row["torch_naive_difference"]["gradient"] < 1e-5
+    scores, whole = rows[:2]
+    assert scores["forward_tflops"] * scores["forward_median_ms"] == pytest.approx(
+        whole["forward_tflops"] * whole["forward_median_ms"] / 2
+    )
+    assert "--part scores has no torch:sdpa" in run(honest, *arguments, "--peer", "torch:sdpa").stderr
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:

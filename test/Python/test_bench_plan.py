@@ -70,6 +70,28 @@ def test_work_of_the_forward_pass_by_hand() -> None:
     assert row["gigabytes"] * 1e9 > 4 * (weights + 2 * tokens * 32 * 3 * 10)
 
 
+def test_the_smallest_recomputation_that_fits() -> None:
+    kept = plan("--mode", "train", "--num-layers", "6", "--context-length", "64")["total_mib"]
+    totals = [
+        plan("--mode", "train", "--num-layers", "6", "--context-length", "64", "--checkpoint", str(n))["total_mib"]
+        for n in range(1, 7)
+    ]
+    arguments = ["--mode", "train", "--num-layers", "6", "--context-length", "64", "--memory-limit"]
+    assert min(totals) < kept
+    row = plan(*arguments, f"{(min(totals) + kept) / 2:f}MiB")
+    ways = {way["flags"]: way["total_mib"] for way in row["ways_to_fit"]}
+    first = next(n for n, total in enumerate(totals, 1) if total <= (min(totals) + kept) / 2)
+    assert ways[f"--checkpoint {first}"] == totals[first - 1] and row["least_recomputation"] is None
+    # Below what any block of layers needs: what comes nearest.
+    row = plan(*arguments, f"{min(totals) - 0.01:f}MiB")
+    assert not any("--checkpoint" in way["flags"] for way in row["ways_to_fit"])
+    least = row["least_recomputation"]
+    assert least == {"flags": f"--checkpoint {totals.index(min(totals)) + 1}", "total_mib": min(totals)}
+    # Without a backward pass there is nothing to compute again.
+    row = plan("--mode", "forward", "--memory-limit", "0.2MiB")
+    assert row["fits"] is False and row["least_recomputation"] is None
+
+
 def test_less_memory_in_lower_types_and_no_fewer_ways_to_fit() -> None:
     wide, low = plan("--mode", "forward"), plan("--mode", "forward", "--dtype", "bf16")
     assert low["total_mib"] < wide["total_mib"]

@@ -52,9 +52,26 @@ def test_table_and_pictures(tmp_path: Path) -> None:
     page = (out / "ladder.md").read_text()
     assert "![Speed-up by level](ladder.svg)" in page
     # Softmax was not measured for attention; a peer that disagrees has no column of backward.
-    assert "| 8 × 1024 × 64, full, bf16, forward | 8.000 | 4.000 | 1.000 | 2.00 |  | 8.00 | 3.000 | 3.00 |" in page
-    assert "| 8 × 1024 × 64, full, bf16, backward | OOM | 8.000 | 2.000 |  |  |  |  |  |" in page
+    assert "| 8 × 1024 × 64, full, bf16, forward | 8.000 | 4.000 | 1.000 | 2.00 | 4.00 | 8.00 | 3.000 | 3.00 |" in page
+    assert "| 8 × 1024 × 64, full, bf16, backward | OOM | 8.000 | 2.000 |  | 4.00 |  |  |  |" in page
     assert "| small, 4 × 256, bf16, train | 80.000 | 40.000 | 20.000 | 10.000 | 2.00 | 2.00 | 2.00 | 8.00 |" in page
+
+
+def test_a_ladder_changes_types_on_its_way(tmp_path: Path) -> None:
+    def rung(added: str, dtype: str, milliseconds: float, theirs: float) -> dict:
+        peer = {"torch_eager_median_ms": theirs, "torch_eager_ratio": theirs / milliseconds}
+        row = model("none") | {"dtype": dtype, "median_ms": milliseconds, "ladder": "bf16", "added": added}
+        return row | {"fusion": "none" if added in ("none", "autocast") else "flash"} | peer
+
+    rows = [rung("none", "fp32", 12, 30), rung("autocast", "bf16", 6, 9), rung("flash-attention", "bf16", 4, 9)]
+    process = run(tmp_path, {"benchmark": "model", "results": [*rows, model("none"), model("flash")]})
+    assert process.returncode == 0, process.stderr
+    page = (tmp_path / "out" / "ladder.md").read_text()
+    assert "## Model, to bf16" in page and "## Model\n" in page
+    assert "| step | none (ms) | autocast (ms) | flash-attention (ms) | × autocast | × flash-attention |" in page
+    # PyTorch's time is that of the type at the top.
+    assert "| small, 4 × 256, bf16, train | 12.000 | 6.000 | 4.000 | 2.00 | 1.50 | 3.00 | 9.000 | 2.25 |" in page
+    assert "| small, 4 × 256, bf16, train | 80.000 | 10.000 | 8.00 | 8.00 |" in page
 
 
 def test_one_level_is_no_ladder(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ public:
   absl::Status start(runtime::Session &session) override { return absl::OkStatus(); }
   absl::Status stop(runtime::Session &session) override { return absl::OkStatus(); }
   std::optional<GraphWork> getGraphWork() const override { return work; }
-  void print(llvm::raw_ostream &stream) const override {}
+  void print(llvm::raw_ostream &stream, size_t most) const override {}
 
 private:
   GraphWork work;
@@ -37,7 +37,8 @@ private:
 ModelRow makeRow(Measurement measurement) {
   ModelDescription description;
   llvm::cantFail(description.transformer.setSize("tiny"));
-  return {description, ComputeType::FP32, Fusion::None, /*peakRate=*/std::nullopt, std::move(measurement)};
+  return {description,    ComputeType::FP32, Fusion::None, /*peakRate=*/std::nullopt, std::move(measurement),
+          /*pipeline=*/{}};
 }
 
 /// Three steps on the CPU.

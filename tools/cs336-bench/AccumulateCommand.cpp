@@ -135,11 +135,11 @@ absl::Status AccumulateCommand::run() {
        {"exact", "exact"}},
       json::Object{{"benchmark", "accumulate"}, {"device", describeDevice(device, 0)}, {"value", value.getValue()}});
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
-    for (const std::string &text : compile.getPipelines()) {
+    for (const PipelineVariant &variant : compile.getPipelines()) {
       CompileOptions own = options;
-      own.pipeline = text;
+      own.pipeline = variant.options;
       PipelineOptions pipeline;
-      if (absl::Status read = readPipeline(text, pipeline); !read.ok())
+      if (absl::Status read = readPipeline(variant.options, pipeline); !read.ok())
         return read;
       absl::StatusOr<std::vector<double>> sums = accumulate(own);
       if (!sums.ok())

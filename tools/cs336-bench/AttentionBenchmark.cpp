@@ -132,7 +132,10 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
   if (!options.peer)
     return absl::OkStatus();
   report("PyTorch", 1);
-  for (const char *name : {"q", "k", "v"})
+  std::vector<const char *> gradients{"q", "k"};
+  if (attention.part == AttentionCase::Part::Whole)
+    gradients.push_back("v");
+  for (const char *name : gradients)
     if (absl::Status status = copyOutput(**session, "forward_backward", name, values); !status.ok())
       return status;
   absl::StatusOr<runtime::TensorMap> given = (*session)->SaveVariables(runtime::VariableSet::kParameters);

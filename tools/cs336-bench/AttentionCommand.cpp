@@ -51,6 +51,10 @@ AttentionCommand::AttentionCommand()
             cl::values(clEnumValN(Mask::Full, "full", "all"),
                        clEnumValN(Mask::Causal, "causal", "those up to its own position")),
             cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      parts("part", cl::desc("What of it; a list with commas is measured side by side (default whole)"),
+            cl::values(clEnumValN(AttentionCase::Part::Whole, "whole", "all of it"),
+                       clEnumValN(AttentionCase::Part::Scores, "scores", "the softmax of scores, without values")),
+            cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
              cl::cat(category), cl::sub(subcommand)),
       warmupAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(warmup)),
@@ -87,6 +91,9 @@ absl::Status AttentionCommand::checkFlags() const {
   if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
     return absl::InvalidArgumentError(absl::StrCat(
         "--peer is '", peer.getValue(), "', must be torch or torch: and a list with commas of naive, compiled, sdpa"));
+  if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
+      llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
+    return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
   return memoryLimit.check();
 }
 
@@ -94,38 +101,42 @@ std::vector<AttentionCase> AttentionCommand::getCases() const {
   std::vector<Mask> wanted(masks.begin(), masks.end());
   if (wanted.empty())
     wanted.push_back(Mask::Full);
+  std::vector<AttentionCase::Part> wantedParts(parts.begin(), parts.end());
+  if (wantedParts.empty())
+    wantedParts.push_back(AttentionCase::Part::Whole);
   std::vector<AttentionCase> cases;
   for (int64_t batch : batchSizes.get())
     for (int64_t heads : numHeads.get())
       for (int64_t headDim : headDims.get())
         for (int64_t length : lengths.get())
           for (Mask mask : wanted)
-            cases.push_back({batch, heads, length, headDim, mask == Mask::Causal});
+            for (AttentionCase::Part part : wantedParts)
+              cases.push_back({batch, heads, length, headDim, mask == Mask::Causal, ComputeType::FP32, part});
   return cases;
 }
 
 absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::vector<AttentionRow> &rows) const {
   std::vector<AttentionCase> cases = getCases();
-  std::vector<std::string> pipelines = compile.getPipelines();
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
   Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()));
   for (AttentionCase &attention : cases) {
-    for (const std::string &text : pipelines) {
+    for (const PipelineVariant &variant : pipelines) {
       PipelineOptions pipeline;
-      if (absl::Status status = readPipeline(text, pipeline); !status.ok())
+      if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
         return status;
       AttentionOptions own = options;
-      own.compile.pipeline = text;
+      own.compile.pipeline = variant.options;
       own.fusion = pipeline.fusion;
       attention.computeType = pipeline.dtype;
       if (!own.compile.dumpDir.empty())
         absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
-      progress.start(describeAttention(attention, own.fusion));
+      progress.start(describeAttention(attention, own.fusion, variant));
       absl::StatusOr<AttentionMeasurement> measurement = measureAttention(
           attention, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
           [&](llvm::StringRef warning) { progress.warn(warning); });
       if (!measurement.ok())
         return measurement.status();
-      rows.push_back({attention, own.fusion, warmup, steps, *std::move(measurement)});
+      rows.push_back({attention, own.fusion, warmup, steps, *std::move(measurement), variant});
     }
   }
   return absl::OkStatus();
@@ -165,10 +176,9 @@ absl::Status AttentionCommand::run() {
   for (const AttentionRow &row : rows)
     if (!row.measurement.backwardStatus.ok())
       llvm::errs() << getFailureText(row.measurement.backwardStatus) << ": "
-                   << describeAttention(row.attention, row.fusion) << ": "
+                   << describeAttention(row.attention, row.fusion, row.pipeline) << ": "
                    << std::string(row.measurement.backwardStatus.message()) << "\n";
-  llvm::errs()
-      << "next: --fusion none,elementwise,softmax,flash shows what each pass brings; --format json keeps every "
-         "step's time\n";
+  llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
+                  "step's time\n";
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ using namespace cs336::bench;
 
 double AttentionCase::getForwardFlops() const {
   double scores = static_cast<double>(batchSize * numHeads) * static_cast<double>(length) * static_cast<double>(length);
-  return 4 * scores * static_cast<double>(headDim) * (isCausal ? 0.5 : 1);
+  return (part == Part::Whole ? 4 : 2) * scores * static_cast<double>(headDim) * (isCausal ? 0.5 : 1);
 }
 
 namespace {
@@ -45,17 +45,17 @@ private:
   void writeSoftmax();
 
   const AttentionCase &attention;
-  bool hasHeads;
+  bool hasHeads, hasValues;
   std::string element;
-  /// Of q, k, v and o as they are stored; of the products' operands; of scores; of their rows.
-  Shape stored, heads, scores, rows;
+  /// Of q, k and v as they are stored; of the products' operands; of scores; of their rows; of o.
+  Shape stored, heads, scores, rows, result;
   std::string text;
   llvm::raw_string_ostream stream{text};
 };
 } // namespace
 
 AttentionWriter::AttentionWriter(const AttentionCase &attention)
-    : attention(attention), hasHeads(attention.numHeads > 1) {
+    : attention(attention), hasHeads(attention.numHeads > 1), hasValues(attention.part == AttentionCase::Part::Whole) {
   bool isLow = attention.computeType == ComputeType::BF16 || attention.computeType == ComputeType::FP16;
   element = !isLow ? "f32" : attention.computeType == ComputeType::BF16 ? "bf16" : "f16";
   int64_t batch = attention.batchSize, length = attention.length;
@@ -68,6 +68,7 @@ AttentionWriter::AttentionWriter(const AttentionCase &attention)
   heads = scores = rows;
   heads.push_back(attention.headDim);
   scores.push_back(length);
+  result = hasValues ? stored : scores;
 }
 
 std::string AttentionWriter::tensor(const Shape &shape, llvm::StringRef elementType) const {
@@ -120,19 +121,20 @@ void AttentionWriter::writeSoftmax() {
 }
 
 void AttentionWriter::writeFunction(llvm::StringRef mode) {
-  std::string io = tensor(stored);
+  std::string io = tensor(stored), output = tensor(result);
   bool hasLoss = mode != "forward";
   stream << "func.func @" << mode << "(";
-  for (llvm::StringRef name : {"q", "k", "v"})
+  static constexpr llvm::StringLiteral kNames[] = {"q", "k", "v"};
+  for (llvm::StringRef name : llvm::ArrayRef(kNames).take_front(hasValues ? 3 : 2))
     stream << llvm::formatv("{0}%{1}: {2} {{cs336.kind = \"parameter\", cs336.name = \"{1}\", cs336.init = "
                             "#cs336.init<truncated_normal, std = 1.0, cut = 3.0>}",
                             name == "q" ? "" : ", ", name, io);
   if (hasLoss)
-    stream << ", %weights: " << io << " {cs336.kind = \"input\", cs336.name = \"weights\"}";
-  stream << ") -> (" << (hasLoss ? tensor({}) : io) << " {cs336.kind = \"output\", cs336.name = \""
+    stream << ", %weights: " << output << " {cs336.kind = \"input\", cs336.name = \"weights\"}";
+  stream << ") -> (" << (hasLoss ? tensor({}) : output) << " {cs336.kind = \"output\", cs336.name = \""
          << (hasLoss ? "loss" : "o") << "\"}) attributes {cs336.mode = #cs336.mode<" << mode << ">} {\n";
 
-  std::string q = splitHeads("q"), k = splitHeads("k"), v = splitHeads("v");
+  std::string q = splitHeads("q"), k = splitHeads("k");
   std::string operand = tensor(heads), type = tensor(scores);
   write("scores", "scores",
         "matmul %" + q + ", %" + k + " {transpose_b} : " + operand + ", " + operand + " -> " + type);
@@ -143,20 +145,24 @@ void AttentionWriter::writeFunction(llvm::StringRef mode) {
   if (attention.isCausal)
     writeMask();
   writeSoftmax();
-  write("oh", "values", "matmul %p, %" + v + " : " + type + ", " + operand + " -> " + operand);
-  std::string o = "oh";
-  if (hasHeads) {
-    write("o", "merge_heads", "transpose %oh perm = [0, 2, 1, 3] : " + operand + " -> " + io);
+  std::string o = "p";
+  if (hasValues) {
+    std::string v = splitHeads("v");
+    o = "oh";
+    write(o, "values", "matmul %p, %" + v + " : " + type + ", " + operand + " -> " + operand);
+  }
+  if (hasValues && hasHeads) {
     o = "o";
+    write(o, "merge_heads", "transpose %oh perm = [0, 2, 1, 3] : " + operand + " -> " + io);
   }
   if (!hasLoss) {
-    stream << "  return %" << o << " : " << io << "\n}\n";
+    stream << "  return %" << o << " : " << output << "\n}\n";
     return;
   }
   std::string scalar = tensor({});
-  write("weighted", "loss", "mul %" + o + ", %weights : " + io);
+  write("weighted", "loss", "mul %" + o + ", %weights : " + output);
   write("loss", "loss",
-        "reduce sum %weighted axes = " + llvm::StringRef(hasHeads ? "[0, 1, 2, 3]" : "[0, 1, 2]") + " : " + io +
+        "reduce sum %weighted axes = " + llvm::StringRef(hasHeads ? "[0, 1, 2, 3]" : "[0, 1, 2]") + " : " + output +
             " -> " + scalar);
   stream << "  return %loss : " << scalar << "\n}\n";
 }

@@ -86,6 +86,7 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
       process->ask(json::Object{{"inputs", process->getPath("inputs.safetensors")},
                                 {"values", process->getPath("values.safetensors")},
                                 {"causal", attention.isCausal},
+                                {"part", attention.getPartName()},
                                 {"dtype", stringifyComputeType(attention.computeType)},
                                 {"device", options.device},
                                 {"variant", variant},

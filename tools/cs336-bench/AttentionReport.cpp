@@ -25,11 +25,13 @@ struct BackwardTimes {
 };
 } // namespace
 
-std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusion fusion) {
+std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusion fusion,
+                                            const PipelineVariant &pipeline) {
   std::string heads = attention.numHeads > 1 ? llvm::formatv("{0} x ", attention.numHeads).str() : "";
-  return llvm::formatv("{0} x {1}{2} x {3}{4}, {5}, {6}", attention.batchSize, heads, attention.length,
+  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}, {6}, {7}", attention.batchSize, heads, attention.length,
                        attention.headDim, attention.isCausal ? ", causal" : "",
-                       stringifyComputeType(attention.computeType), describeFusion(fusion));
+                       attention.part == AttentionCase::Part::Scores ? ", scores" : "",
+                       stringifyComputeType(attention.computeType), describeFusion(fusion, pipeline));
 }
 
 static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -54,8 +56,11 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"S", "length"},
                                       {"d", "head_dim"},
                                       {"mask", "mask"},
+                                      {"part", "part"},
                                       {"dtype", "dtype"},
                                       {"fusion", "fusion"},
+                                      {"ladder", "ladder", true},
+                                      {"added", "added"},
                                       {"warm-up", "warmup"},
                                       {"steps", "steps"},
                                       {"forward (ms)", "forward_median_ms"},
@@ -77,6 +82,8 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"backward", "backward_commands"},
                                       {"speed-up forward", "forward_speedup"},
                                       {"backward", "backward_speedup"},
+                                      {"over fp32 forward", "dtype_forward_speedup"},
+                                      {"backward", "dtype_backward_speedup"},
                                       {"compile (s)", "compile_seconds", true},
                                       {"forward steps (ms)", "forward_step_ms", true},
                                       {"loss steps (ms)", "loss_step_ms", true},
@@ -94,18 +101,37 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
   return columns;
 }
 
-/// The same case without fusion, if both passes were measured.
-static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
-  if (row.fusion == Fusion::None)
+/// The measurement of the same case that `isBase` finds, if both passes were measured; none for a base itself.
+static const AttentionMeasurement *findBase(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
+                                            llvm::function_ref<bool(const AttentionRow &)> isBase) {
+  if (isBase(row))
     return nullptr;
   for (const AttentionRow &other : rows) {
-    const AttentionCase &a = row.attention, &b = other.attention;
-    bool isSame = a.batchSize == b.batchSize && a.numHeads == b.numHeads && a.length == b.length &&
-                  a.headDim == b.headDim && a.isCausal == b.isCausal && a.computeType == b.computeType;
-    if (isSame && other.fusion == Fusion::None && other.measurement.backwardStatus.ok())
+    AttentionCase inSameType = other.attention;
+    inSameType.computeType = row.attention.computeType;
+    if (inSameType == row.attention && isBase(other) && other.measurement.backwardStatus.ok())
       return &other.measurement;
   }
   return nullptr;
+}
+
+/// Without fusion, or at the foot of the row's ladder.
+static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
+  bool isRung = !row.pipeline.added.empty();
+  return findBase(row, rows, [&](const AttentionRow &other) {
+    if (isRung)
+      return other.pipeline.added == "none" && other.pipeline.ladder == row.pipeline.ladder;
+    return other.pipeline.added.empty() && other.fusion == Fusion::None &&
+           other.attention.computeType == row.attention.computeType;
+  });
+}
+
+/// In float32, all else being equal. In a ladder types are not all that differs.
+static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
+  return findBase(row, rows, [&](const AttentionRow &other) {
+    return other.attention.computeType == ComputeType::FP32 && other.fusion == row.fusion &&
+           row.pipeline.added.empty() && other.pipeline.added.empty();
+  });
 }
 
 static Cell makeMiB(int64_t bytes) {
@@ -181,8 +207,11 @@ static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<Attenti
                           Cell::integer(attention.length),
                           Cell::integer(attention.headDim),
                           Cell(attention.isCausal ? "causal" : "full"),
+                          Cell(attention.getPartName().str()),
                           Cell(stringifyComputeType(attention.computeType).str()),
                           Cell(stringifyFusion(row.fusion).str()),
+                          Cell::optional(row.pipeline.ladder),
+                          Cell::optional(row.pipeline.added),
                           Cell::integer(row.warmup),
                           Cell::integer(row.steps)};
   appendTimes(measurement, backward, cells);
@@ -195,12 +224,12 @@ static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<Attenti
       makeMiB(measurement.memory.beforeBackward), makeMiB(measurement.memory.forwardPeak),
       makeMiB(measurement.memory.backwardPeak), Cell::integer(measurement.forwardCommands),
       Cell::integer(measurement.backwardCommands));
-  const AttentionMeasurement *unfused = findUnfused(row, rows);
-  if (unfused && backward)
-    llvm::append_values(cells, Cell::number(computeStatistics(unfused->forward.host).median / *forward, 2),
-                        Cell::number(subtract(unfused->both.host, unfused->loss.host).median / backward->median, 2));
-  else
-    cells.resize(cells.size() + 2, Cell::empty());
+  for (const AttentionMeasurement *base : {findUnfused(row, rows), findFloat32(row, rows)})
+    if (base && backward)
+      llvm::append_values(cells, Cell::number(computeStatistics(base->forward.host).median / *forward, 2),
+                          Cell::number(subtract(base->both.host, base->loss.host).median / backward->median, 2));
+    else
+      cells.resize(cells.size() + 2, Cell::empty());
   llvm::append_values(cells, Cell::number(measurement.compileSeconds, 2), makeTimes(measurement.forward.host),
                       makeTimes(measurement.loss.host), makeTimes(measurement.both.host));
   for (const std::string &variant : variants)

@@ -10,6 +10,7 @@
 
 #include "AttentionBenchmark.h"
 #include "Report.h"
+#include "cs336/Driver/CompileFlags.h"
 
 namespace cs336::bench {
 
@@ -19,10 +20,11 @@ struct AttentionRow {
   Fusion fusion;
   int64_t warmup, steps;
   AttentionMeasurement measurement;
+  PipelineVariant pipeline;
 };
 
 /// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64".
-std::string describeAttention(const AttentionCase &attention, Fusion fusion);
+std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline);
 
 /// A row for every measurement. Times are the host's; backward is what a step with gradients takes longer than one that
 /// computes the loss alone. With a peer, each of its variants has the ratios of its medians to ours, which are left

@@ -53,6 +53,8 @@ ModelCommand::ModelCommand()
               cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
                        "kernel by kernel on a GPU"),
               cl::cat(category), cl::sub(subcommand)),
+      most("largest", cl::desc("How many kernels or commands of a profile to list (default all)"),
+           cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
       noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
             cl::sub(subcommand)),
       format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
@@ -78,6 +80,8 @@ absl::Status ModelCommand::checkFlags() const {
   for (int64_t warmup : warmups)
     if (warmup < 0)
       return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup, ", must not be negative"));
+  if (most < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
@@ -94,17 +98,17 @@ void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &mo
 
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                                       std::vector<ModelRow> &rows) const {
-  std::vector<std::string> pipelines = compile.getPipelines();
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
   size_t count = descriptions.size() * pipelines.size(), index = 0;
   Progress progress(static_cast<int64_t>(count));
   PeakRates peaks(options);
   for (const ModelDescription &description : descriptions) {
-    for (const std::string &pipeline : pipelines) {
+    for (const PipelineVariant &pipeline : pipelines) {
       MeasureOptions own = options;
       PipelineOptions read;
-      if (absl::Status status = readPipeline(pipeline, read); !status.ok())
+      if (absl::Status status = readPipeline(pipeline.options, read); !status.ok())
         return status;
-      own.compile.pipeline = pipeline;
+      own.compile.pipeline = pipeline.options;
       own.computeType = read.dtype;
       own.fusion = read.fusion;
       if (!own.compile.dumpDir.empty() && count > 1)
@@ -113,7 +117,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       const TransformerConfig &config = description.transformer;
       progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
                                    config.contextLength, stringifyComputeType(own.computeType),
-                                   describeFusion(own.fusion), stringifyMode(description.mode)));
+                                   describeFusion(own.fusion, pipeline), stringifyMode(description.mode)));
       std::optional<double> peak;
       if (!noMFU) {
         progress.update("peak of products", 0);
@@ -132,7 +136,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       for (Measurement &measurement : *measured) {
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
-        rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement)});
+        rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
       }
     }
   }
@@ -174,14 +178,14 @@ absl::Status ModelCommand::run() {
       {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   if (profile)
-    printProfiles(rows, format);
+    printProfiles(rows, format, most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : RunProfile::kAll);
   llvm::outs().flush();
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
       llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)
-                   << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion) << ", "
-                   << stringifyMode(row.description.mode) << ": " << std::string(row.measurement.status.message())
-                   << "\n";
+                   << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion, row.pipeline)
+                   << ", " << stringifyMode(row.description.mode) << ": "
+                   << std::string(row.measurement.status.message()) << "\n";
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   return absl::OkStatus();
 }

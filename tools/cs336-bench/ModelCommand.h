@@ -55,6 +55,7 @@ private:
   llvm::cl::opt<std::string> peerPython;
   llvm::cl::opt<bool> perStep;
   llvm::cl::opt<bool> profile;
+  llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> noMFU;
   FormatFlag format;
   CompileFlags compile;

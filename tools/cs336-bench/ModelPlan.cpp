@@ -121,15 +121,16 @@ public:
   absl::StatusOr<bool> add(const ModelDescription &variant, StringRef pipeline, StringRef flags);
   absl::StatusOr<int64_t> getTotal(const ModelDescription &variant, StringRef pipeline) const;
   absl::Status addCompilation(const PipelineOptions &pipeline);
+  absl::Status addRecomputation(const PipelineOptions &pipeline);
   absl::Status addBatch();
   absl::Status addContext();
-  std::vector<WayToFit> take() { return std::move(ways); }
+  WaysToFit take() { return std::move(found); }
 
 private:
   const ModelDescription &description;
   const CompileOptions &options;
   int64_t limit;
-  std::vector<WayToFit> ways;
+  WaysToFit found;
 };
 } // namespace
 
@@ -150,7 +151,7 @@ absl::StatusOr<bool> FitSearch::add(const ModelDescription &variant, StringRef p
     return total.status();
   if (*total > limit)
     return false;
-  ways.push_back({flags.str(), *total});
+  found.ways.push_back({flags.str(), *total});
   return true;
 }
 
@@ -182,6 +183,31 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
+/// Blocks of 1, 2, … layers: fewer inputs are kept, and more of a block lives at once, so that memory falls and then
+/// grows.
+absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
+  if (description.mode != Mode::ForwardBackward && description.mode != Mode::Train)
+    return absl::OkStatus();
+  std::optional<WayToFit> least;
+  for (int64_t layers = 1; layers <= description.transformer.numLayers; ++layers) {
+    if (layers == pipeline.checkpoint)
+      continue;
+    absl::StatusOr<int64_t> total = getTotal(description, absl::StrCat("checkpoint=", layers));
+    if (!total.ok())
+      return total.status();
+    WayToFit way{absl::StrCat("--checkpoint ", layers), *total};
+    if (*total <= limit) {
+      found.ways.push_back(std::move(way));
+      return absl::OkStatus();
+    }
+    if (least && *total > least->totalBytes)
+      break;
+    least = std::move(way);
+  }
+  found.leastRecomputation = std::move(least);
+  return absl::OkStatus();
+}
+
 /// The largest batch that fits, by bisection: memory grows with it.
 absl::Status FitSearch::addBatch() {
   int64_t fitting = 0, tooLarge = description.transformer.batchSize, bytes = 0;
@@ -196,7 +222,7 @@ absl::Status FitSearch::addBatch() {
       bytes = *total;
   }
   if (fitting > 0)
-    ways.push_back({absl::StrCat("--batch-size ", fitting), bytes});
+    found.ways.push_back({absl::StrCat("--batch-size ", fitting), bytes});
   return absl::OkStatus();
 }
 
@@ -211,11 +237,11 @@ absl::Status FitSearch::addContext() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<WayToFit>> bench::findWaysToFit(const ModelDescription &description,
-                                                           const CompileOptions &options,
-                                                           const PipelineOptions &pipeline, int64_t limit) {
+absl::StatusOr<WaysToFit> bench::findWaysToFit(const ModelDescription &description, const CompileOptions &options,
+                                               const PipelineOptions &pipeline, int64_t limit) {
   FitSearch search(description, options, limit);
-  for (absl::Status status : {search.addCompilation(pipeline), search.addBatch(), search.addContext()})
+  for (absl::Status status :
+       {search.addCompilation(pipeline), search.addRecomputation(pipeline), search.addBatch(), search.addContext()})
     if (!status.ok())
       return status;
   return search.take();

@@ -15,6 +15,8 @@
 #include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <optional>
+
 namespace cs336::bench {
 
 /// Memory and work of a model as its planned program says them; no kernel is compiled, and no device is needed.
@@ -68,10 +70,17 @@ struct WayToFit {
   int64_t totalBytes;
 };
 
-/// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the largest smaller batch, and
-/// the largest context of a half, a quarter, and so on. `pipeline` are the options of `options` in detail.
-absl::StatusOr<std::vector<WayToFit>> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                                    const PipelineOptions &pipeline, int64_t limit);
+struct WaysToFit {
+  std::vector<WayToFit> ways;
+  /// Where activations could be computed again and no block of layers is of the size that fits: what needs least.
+  std::optional<WayToFit> leastRecomputation;
+};
+
+/// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the fewest layers together whose
+/// input alone is kept for the backward pass, the largest smaller batch, and the largest context of a half, a quarter,
+/// and so on. `pipeline` are the options of `options` in detail.
+absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
+                                        const PipelineOptions &pipeline, int64_t limit);
 
 } // namespace cs336::bench
 

@@ -43,7 +43,7 @@ cs336::bench::profileModel(std::shared_ptr<const runtime::Executable> executable
   return profile;
 }
 
-void cs336::bench::printProfiles(llvm::ArrayRef<ModelRow> rows, Format format) {
+void cs336::bench::printProfiles(llvm::ArrayRef<ModelRow> rows, Format format, size_t most) {
   bool isForPeople = format == Format::Table || format == Format::Markdown;
   llvm::raw_ostream &stream = isForPeople ? llvm::outs() : llvm::errs();
   for (const ModelRow &row : rows) {
@@ -52,8 +52,8 @@ void cs336::bench::printProfiles(llvm::ArrayRef<ModelRow> rows, Format format) {
     const TransformerConfig &config = row.description.transformer;
     stream << llvm::formatv("\n{0} steps of {1}, batch {2}, context {3}, {4}, {5}, {6}:\n",
                             row.measurement.stepMilliseconds.size(), describeSize(config), config.batchSize,
-                            config.contextLength, stringifyComputeType(row.computeType), describeFusion(row.fusion),
-                            stringifyMode(row.description.mode));
-    row.measurement.profile->print(stream);
+                            config.contextLength, stringifyComputeType(row.computeType),
+                            describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+    row.measurement.profile->print(stream, most);
   }
 }

@@ -19,9 +19,9 @@ absl::StatusOr<std::unique_ptr<RunProfile>> profileModel(std::shared_ptr<const r
                                                          const ModelDescription &description,
                                                          const MeasureOptions &options);
 
-/// Prints the profiles that there are: on the standard output, or where programs read the report, on the standard error
-/// stream.
-void printProfiles(llvm::ArrayRef<ModelRow> rows, Format format);
+/// Prints the profiles that there are, of each the `most` names that take most time: on the standard output, or where
+/// programs read the report, on the standard error stream.
+void printProfiles(llvm::ArrayRef<ModelRow> rows, Format format, size_t most);
 
 } // namespace cs336::bench
 

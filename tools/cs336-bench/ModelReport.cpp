@@ -19,7 +19,9 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-std::string cs336::bench::describeFusion(Fusion level) {
+std::string cs336::bench::describeFusion(Fusion level, const PipelineVariant &pipeline) {
+  if (!pipeline.added.empty() && pipeline.added != "none")
+    return "with " + pipeline.added;
   return level == Fusion::None ? "unfused" : ("fusion " + stringifyFusion(level)).str();
 }
 
@@ -60,18 +62,37 @@ static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef
   return std::nullopt;
 }
 
-/// By which factor the row's median is below that of the same step in this type, at this level of fusion; nothing of
-/// the row itself, and where that was not measured.
-static Cell makeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows, ComputeType type, Fusion fusion) {
-  if (row.computeType == type && row.fusion == fusion)
+/// By which factor the row's median is below that of the same step of another row, which `isBase` finds; nothing of the
+/// row itself, and where that was not measured.
+static Cell makeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
+                        llvm::function_ref<bool(const ModelRow &)> isBase) {
+  if (isBase(row))
     return Cell::empty();
   for (const ModelRow &other : rows)
-    if (other.description.mode == row.description.mode && other.computeType == type && other.fusion == fusion &&
-        other.measurement.status.ok() && isSameModel(row, other))
+    if (isBase(other) && other.description.mode == row.description.mode && other.measurement.status.ok() &&
+        isSameModel(row, other))
       return Cell::number(computeStatistics(other.measurement.stepMilliseconds).median /
                               computeStatistics(row.measurement.stepMilliseconds).median,
                           2);
   return Cell::empty();
+}
+
+/// In float32, all else being equal. In a ladder types are not all that differs.
+static Cell makeTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  return makeSpeedUp(row, rows, [&](const ModelRow &other) {
+    return other.computeType == ComputeType::FP32 && other.fusion == row.fusion && row.pipeline.added.empty() &&
+           other.pipeline.added.empty();
+  });
+}
+
+/// Over no fusion, or the foot of the row's ladder.
+static Cell makeFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  bool isRung = !row.pipeline.added.empty();
+  return makeSpeedUp(row, rows, [&](const ModelRow &other) {
+    if (isRung)
+      return other.pipeline.added == "none" && other.pipeline.ladder == row.pipeline.ladder;
+    return other.pipeline.added.empty() && other.fusion == Fusion::None && other.computeType == row.computeType;
+  });
 }
 
 /// The variants of PyTorch that were measured, in order.
@@ -97,6 +118,8 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"built in", "build_dtype"},
                                       {"dtype", "dtype"},
                                       {"fusion", "fusion"},
+                                      {"ladder", "ladder", true},
+                                      {"added", "added"},
                                       {"mode", "mode"},
                                       {"warm-up", "warmup"},
                                       {"steps", "steps"},
@@ -217,6 +240,8 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
       Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
       Cell(stringifyComputeType(row.computeType).str()),
       Cell(stringifyFusion(row.fusion).str()),
+      Cell::optional(row.pipeline.ladder),
+      Cell::optional(row.pipeline.added),
       Cell(stringifyMode(row.description.mode).str()),
       Cell::integer(measurement.warmup),
       Cell::integer(measurement.stepMilliseconds.size()),
@@ -243,10 +268,9 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
                       Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4));
   appendDeviceTimes(measurement, cells);
   llvm::append_values(cells, forward ? Cell::number(backward, 3) : Cell::empty(),
-                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(),
-                      makeSpeedUp(row, rows, ComputeType::FP32, row.fusion),
-                      makeSpeedUp(row, rows, row.computeType, Fusion::None), Cell::number(tokens / seconds, 1),
-                      Cell::number(rate / 1e9, 2), row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
+                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(), makeTypeSpeedUp(row, rows),
+                      makeFusionSpeedUp(row, rows), Cell::number(tokens / seconds, 1), Cell::number(rate / 1e9, 2),
+                      row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
                       row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty());
   appendResources(measurement, cells);
   for (const std::string &variant : variants)

@@ -10,6 +10,7 @@
 
 #include "ModelBenchmark.h"
 #include "Report.h"
+#include "cs336/Driver/CompileFlags.h"
 
 #include <optional>
 
@@ -23,13 +24,14 @@ struct ModelRow {
   /// FLOP/s of a dense product in this type, as far as the device has one.
   std::optional<double> peakRate;
   Measurement measurement;
+  PipelineVariant pipeline;
 };
 
 /// "small", or "d512 ff1344 L4 h16" for a model without a name.
 std::string describeSize(const TransformerConfig &config);
 
-/// "unfused", "fusion softmax".
-std::string describeFusion(Fusion level);
+/// "unfused", "fusion softmax"; of a rung of a ladder "with autocast".
+std::string describeFusion(Fusion level, const PipelineVariant &pipeline);
 
 /// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
 llvm::StringRef getFailureText(const absl::Status &status);

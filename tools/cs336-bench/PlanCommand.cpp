@@ -30,20 +30,23 @@ PlanCommand::PlanCommand()
 
 void PlanCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
 
-absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const CompileOptions &options,
-                                          Progress &progress) const {
+absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
+                                          const CompileOptions &options, Progress &progress) const {
   PipelineOptions pipeline;
-  if (absl::Status status = readPipeline(options.pipeline, pipeline); !status.ok())
+  if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
     return status;
-  progress.start(describePlan({description, pipeline.dtype, pipeline.fusion, {}, 0, {}}));
-  absl::StatusOr<ModelPlan> planned = planModel(description, options, [](llvm::StringRef) {});
+  CompileOptions own = options;
+  own.pipeline = variant.options;
+  PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
+  progress.start(describePlan(row));
+  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {});
   if (!planned.ok())
     return planned.status();
-  PlanRow row{description, pipeline.dtype, pipeline.fusion, *std::move(planned), memoryLimit.getBytes(), {}};
+  row.plan = *std::move(planned);
   // What a session keeps does not change with the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
-  absl::StatusOr<std::vector<WayToFit>> ways = findWaysToFit(description, options, pipeline, row.limitBytes);
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);
   if (!ways.ok())
     return ways.status();
   row.waysToFit = *std::move(ways);
@@ -54,13 +57,11 @@ absl::Status PlanCommand::planAll(const CompileOptions &options, std::vector<Pla
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
   if (!descriptions.ok())
     return descriptions.status();
-  std::vector<std::string> pipelines = compile.getPipelines();
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
   Progress progress(static_cast<int64_t>(descriptions->size() * pipelines.size()));
   for (const ModelDescription &description : *descriptions) {
-    for (const std::string &pipeline : pipelines) {
-      CompileOptions own = options;
-      own.pipeline = pipeline;
-      absl::StatusOr<PlanRow> row = plan(description, own, progress);
+    for (const PipelineVariant &variant : pipelines) {
+      absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
       if (!row.ok())
         return row.status();
       rows.push_back(*std::move(row));

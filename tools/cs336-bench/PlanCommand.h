@@ -32,8 +32,8 @@ public:
   absl::Status run() override;
 
 private:
-  absl::StatusOr<PlanRow> plan(const ModelDescription &description, const CompileOptions &options,
-                               Progress &progress) const;
+  absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
+                               const CompileOptions &options, Progress &progress) const;
   absl::Status planAll(const CompileOptions &options, std::vector<PlanRow> &rows) const;
   void print(llvm::ArrayRef<PlanRow> rows) const;
 

@@ -26,8 +26,8 @@ static double getIntensity(const exec::Work &work) { return work.bytes > 0 ? wor
 std::string cs336::bench::describePlan(const PlanRow &row) {
   const TransformerConfig &config = row.description.transformer;
   return llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
-                       config.contextLength, stringifyComputeType(row.computeType), describeFusion(row.fusion),
-                       stringifyMode(row.description.mode));
+                       config.contextLength, stringifyComputeType(row.computeType),
+                       describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
 }
 
 std::string cs336::bench::describeFit(const PlanRow &row) {
@@ -37,14 +37,18 @@ std::string cs336::bench::describeFit(const PlanRow &row) {
                          formatBytes(row.limitBytes), formatBytes(row.limitBytes - total));
   std::string text = llvm::formatv("does not fit: {0}: {1} of {2}, {3} too much", describePlan(row), formatBytes(total),
                                    formatBytes(row.limitBytes), formatBytes(total - row.limitBytes));
-  if (row.waysToFit.empty())
-    return text + llvm::formatv("; parameters and state alone are {0}, and neither a smaller batch, a shorter context, "
-                                "fusion nor bfloat16 suffices",
-                                formatBytes(row.plan.parameterBytes + row.plan.stateBytes))
-                      .str();
-  text += "; any of these would do:";
-  for (const WayToFit &way : row.waysToFit)
+  const WaysToFit &ways = row.waysToFit;
+  if (ways.ways.empty())
+    text += llvm::formatv("; parameters and state alone are {0}, and neither a smaller batch, a shorter context, "
+                          "recomputation, fusion nor bfloat16 suffices",
+                          formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
+  else
+    text += "; any of these would do:";
+  for (const WayToFit &way : ways.ways)
     text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
+  if (ways.leastRecomputation)
+    text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
+                          formatBytes(ways.leastRecomputation->totalBytes));
   return text;
 }
 
@@ -107,10 +111,14 @@ Report cs336::bench::makeKernelReport(const ModelPlan &plan, int64_t most) {
   return report;
 }
 
+static json::Object makeWay(const WayToFit &way) {
+  return json::Object{{"flags", way.flags}, {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0}};
+}
+
 static json::Array listWays(const PlanRow &row) {
   json::Array ways;
-  for (const WayToFit &way : row.waysToFit)
-    ways.push_back(json::Object{{"flags", way.flags}, {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0}});
+  for (const WayToFit &way : row.waysToFit.ways)
+    ways.push_back(makeWay(way));
   return ways;
 }
 
@@ -125,6 +133,8 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
                  {"built in", "build_dtype"},
                  {"dtype", "dtype"},
                  {"fusion", "fusion"},
+                 {"ladder", "ladder", true},
+                 {"added", "added"},
                  {"mode", "mode"},
                  {"parameters (MiB)", "parameters_mib"},
                  {"state (MiB)", "state_mib"},
@@ -144,40 +154,45 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
                  {"phases", "phases", true},
                  {"largest", "largest_buffers", true},
                  {"kernels", "kernels", true},
-                 {"ways to fit", "ways_to_fit", true}},
+                 {"ways to fit", "ways_to_fit", true},
+                 {"least recomputation", "least_recomputation", true}},
                 std::move(context));
   for (const PlanRow &row : rows) {
     const TransformerConfig &config = row.description.transformer;
     const ModelPlan &plan = row.plan;
     exec::Work work = plan.getWork();
     bool isLimited = row.limitBytes > 0;
-    report.addRow({Cell(describeSize(config)),
-                   Cell::number(static_cast<double>(config.getParameterCount()) / 1e6, 3),
-                   Cell::integer(config.batchSize),
-                   Cell::integer(config.contextLength),
-                   Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
-                   Cell(stringifyComputeType(row.computeType).str()),
-                   Cell(stringifyFusion(row.fusion).str()),
-                   Cell(stringifyMode(row.description.mode).str()),
-                   makeMiB(plan.parameterBytes),
-                   makeMiB(plan.stateBytes),
-                   makeMiB(plan.derivedBytes),
-                   makeMiB(plan.inputBytes),
-                   makeMiB(plan.arenaBytes),
-                   makeMiB(plan.getTotalBytes()),
-                   makeMiB(plan.hostBytes),
-                   isLimited ? makeMiB(row.limitBytes) : Cell::empty(),
-                   isLimited ? Cell(row.fits() ? "yes" : "no", row.fits()) : Cell::empty(),
-                   Cell::integer(work.getCommands()),
-                   Cell::number(plan.getCommandsPerLayer(), 1),
-                   Cell::integer(static_cast<int64_t>(plan.kernels.size())),
-                   makeGiga(work.flops),
-                   makeGiga(work.bytes),
-                   Cell::integer(plan.layers),
-                   makeDetail(makePhaseReport(plan).getRows()),
-                   makeDetail(makeBufferReport(plan, most).getRows()),
-                   makeDetail(makeKernelReport(plan, most).getRows()),
-                   makeDetail(listWays(row))});
+    report.addRow(
+        {Cell(describeSize(config)),
+         Cell::number(static_cast<double>(config.getParameterCount()) / 1e6, 3),
+         Cell::integer(config.batchSize),
+         Cell::integer(config.contextLength),
+         Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
+         Cell(stringifyComputeType(row.computeType).str()),
+         Cell(stringifyFusion(row.fusion).str()),
+         Cell::optional(row.pipeline.ladder),
+         Cell::optional(row.pipeline.added),
+         Cell(stringifyMode(row.description.mode).str()),
+         makeMiB(plan.parameterBytes),
+         makeMiB(plan.stateBytes),
+         makeMiB(plan.derivedBytes),
+         makeMiB(plan.inputBytes),
+         makeMiB(plan.arenaBytes),
+         makeMiB(plan.getTotalBytes()),
+          makeMiB(plan.hostBytes),
+         isLimited ? makeMiB(row.limitBytes) : Cell::empty(),
+         isLimited ? Cell(row.fits() ? "yes" : "no", row.fits()) : Cell::empty(),
+         Cell::integer(work.getCommands()),
+         Cell::number(plan.getCommandsPerLayer(), 1),
+         Cell::integer(static_cast<int64_t>(plan.kernels.size())),
+         makeGiga(work.flops),
+         makeGiga(work.bytes),
+         Cell::integer(plan.layers),
+         makeDetail(makePhaseReport(plan).getRows()),
+         makeDetail(makeBufferReport(plan, most).getRows()),
+         makeDetail(makeKernelReport(plan, most).getRows()),
+         makeDetail(listWays(row)),
+         row.waysToFit.leastRecomputation ? Cell("", makeWay(*row.waysToFit.leastRecomputation)) : Cell::empty()});
   }
   return report;
 }

@@ -10,6 +10,7 @@
 
 #include "ModelPlan.h"
 #include "Report.h"
+#include "cs336/Driver/CompileFlags.h"
 
 namespace cs336::bench {
 
@@ -22,7 +23,8 @@ struct PlanRow {
   /// 0 for none.
   int64_t limitBytes = 0;
   /// Where the plan exceeds the limit.
-  std::vector<WayToFit> waysToFit;
+  WaysToFit waysToFit;
+  PipelineVariant pipeline;
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };

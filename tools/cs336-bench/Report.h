@@ -27,6 +27,8 @@ struct Cell {
   static Cell number(double number, int digits);
   static Cell integer(int64_t number) { return {std::to_string(number), number}; }
   static Cell empty() { return {"", nullptr}; }
+  /// Without text, as `empty`.
+  static Cell optional(std::string text) { return text.empty() ? empty() : Cell(std::move(text)); }
 
   std::string text;
   llvm::json::Value value;

@@ -11,7 +11,6 @@ using namespace cs336::bench;
 
 const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
-  static constexpr llvm::StringLiteral levels = "none,elementwise,softmax,flash,all";
   static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384";
   static const std::vector<Study> studies{
       {"mixed_precision_accumulation",
@@ -19,15 +18,33 @@ const std::vector<Study> &cs336::bench::getStudies() {
        {{"accumulate", {{"fusion", "none,all"}}}}},
       {"benchmarking_mixed_precision",
        "the type of every value of a small model under float16 and bfloat16; the error of layer norm in each type; "
-       "steps "
-       "in each type, and where the time goes in bfloat16",
+       "steps in each type, attention's scores alone, and the kernels that take most time in bfloat16",
        {{"dtypes", {{"dtype", "fp32,fp16,bf16"}}},
         {"norm-error", {}},
         {"model", {{"size", sizes}, {"mode", "forward,forward_backward"}, {"dtype", "fp32,tf32,bf16,fp16"}}},
-        {"model", {{"size", sizes}, {"mode", "forward"}, {"dtype", "bf16"}, {"profile", ""}, {"no-mfu", ""}}}}},
+        {"attention",
+         {{"part", "scores"},
+          {"mask", "causal"},
+          {"batch-size", "4"},
+          {"num-heads", "12,16,20,25,32"},
+          {"head-dim", "64"},
+          {"length", "256,1024"},
+          {"dtype", "fp32,tf32,bf16,fp16"}}},
+        {"model",
+         {{"size", sizes},
+          {"mode", "forward,forward_backward"},
+          {"dtype", "bf16"},
+          {"profile", ""},
+          {"largest", "5"},
+          {"no-mfu", ""}}}}},
       {"pytorch_attention",
        "attention without heads by width and length: 100 forwards, 100 backwards, and memory before backward",
-       {{"attention", {{"batch-size", "8"}, {"head-dim", "16,32,64,128"}, {"length", lengths}, {"steps", "100"}}}}},
+       {{"attention",
+         {{"batch-size", "8"},
+          {"head-dim", "16,32,64,128"},
+          {"length", lengths},
+          {"steps", "100"},
+          {"fusion", "none,all"}}}}},
       {"torch_compile",
        "attention alone, and whole models, unfused and fused pass by pass, beside PyTorch's compiler",
        {{"attention",
@@ -35,12 +52,14 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"head-dim", "16,32,64,128"},
           {"length", lengths},
           {"steps", "100"},
-          {"fusion", levels},
+          {"dtype", "bf16"},
+          {"ladder", ""},
           {"peer", "torch:naive,compiled"}}},
         {"model",
          {{"size", sizes},
           {"mode", "forward,forward_backward,train"},
-          {"fusion", levels},
+          {"dtype", "bf16"},
+          {"ladder", ""},
           {"peer", "torch:eager,compile"}}}}}};
   return studies;
 }

@@ -14,21 +14,30 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <memory>
+
 namespace cs336 {
 
-/// `--dtype`, `--fusion`, `--checkpoint`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`, `--dump-dir`,
-/// `--timing` and
-/// `--pass-statistics` of the tools that compile.
+/// One of the compilations that flags describe.
+struct PipelineVariant {
+  /// Of `--cs336-pipeline`.
+  std::string options;
+  /// Of a ladder: the pass that this rung adds ("none" at its foot), and the type at its top. Empty without one.
+  std::string added, ladder;
+};
+
+/// `--dtype`, `--fusion`, `--ladder`, `--checkpoint`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`,
+/// `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
-  /// How many values `--dtype` and `--fusion` take: a tool that sweeps takes lists with commas.
+  /// How many values `--dtype` and `--fusion` take: a tool that sweeps takes lists with commas, and has `--ladder`.
   enum class Sweep { No, Yes };
 
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No);
 
-  /// The pipeline's options for every combination of `--dtype` and `--fusion`, the last varying fastest. Without a
-  /// sweep there is one.
-  std::vector<std::string> getPipelines() const;
+  /// Every combination of `--dtype` and `--fusion`, the last varying fastest; or, with `--ladder`, every type's ladder.
+  /// Without a sweep there is one.
+  std::vector<PipelineVariant> getPipelines() const;
 
   /// Calls `function` with the options that the flags describe for the device, the pipeline's being the last of
   /// `getPipelines`, and prints the timing, if asked for, once it returns.
@@ -38,7 +47,7 @@ public:
     manager.setEnabled(timing);
     mlir::TimingScope root = manager.getRootScope();
     CompileOptions options;
-    options.pipeline = getPipelines().back();
+    options.pipeline = getPipelines().back().options;
     options.target = getTarget(device);
     options.cpu = cpu;
     options.architectures = architectures.empty()
@@ -56,6 +65,8 @@ public:
 private:
   llvm::cl::list<ComputeType> dtypes;
   llvm::cl::list<Fusion> fusions;
+  /// Null without a sweep.
+  std::unique_ptr<llvm::cl::opt<bool>> ladder;
   llvm::cl::opt<unsigned> checkpoint;
   llvm::cl::opt<std::string> pipeline;
   llvm::cl::opt<std::string> cpu;

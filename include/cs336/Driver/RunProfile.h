@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,12 +49,15 @@ public:
   virtual absl::Status stop(runtime::Session &session) = 0;
   /// Of all runs together; nothing on the CPU.
   virtual std::optional<GraphWork> getGraphWork() const = 0;
-  /// A row for each name, the most time first. The session may be gone.
-  virtual void print(llvm::raw_ostream &stream) const = 0;
+  /// A row for each name, the most time first, and as many as that; then the sum of all. The session may be gone.
+  virtual void print(llvm::raw_ostream &stream, size_t most = kAll) const = 0;
+
+  static constexpr size_t kAll = std::numeric_limits<size_t>::max();
 };
 
-/// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds.
-void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream);
+/// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds. As RunProfile::print.
+void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream,
+                  size_t most = RunProfile::kAll);
 
 /// All runs of the commands of one name in one phase; equal kernels of all layers share one.
 struct CommandSummary {
@@ -65,8 +69,8 @@ struct CommandSummary {
 /// The most time first.
 std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
 
-/// A row for each: share of the whole, total and mean milliseconds, and how often it ran.
-void printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream);
+/// A row for each: share of the whole, total and mean milliseconds, and how often it ran. As RunProfile::print.
+void printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream, size_t most = RunProfile::kAll);
 
 } // namespace cs336
 

@@ -42,7 +42,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                                     "to 256 bytes, as device allocations; commands get workspaces"))};
   Option<ComputeType> dtype{*this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
                             getComputeTypeValues()};
-  Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Which operations share kernels"), llvm::cl::init(Fusion::None),
+  Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Which operations share kernels"), llvm::cl::init(Fusion::All),
                         getFusionValues()};
   Option<unsigned> checkpoint{
       *this, "checkpoint",

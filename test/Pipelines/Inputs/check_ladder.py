@@ -1,0 +1,28 @@
+"""Planned programs on every rung: the foot and the top are what flags make them, and each pass changes something."""
+
+import json
+import sys
+from pathlib import Path
+
+RUNGS = {
+    "fp32": ["none", "hoist-invariants", "merge-gemms", "fuse-elementwise", "fuse-epilogues", "fuse-softmax"],
+    "bf16": ["none", "hoist-invariants", "merge-gemms", "autocast", "fuse-elementwise", "fuse-epilogues"],
+}
+RUNGS["fp32"] += ["flash-attention"]
+RUNGS["bf16"] += ["weight-shadows", "fuse-softmax", "flash-attention"]
+
+
+def program(row: dict) -> dict:
+    """What tells one program from another."""
+    return {key: row[key] for key in ("dtype", "commands", "distinct_kernels", "total_mib", "gigabytes", "kernels")}
+
+
+ladder, default, none = (json.loads(Path(path).read_text())["results"] for path in sys.argv[1:])
+for top, plain in zip(RUNGS, default, strict=True):
+    rungs = [row for row in ladder if row["ladder"] == top]
+    assert [row["added"] for row in rungs] == RUNGS[top], [row["added"] for row in rungs]
+    assert plain["added"] is None and program(rungs[-1]) == program(plain)
+    assert program(rungs[0]) == program(none[0])
+    for row, before in zip(rungs[1:], rungs, strict=False):
+        assert program(row) != program(before), f"{row['added']} changes nothing"
+    assert rungs[-1]["commands"] < rungs[0]["commands"]
