@@ -183,7 +183,7 @@ def main() -> None:
     arguments.add_argument("--arch", help="measure compiling for GPUs too, for this architecture")
     arguments.add_argument("--device", default="cpu", help="cuda: measure until steps can run there, and nothing else")
     arguments.add_argument("--dtype", help="comma-separated, with --device: fp32 (default), tf32, bf16, fp16")
-    arguments.add_argument("--fusion", help="comma-separated, with --device: none (default) to all")
+    arguments.add_argument("--fusion", help="comma-separated, with --device: none to all (default)")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
@@ -196,7 +196,7 @@ def main() -> None:
         for size in args.sizes.split(","):
             if args.device != "cpu":
                 for dtype in (args.dtype or "fp32").split(","):
-                    for fusion in (args.fusion or "none").split(","):
+                    for fusion in (args.fusion or "all").split(","):
                         cells.append(start_on_gpu(size, dtype, fusion, args.device, args.runs))
                         print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
                 continue

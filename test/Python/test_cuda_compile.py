@@ -52,6 +52,15 @@ def test_code_is_kept_unless_told_otherwise(cache: Path) -> None:
     assert not list(cache.iterdir())
     compile_for_gpu("sm_90a")
     assert len(list(cache.glob("cubins/llvmcache-*"))) == 1
+    assert len(list(cache.glob("executables/llvmcache-*"))) == 1
+
+
+def test_programs_are_kept_whole_on_the_cpu_too(cache: Path, tmp_path: Path) -> None:
+    for name, use_cache, entries in [("own", False, 0), ("first", True, 1), ("second", True, 1)]:
+        cs336.compile(TEXT, use_cache=use_cache).save(tmp_path / f"{name}.cs336x")
+        assert len(list(cache.glob("executables/llvmcache-*"))) == entries
+    own, first, second = ((tmp_path / f"{name}.cs336x").read_bytes() for name in ("own", "first", "second"))
+    assert own == first == second
 
 
 def test_the_cpu_refuses_code_for_gpus() -> None:
