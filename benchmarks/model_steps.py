@@ -26,6 +26,7 @@ COLUMNS = {
     "context_length": "{}",
     "dtype": "{}",
     "fusion": "{}",
+    "added": "{}",
     "mode": "{}",
     "median_ms": "{:.3f}",
     "std_ms": "{:.3f}",

@@ -27,7 +27,7 @@ def executable(
     mode: str,
     dtype: str = "f32",
     numbers: reference.Optimizer | None = None,
-    fusion: Any = "none",
+    fusion: Any = "all",
 ) -> cs336.Executable:
     """Compile once for all tests that ask for the same."""
     update = optimizer(numbers) if numbers else None
@@ -52,7 +52,7 @@ class CompiledModel:
         parameters: reference.Parameters,
         dtype: str = "f32",
         numbers: reference.Optimizer | None = None,
-        fusion: Any = "none",
+        fusion: Any = "all",
     ) -> None:
         self.session = open_session(executable(config, mode, dtype, numbers, fusion))
         self.session.initialize(0)

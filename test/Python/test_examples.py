@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 class Example:
     """A compiled example and its NumPy twin on the same random parameters and inputs."""
 
-    def __init__(self, file: str, entry: str, fusion: Any = "none") -> None:
+    def __init__(self, file: str, entry: str, fusion: Any = "all") -> None:
         module = cs336.parse((EXAMPLES / file).read_text(), file)
         self.session = open_session(compile_program(module, fusion=fusion))
         self.session.initialize(3)

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace cs336::bench {
@@ -33,6 +34,8 @@ struct AttentionOptions {
   int64_t memoryLimitBytes = 0;
   /// Null for none.
   AttentionPeer *peer = nullptr;
+  /// Of the rung below on a ladder, or null. Programs that are the same as its are not measured again.
+  const struct AttentionMeasurement *below = nullptr;
 };
 
 /// Memory as planned, in bytes. Of a forward pass alone there is only a peak.
@@ -51,6 +54,8 @@ struct AttentionMeasurement {
   /// Commands of each pass: kernels, products and copies.
   int64_t forwardCommands = 0, backwardCommands = 0;
   double compileSeconds = 0;
+  /// Hashes of the executables, of the forward pass and of the others.
+  std::pair<uint64_t, uint64_t> programs;
   std::vector<AttentionPeerMeasurement> peers;
 };
 

@@ -128,6 +128,7 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
       own.compile.pipeline = variant.options;
       own.fusion = pipeline.fusion;
       attention.computeType = pipeline.dtype;
+      own.below = variant.added.empty() || variant.added == "none" ? nullptr : &rows.back().measurement;
       if (!own.compile.dumpDir.empty())
         absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
       progress.start(describeAttention(attention, own.fusion, variant));

@@ -179,7 +179,7 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
          makeMiB(plan.inputBytes),
          makeMiB(plan.arenaBytes),
          makeMiB(plan.getTotalBytes()),
-          makeMiB(plan.hostBytes),
+         makeMiB(plan.hostBytes),
          isLimited ? makeMiB(row.limitBytes) : Cell::empty(),
          isLimited ? Cell(row.fits() ? "yes" : "no", row.fits()) : Cell::empty(),
          Cell::integer(work.getCommands()),

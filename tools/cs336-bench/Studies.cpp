@@ -11,7 +11,7 @@ using namespace cs336::bench;
 
 const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
-  static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384";
+  static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384,65536";
   static const std::vector<Study> studies{
       {"mixed_precision_accumulation",
        "0.01 added a thousand times, in four combinations of types, unfused and fused",
