@@ -106,8 +106,7 @@ std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &l
                       " ", alignments.right, " ", alignments.result,
                       problem.accumulate ? absl::StrCat(", plus an addend aligned ", alignments.addend) : "",
                       problem.bias ? absl::StrCat(", bias aligned ", CommonAlignment({problem.bias})) : "",
-                      problem.relu ? ", relu" : "",
-                      ", workspace ", workspace_bytes);
+                      problem.relu ? ", relu" : "", ", workspace ", workspace_bytes);
 }
 
 } // namespace cs336::runtime
