@@ -10,10 +10,10 @@
 // RUN: not cs336-opt %s --cs336-pipeline=speed=high 2>&1 | FileCheck %s --check-prefix=OPTION
 
 // CHECK: exec.kernel @[[KERNEL:.*]](
-// CHECK: exec.entry @score mode<forward> arena_bytes = 64 alignment = 64 {
+// CHECK: exec.entry @score mode<forward> arena_bytes = 128 alignment = 64 {
 // CHECK-DAG: %[[X:.*]] = exec.input "arg0" : memref<4x8xf32>
 // CHECK-DAG: %[[W:.*]] = exec.input "arg1" : memref<2x8xf32>
-// CHECK-DAG: %[[Y:.*]] = exec.output "result0" output offset = {{[0-9]+}} : memref<f32>
+// CHECK-DAG: %[[Y:.*]] = exec.output "result0" output offset = 64 : memref<f32>
 // CHECK-DAG: %[[H:.*]] = exec.alloc offset = 0 : memref<4x2xf32>
 // CHECK: exec.gemm ins(%[[X]], %{{.*}}) outs(%[[H]]
 // CHECK: exec.launch
@@ -24,9 +24,9 @@
 
 // GRAD: exec.variable @arg0 parameter : memref<4x8xf32>
 // GRAD: exec.entry @score mode<forward_backward>
-// GRAD-DAG: exec.output "loss" output : memref<f32>
-// GRAD-DAG: exec.output "arg0" gradient : memref<4x8xf32>
-// GRAD-DAG: exec.output "arg1" gradient : memref<2x8xf32>
+// GRAD-DAG: exec.output "loss" output offset = {{[0-9]+}} : memref<f32>
+// GRAD-DAG: exec.output "arg0" gradient offset = {{[0-9]+}} : memref<4x8xf32>
+// GRAD-DAG: exec.output "arg1" gradient offset = {{[0-9]+}} : memref<2x8xf32>
 
 // BF16: exec.gemm {{.*}}memref<4x8xbf16>
 

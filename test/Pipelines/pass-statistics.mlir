@@ -16,14 +16,14 @@
 // CHECK-NEXT: cs336-optimizer {{ *}}num-updates {{ *}}2  Number of parameters updated
 // CHECK:      convert-cs336-to-exec {{ *}}num-entries {{ *}}2  Number of entry points
 // CHECK-NEXT: convert-cs336-to-exec {{ *}}num-kernels {{ *}}[[#]]  Number of distinct kernels
-// CHECK:      exec-plan-memory {{ *}}num-allocations {{ *}}[[#]]  Number of allocations placed
+// CHECK:      exec-plan-memory {{ *}}num-allocations {{ *}}[[#]]  Number of allocations and outputs placed
 // CHECK-NEXT: exec-plan-memory {{ *}}arena-bytes {{ *}}[[#]]  Bytes of all arenas
 // CHECK-NEXT: exec-plan-memory {{ *}}live-bytes {{ *}}[[#]]  Bytes of the largest live sets, which no plan can go below{{$}}
 // CHECK-NOT:  {{.}}
 
 // What a reader of the planned IR counts.
 // RUN: awk '$2 ~ /^(num-kernels|num-launches|num-allocations|arena-bytes)$/ {print $2, $3}' %t.table > %t.said
-// RUN: awk '/exec.kernel @/ {kernels++} /exec.launch/ {launches++} /exec.alloc/ {allocations++} \
+// RUN: awk '/exec.kernel @/ {kernels++} /exec.launch/ {launches++} /exec.(alloc|output)/ {allocations++} \
 // RUN:   match($0, /arena_bytes = [0-9]+/) {bytes += substr($0, RSTART + 14)} END { \
 // RUN:   print "num-kernels", kernels; print "num-launches", launches; \
 // RUN:   print "num-allocations", allocations; print "arena-bytes", bytes}' %t.mlir > %t.counted
