@@ -46,7 +46,7 @@ def plan(every: int, num_layers: int) -> Entry:
         vocab_size=97, context_length=128, d_model=64, num_layers=num_layers, num_heads=4, d_ff=176, batch_size=4
     )
     module = cs336.build(config, "forward_backward")
-    return read_entries(str(module.run_passes(f"cs336-pipeline{{checkpoint={every}}}")))["forward_backward"]
+    return read_entries(str(module.run_passes(f"cs336-pipeline{{checkpoint={every} fusion=none}}")))["forward_backward"]
 
 
 def test_memory_shrinks_as_the_blocks_say() -> None:
