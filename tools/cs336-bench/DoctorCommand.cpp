@@ -131,10 +131,13 @@ static Finding findCache() {
   std::error_code error = fs::is_directory(existing) ? fs::access(existing, fs::AccessMode::Write)
                                                      : std::make_error_code(std::errc::not_a_directory);
   finding.isFound = !error;
-  finding.details =
-      error ? llvm::formatv("{0} cannot be written: {1}; name another with CS336_CACHE_DIR", folder, error.message())
-            : llvm::formatv("{0}, {1}, of which executables {2}, cubins {3}", folder, formatBytes(getBytes(folder)),
-                            formatBytes(getBytes(folder + "/executables")), formatBytes(getBytes(folder + "/cubins")));
+  if (error)
+    finding.details =
+        llvm::formatv("{0} cannot be written: {1}; name another with CS336_CACHE_DIR", folder, error.message());
+  else
+    finding.details =
+        llvm::formatv("{0}, {1}, of which executables {2}, cubins {3}", folder, formatBytes(getBytes(folder)),
+                      formatBytes(getBytes(folder + "/executables")), formatBytes(getBytes(folder + "/cubins")));
   return finding;
 }
 
