@@ -173,6 +173,8 @@ private:
     if (!gemm.bias)
       return absl::OkStatus();
     CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.bias}));
+    if (gemm.alpha != 1)
+      return Broken("it adds a bias to a product that it scales");
     const format::BufferT &c = Buffer(gemm.c), &bias = Buffer(*gemm.bias);
     int64_t columns = c.shape.back();
     bool dense = bias.shape.size() == 1 && (bias.shape[0] == 1 || bias.strides[0] == 1);

@@ -116,7 +116,7 @@ func.func @biased(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"}
     -> (tensor<2x3x5xf32> {cs336.kind = "output", cs336.name = "y"}, tensor<2x3x5xf32> {cs336.kind = "output", cs336.name = "z"})
     attributes {cs336.mode = #cs336.mode<forward>} {
   %y = cs336.matmul %x, %w bias %c {relu, transpose_b} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
-  %column = cs336.slice %m offsets = [0, 1] sizes = [5, 1] : tensor<5x2xf32> -> tensor<5x1xf32>
+  %column = cs336.slice %m offsets = [0, 1] : tensor<5x2xf32> -> tensor<5x1xf32>
   %vector = cs336.reshape %column : tensor<5x1xf32> -> tensor<5xf32>
   %z = cs336.matmul %x, %w bias %vector {transpose_b} : tensor<2x3x4xf32>, tensor<5x4xf32> -> tensor<2x3x5xf32>
   return %y, %z : tensor<2x3x5xf32>, tensor<2x3x5xf32>

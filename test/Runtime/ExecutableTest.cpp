@@ -266,6 +266,12 @@ const BrokenRule kBrokenRules[] = {
      "both its addend and what its output held"},
     {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
     {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is no dense row of"},
+    {"BiasOfScaledProduct",
+     [](auto &e) {
+       Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a;
+       Body(e, 3).AsGemm()->alpha = 2;
+     },
+     "to a product that it scales"},
     {"NoRows", [](auto &e) { Body(e, 0).AsLaunch()->rows = 0; }, "0 rows"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "scaled").strides = {0, 1}; }, "share addresses"},

@@ -117,11 +117,12 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   Layout a = MakeLayout(batch, m, k, true, random);
   Layout b = MakeLayout(batch, k, n, true, random);
   Layout c = MakeLayout(batch, m, n, false, random);
-  double alpha = random() % 2 ? 1 : 0.375, beta = random() % 2;
+  double beta = random() % 2;
   bool has_addend = beta == 1 && random() % 2;
   // A library has epilogues, if any, for rows that are contiguous.
   bool has_epilogue = device == "cpu" || dtype != DType::kF64;
   bool has_bias = has_epilogue && (n == 1 || c.strides.back() == 1) && random() % 2;
+  double alpha = has_bias || random() % 2 ? 1 : 0.375;
   bool relu = has_epilogue && random() % 2;
 
   ProgramBuilder program;

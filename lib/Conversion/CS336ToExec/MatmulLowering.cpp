@@ -102,8 +102,9 @@ void cs336::lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, OpBuilder &build
     d.layout.offset = offset;
     dView = view(d);
   }
+  Value bias = buffers.getBias() ? makeDense(buffers.getBias()) : Value();
   auto gemm = GemmOp::create(builder, loc, aView, bView, cView, op.getPrecision(), dView);
-  if (Value bias = buffers.getBias())
-    gemm.getBiasMutable().assign(makeDense(bias));
+  if (bias)
+    gemm.getBiasMutable().assign(bias);
   gemm.setRelu(op.getRelu());
 }

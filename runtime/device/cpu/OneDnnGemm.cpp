@@ -60,14 +60,15 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Di
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (problem.alpha != 1)
     attributes.set_output_scales(0, {static_cast<float>(problem.alpha)});
-  // In this order. oneDNN has a bias of its own, too, which it would scale.
-  dnnl::post_ops sums;
-  if (problem.accumulate)
-    sums.append_sum(1.0f);
+  if (problem.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  dnnl::memory::desc a = Describe(problem.a, batch), b = Describe(problem.b, batch), c = Describe(problem.c, batch);
   if (problem.bias)
-    sums.append_binary(dnnl::algorithm::binary_add, DescribeBias(problem, batch));
-  attributes.set_post_ops(sums);
-  return {{Describe(problem.a, batch), Describe(problem.b, batch), Describe(problem.c, batch)}, attributes, engine};
+    return {{a, b, DescribeBias(problem, batch), c}, attributes, engine};
+  return {{a, b, c}, attributes, engine};
 }
 
 /// Whether oneDNN has one primitive for the whole batch: not if both factors
@@ -107,9 +108,8 @@ public:
                   {DNNL_ARG_DST, c_.get()},
                   {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
     if (problem.bias) {
-      bias_ = dnnl::memory(DescribeBias(problem, one_by_one ? Dims() : problem.batch), engine_, problem.bias);
-      int position = problem.accumulate ? 1 : 0;
-      arguments_.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(position) | DNNL_ARG_SRC_1, bias_.get()});
+      bias_ = dnnl::memory(descriptor.bias_desc(), engine_, problem.bias);
+      arguments_.push_back({DNNL_ARG_BIAS, bias_.get()});
     }
     int64_t executions = one_by_one ? problem.batch_size() : 1;
     for (int64_t i = 0; i != executions; ++i)

@@ -249,6 +249,23 @@ exec.entry @f mode<forward> {
 
 // -----
 
+// A row of the result needs the sums of all rows, which would be gone.
+exec.kernel @sums(%a: tensor<4x4xf32>) : (memref<4x4xf32>) -> memref<4x4xf32> {
+  %0 = cs336.reduce sum %a axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = cs336.broadcast %0 dims = [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %2 = cs336.add %a, %1 : tensor<4x4xf32>
+  exec.yield %2 : tensor<4x4xf32>
+}
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  exec.copy ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  // expected-error@below {{writes outs[0] over ins[0], which @sums does not read element by element}}
+  exec.launch @sums ins(%y : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
 // What has nothing to do with the first result may run after it, and needs the operand.
 exec.kernel @both(%a: tensor<4xf32>, %b: tensor<4xf32>)
     : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
@@ -345,6 +362,16 @@ exec.entry @f mode<forward> {
   %y = exec.output "y" output : memref<4x4xf32>
   // expected-error@below {{the bias must be a dense row of the output's elements, is 'memref<5xf32>' and 'memref<4x4xf32>'}}
   exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) bias(%b : memref<5xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %b = exec.input "b" : memref<4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
+  // expected-error@below {{with a bias alpha must be 1, is 2.0}}
+  exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) bias(%b : memref<4xf32>) outs(%y : memref<4x4xf32>) {alpha = 2.0 : f64}
 }
 
 // -----

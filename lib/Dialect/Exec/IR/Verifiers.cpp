@@ -130,6 +130,8 @@ LogicalResult GemmOp::verify() {
   if (beta != 0 && beta != 1)
     return emitOpError() << "beta must be 0 or 1, is " << beta;
   if (getBias()) {
+    if (!getAlpha().isExactlyValue(1.0))
+      return emitOpError() << "with a bias alpha must be 1, is " << getAlpha().convertToDouble();
     MemRefType bias = dropOffset(typeOf(getBias()));
     if (bias != MemRefType::get({c.getDimSize(rank - 1)}, c.getElementType()))
       return emitOpError() << "the bias must be a dense row of the output's elements, is " << bias << " and " << c;

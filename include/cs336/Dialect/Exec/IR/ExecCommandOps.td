@@ -46,7 +46,7 @@ def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     strides. Of the last two strides of each operand one is 1 and the other at least as large as the axis of stride 1 is long
     (axes of size 1 have no say). bf16 and f16 accumulate in f32. `precision` is about f32 only. `beta` is 0 or 1; with 0, C is not read.
     With an addend D, which lies as C does, C = alpha·A·B + D; `beta` is 0 then. A dense bias of N elements is added to every
-    row, whose elements are then contiguous. All of it is summed before the one rounding to C's type; with `relu`, what is at most
+    row, whose elements are then contiguous; alpha is 1 then. All of it is summed before the one rounding to C's type; with `relu`, what is at most
     0 is then 0, and a NaN stays. `workspace` is scratch for the library that computes the product.
 
     ```mlir
