@@ -71,15 +71,17 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
           value(Fusion::All, "and whatever else pays")};
 }
 
-static AutocastType getAutocastType(ComputeType type) {
+void cs336::addAutocast(OpPassManager &manager, ComputeType type) {
+  auto add = [&](AutocastType to) { manager.addNestedPass<func::FuncOp>(createAutocastPass({to})); };
   switch (type) {
-  case ComputeType::TF32:
-    return AutocastType::TF32;
-  case ComputeType::FP16:
-    return AutocastType::FP16;
   case ComputeType::FP32:
+    return;
+  case ComputeType::TF32:
+    return add(AutocastType::TF32);
   case ComputeType::BF16:
-    return AutocastType::BF16;
+    return add(AutocastType::BF16);
+  case ComputeType::FP16:
+    return add(AutocastType::FP16);
   }
   llvm_unreachable("every type has a case");
 }
@@ -108,8 +110,7 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   // Before casts: a softmax is one operation to autocast's policy.
   if (options.fuses(Fusion::Softmax))
     manager.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());
-  if (options.dtype != ComputeType::FP32)
-    manager.addNestedPass<func::FuncOp>(createAutocastPass({getAutocastType(options.dtype)}));
+  addAutocast(manager, options.dtype);
   if (options.mergeGemms)
     manager.addPass(createMergeGemmsPass());
   if (options.dtype == ComputeType::FP16)

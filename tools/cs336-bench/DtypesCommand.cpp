@@ -121,24 +121,10 @@ DtypesCommand::DtypesCommand()
 
 void DtypesCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
-static AutocastType getAutocastType(ComputeType type) {
-  switch (type) {
-  case ComputeType::TF32:
-    return AutocastType::TF32;
-  case ComputeType::FP16:
-    return AutocastType::FP16;
-  case ComputeType::FP32:
-  case ComputeType::BF16:
-    return AutocastType::BF16;
-  }
-  llvm_unreachable("every type has a case");
-}
-
 static LogicalResult fillColumn(ModuleOp module, ComputeType type, TypeTable &table) {
   PassManager cast(module.getContext(), module.getOperationName());
   cast.addPass(createNamePortsPass({Mode::ForwardBackward}));
-  if (type != ComputeType::FP32)
-    cast.addNestedPass<func::FuncOp>(createAutocastPass({getAutocastType(type)}));
+  addAutocast(cast, type);
   if (failed(cast.run(module)))
     return failure();
   table.addColumn(module);

@@ -72,6 +72,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   bool fuses(Fusion part) const { return fusion >= part; }
 };
 
+/// Adds `--cs336-autocast` to the type; nothing for fp32, which is the types that the program has.
+void addAutocast(mlir::OpPassManager &manager, ComputeType type);
+
 /// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect.
 void buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options);
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScaleAndMask.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Matchers.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_AUTOCASTPASS
@@ -34,16 +34,6 @@ static FloatType promote(FloatType lhs, FloatType rhs) {
   if (lhs.getWidth() == rhs.getWidth())
     return Float32Type::get(lhs.getContext());
   return lhs.getWidth() > rhs.getWidth() ? lhs : rhs;
-}
-
-/// The value of a splat constant, also where it is repeated or reshaped: what PyTorch has as a Python number.
-static std::optional<APFloat> getNumber(Value value) {
-  while (auto view = value.getDefiningOp<ViewOpInterface>())
-    value = view->getOperand(0);
-  SplatElementsAttr splat;
-  if (!matchPattern(value, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
-    return std::nullopt;
-  return splat.getSplatValue<APFloat>();
 }
 
 static bool isExactIn(APFloat number, FloatType type) {
@@ -107,7 +97,7 @@ std::optional<Choice> Autocast::choose(Operation *op) {
       continue;
     hasF64 |= type.isF64();
     first = first ? first : type;
-    if (!getNumber(operand))
+    if (!getSplat(operand))
       widestTensor = widestTensor ? promote(widestTensor, type) : type;
   }
   auto policyOp = dyn_cast<AutocastOpInterface>(op);
@@ -125,7 +115,7 @@ std::optional<Choice> Autocast::choose(Operation *op) {
       return std::nullopt;
     FloatType compute = widestTensor;
     for (Value operand : op->getOperands())
-      if (std::optional<APFloat> number = getNumber(operand); number && isLow(compute) && !isExactIn(*number, compute))
+      if (std::optional<APFloat> number = getSplat(operand); number && isLow(compute) && !isExactIn(*number, compute))
         compute = float32;
     return Choice{compute, widestTensor};
   }

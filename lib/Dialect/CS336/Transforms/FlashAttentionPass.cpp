@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionMatcher.h"
+#include "EraseDead.h"
 #include "HeadLayout.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_FLASHATTENTIONPASS
@@ -35,20 +35,6 @@ private:
 
 static remark::RemarkOpts remarkOptions(StringRef name) {
   return remark::RemarkOpts::name(name).category("cs336-flash-attention");
-}
-
-/// Erases operations whose results nothing uses, and what only they used.
-static void eraseDead(ArrayRef<Operation *> ops) {
-  llvm::SmallSetVector<Operation *, 16> candidates(ops.begin(), ops.end());
-  while (!candidates.empty()) {
-    Operation *op = candidates.pop_back_val();
-    if (!isOpTriviallyDead(op))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        candidates.insert(producer);
-    op->erase();
-  }
 }
 
 /// The arithmetic of both products.

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EraseDead.h"
 #include "ScaleAndMask.h"
 #include "SoftmaxChain.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
 
 namespace cs336 {
@@ -39,7 +39,6 @@ struct Absorbed {
 class FuseSoftmaxPass : public cs336::impl::FuseSoftmaxPassBase<FuseSoftmaxPass>, public CountingPass {
   void runOnOperation() override;
   void fuse(const SoftmaxChain &chain);
-  void eraseUnused(ArrayRef<Operation *> operations);
 
   llvm::DenseSet<Operation *> erased;
 
@@ -162,26 +161,7 @@ void FuseSoftmaxPass::fuse(const SoftmaxChain &chain) {
   }
   Value oldResult = chain.result;
   oldResult.replaceAllUsesWith(result);
-  eraseUnused(replaced);
-}
-
-/// Erases what nothing reads any longer, and what only that read.
-void FuseSoftmaxPass::eraseUnused(ArrayRef<Operation *> operations) {
-  llvm::SetVector<Operation *> unused(operations.begin(), operations.end());
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Operation *op : SmallVector<Operation *>(unused.getArrayRef())) {
-      if (!isOpTriviallyDead(op))
-        continue;
-      unused.remove(op);
-      for (Value operand : op->getOperands())
-        if (Operation *source = operand.getDefiningOp())
-          unused.insert(source);
-      erased.insert(op);
-      op->erase();
-      changed = true;
-    }
-  }
+  eraseDead(replaced, [&](Operation *op) { erased.insert(op); });
 }
 
 void FuseSoftmaxPass::runOnOperation() {

@@ -17,16 +17,22 @@ using namespace cs336;
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static bool isMask(Value value) { return tensorType(value).getElementType().isInteger(1); }
 
-std::optional<double> cs336::getSplatNumber(Value value) {
+std::optional<APFloat> cs336::getSplat(Value value) {
   while (auto view = value.getDefiningOp<ViewOpInterface>())
     value = view->getOperand(0);
   SplatElementsAttr splat;
   if (!matchPattern(value, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
     return std::nullopt;
-  APFloat number = splat.getSplatValue<APFloat>();
+  return splat.getSplatValue<APFloat>();
+}
+
+std::optional<double> cs336::getSplatNumber(Value value) {
+  std::optional<APFloat> number = getSplat(value);
+  if (!number)
+    return std::nullopt;
   bool losesInfo;
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToDouble();
+  number->convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return number->convertToDouble();
 }
 
 static bool isHidden(Value value) { return getSplatNumber(value) == -std::numeric_limits<double>::infinity(); }

@@ -1,0 +1,29 @@
+//===- EraseDead.cpp - What a rewrite leaves behind -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EraseDead.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+void cs336::eraseDead(ArrayRef<Operation *> ops, function_ref<void(Operation *)> willErase) {
+  llvm::SmallSetVector<Operation *, 16> candidates(ops.begin(), ops.end());
+  while (!candidates.empty()) {
+    // One that is still used comes again when its user is erased.
+    Operation *op = candidates.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        candidates.insert(producer);
+    if (willErase)
+      willErase(op);
+    op->erase();
+  }
+}
