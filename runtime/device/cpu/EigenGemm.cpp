@@ -12,7 +12,7 @@
 #define EIGEN_DONT_PARALLELIZE
 
 #include "device/cpu/GemmLibraries.h"
-#include "device/cpu/Parallel.h"
+#include "device/cpu/TiledGemm.h"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -27,9 +27,6 @@ using ColumnMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen:
 template <typename Layout>
 using Map = Eigen::Map<Layout, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// Sides of a tile. A packed block of A, and one of B, take 256 KiB.
-constexpr int64_t kTileRows = 128, kTileColumns = 128, kTileDepth = 256;
-
 /// A block of an operand that starts at (row, column).
 template <typename Layout>
 Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t column, int64_t rows, int64_t columns) {
@@ -38,46 +35,29 @@ Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t col
   return {start, rows, columns, Eigen::OuterStride<>(outer)};
 }
 
+/// A packed block of A, and one of B, take 256 KiB.
 template <typename LayoutA, typename LayoutB>
-class EigenGemm : public PreparedCommand {
+class EigenGemm : public TiledGemm {
 public:
-  explicit EigenGemm(const GemmProblem &problem)
-      : problem_(problem), batch_(problem.batch_size()), row_tiles_(CeilDiv(problem.c.rows, kTileRows)),
-        column_tiles_(CeilDiv(problem.c.columns, kTileColumns)) {}
-
-  absl::Status Execute() override {
-    ParallelFor(batch_ * row_tiles_ * column_tiles_, /*grain=*/1, [this](int64_t begin, int64_t end) {
-      for (int64_t tile = begin; tile != end; ++tile)
-        ComputeTile(tile);
-    });
-    return absl::OkStatus();
-  }
+  explicit EigenGemm(const GemmProblem &problem) : TiledGemm(problem) {}
 
 private:
-  static int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-  void ComputeTile(int64_t tile) const {
-    int64_t column = tile % column_tiles_ * kTileColumns;
-    int64_t row = tile / column_tiles_ % row_tiles_ * kTileRows;
-    int64_t index = tile / column_tiles_ / row_tiles_;
-    const GemmProblem &p = problem_;
-    int64_t rows = std::min(kTileRows, p.c.rows - row);
-    int64_t columns = std::min(kTileColumns, p.c.columns - column);
-    char *a = p.BatchData(p.a, index), *b = p.BatchData(p.b, index);
-    Map<RowMajor> c = Block<RowMajor>(p.c, p.BatchData(p.c, index), row, column, rows, columns);
+  void ComputeTile(const Tile &tile) const override {
+    const GemmProblem &p = problem();
+    char *a = p.BatchData(p.a, tile.index), *b = p.BatchData(p.b, tile.index);
+    Map<RowMajor> c =
+        Block<RowMajor>(p.c, p.BatchData(p.c, tile.index), tile.row, tile.column, tile.rows, tile.columns);
     if (!p.accumulate)
       c.setZero();
     for (int64_t k = 0; k < p.a.columns; k += kTileDepth) {
       int64_t depth = std::min(kTileDepth, p.a.columns - k);
-      c.noalias() +=
-          p.alpha * Block<LayoutA>(p.a, a, row, k, rows, depth) * Block<LayoutB>(p.b, b, k, column, depth, columns);
+      c.noalias() += p.alpha * Block<LayoutA>(p.a, a, tile.row, k, tile.rows, depth) *
+                     Block<LayoutB>(p.b, b, k, tile.column, depth, tile.columns);
     }
     if (p.bias)
-      c.rowwise() += Eigen::Map<const Eigen::RowVectorXd>(reinterpret_cast<const double *>(p.bias) + column, columns);
+      c.rowwise() +=
+          Eigen::Map<const Eigen::RowVectorXd>(reinterpret_cast<const double *>(p.bias) + tile.column, tile.columns);
   }
-
-  GemmProblem problem_;
-  int64_t batch_, row_tiles_, column_tiles_;
 };
 
 } // namespace

@@ -17,7 +17,7 @@
 #define EIGEN_DONT_PARALLELIZE
 
 #include "device/cpu/GemmLibraries.h"
-#include "device/cpu/Parallel.h"
+#include "device/cpu/TiledGemm.h"
 #include "tensor/Elements.h"
 
 #include "absl/status/status.h"
@@ -31,9 +31,6 @@ namespace cs336::runtime {
 namespace {
 
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// Sides of a tile. Those of A and B take 128 KiB each, that of C 64 KiB.
-constexpr int64_t kTileRows = 128, kTileColumns = 128, kTileDepth = 256;
 
 struct Block {
   int64_t row, column, rows, columns;
@@ -55,33 +52,20 @@ void ForEachElement(const GemmMatrix &matrix, char *data, const Block &block, co
       visit(start[i + j * matrix.column_stride], i * block.columns + j);
 }
 
-/// Factors of TIn, a result of TOut.
+/// Factors of TIn, a result of TOut. Tiles of A and B take 128 KiB each, that of
+/// C 64 KiB.
 template <typename TIn, typename TOut>
-class NarrowGemm : public PreparedCommand {
+class NarrowGemm : public TiledGemm {
 public:
-  explicit NarrowGemm(const GemmProblem &problem)
-      : problem_(problem), batch_(problem.batch_size()), row_tiles_(CeilDiv(problem.c.rows, kTileRows)),
-        column_tiles_(CeilDiv(problem.c.columns, kTileColumns)) {}
-
-  absl::Status Execute() override {
-    ParallelFor(batch_ * row_tiles_ * column_tiles_, /*grain=*/1, [this](int64_t begin, int64_t end) {
-      for (int64_t tile = begin; tile != end; ++tile)
-        ComputeTile(tile);
-    });
-    return absl::OkStatus();
-  }
+  explicit NarrowGemm(const GemmProblem &problem) : TiledGemm(problem) {}
 
 private:
-  static int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-  void ComputeTile(int64_t tile) const {
+  void ComputeTile(const Tile &tile) const override {
     alignas(64) float a[kTileRows * kTileDepth], b[kTileDepth * kTileColumns], sums[kTileRows * kTileColumns];
-    const GemmProblem &p = problem_;
-    Block c{tile / column_tiles_ % row_tiles_ * kTileRows, tile % column_tiles_ * kTileColumns, 0, 0};
-    c.rows = std::min(kTileRows, p.c.rows - c.row);
-    c.columns = std::min(kTileColumns, p.c.columns - c.column);
-    int64_t index = tile / column_tiles_ / row_tiles_;
-    char *a_data = p.BatchData(p.a, index), *b_data = p.BatchData(p.b, index), *c_data = p.BatchData(p.c, index);
+    const GemmProblem &p = problem();
+    Block c{tile.row, tile.column, tile.rows, tile.columns};
+    char *a_data = p.BatchData(p.a, tile.index), *b_data = p.BatchData(p.b, tile.index),
+         *c_data = p.BatchData(p.c, tile.index);
 
     Eigen::Map<RowMajor> sum(sums, c.rows, c.columns);
     sum.setZero();
@@ -100,9 +84,6 @@ private:
       value = static_cast<TOut>(bias ? sum + static_cast<float>(bias[i % c.columns]) : sum);
     });
   }
-
-  GemmProblem problem_;
-  int64_t batch_, row_tiles_, column_tiles_;
 };
 
 template <typename TIn>
