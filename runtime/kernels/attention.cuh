@@ -8,19 +8,6 @@
 // A `Problem` has what is known of an attention: batches, queryHeads, keyHeads, queries, keys, headDim, scale,
 // isCausal, and the layouts (HeadLayout) QueryLayout, KeyLayout, ….
 
-/// Vectors of heads in global memory: element strides of a batch, a position and a head, and the bytes that addresses
-/// and strides are multiples of, at most 16. A vector lies contiguously.
-template <long long batchStride, long long positionStride, long long headStride, int alignment>
-struct HeadLayout {
-  static constexpr int bytes = alignment;
-  static constexpr long long stride = positionStride;
-
-  template <class Element>
-  __device__ static Element *getVectors(Element *base, int batch, int head, int position) {
-    return base + batch * batchStride + head * headStride + position * positionStride;
-  }
-};
-
 constexpr float log2OfE = 1.4426950408889634f;
 
 /// One of `tiles` tiles of `perTile` rows of a head, which a block of the grid works for. The tiles of all heads with

@@ -31,6 +31,13 @@ __device__ inline void loadMatricesTransposed(unsigned (&matrices)[4], unsigned 
                : "memory");
 }
 
+/// Adds the product of two matrices of 16-bit numbers; PTX calls their type `type`.
+#define MULTIPLY_16_BITS(type)                                                                                         \
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "     \
+      "{%0, %1, %2, %3};\n"                                                                                            \
+      : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)                                                                 \
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1))
+
 #endif
 
 /// Products of matrices. With g = lane / 4 and t = lane % 4, of 16-bit numbers a lane has

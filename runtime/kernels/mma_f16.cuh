@@ -12,10 +12,7 @@ struct TensorCore<__half> {
   /// Adds the product of two matrices.
   __device__ static void multiply(float &sum0, float &sum1, float &sum2, float &sum3, const unsigned (&left)[4],
                                   unsigned right0, unsigned right1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};\n"
-        : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
-        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
+    MULTIPLY_16_BITS("f16");
   }
   /// Nothing is to be rounded.
   __device__ static unsigned round(unsigned pair) { return pair; }

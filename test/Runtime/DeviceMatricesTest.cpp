@@ -31,6 +31,8 @@
 #include "fma_rows.cuh"
 #include "tensor_float_rows.cuh"
 
+#include "head_layout.cuh"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <random>

@@ -143,8 +143,8 @@ int64_t AttentionKernel::getWorkspaceBytes() const {
 }
 
 void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
-  for (StringRef source :
-       {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh", "attention.cuh"})
+  for (StringRef source : {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh",
+                           "head_layout.cuh", "attention.cuh"})
     sources.insert(source);
   if (problem.isBackward)
     for (StringRef source : {"attention_backward.cuh", "attention_backward_queries.cuh", "attention_backward_keys.cuh"})

@@ -103,7 +103,8 @@ void PlainAttentionKernel::add(StringRef suffix, int64_t rows, StringRef instanc
 }
 
 void PlainAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
-  for (StringRef source : {"scalar.cuh", "vector.cuh", "reduce.cuh", "attention.cuh", "plain_attention.cuh"})
+  for (StringRef source :
+       {"scalar.cuh", "vector.cuh", "reduce.cuh", "head_layout.cuh", "attention.cuh", "plain_attention.cuh"})
     sources.insert(source);
   if (StringRef source = ExpressionPrinter::getDeviceSource(problem.element); !source.empty())
     sources.insert(source);
