@@ -25,18 +25,14 @@ echo '{"inputs": …}' | python3 torch_attention.py
 
 from __future__ import annotations
 
-import gc
-import json
 import math
-import sys
 import time
 from collections.abc import Callable
 
 import torch
+from answer_jobs import Job, answer_jobs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
-
-Job = dict[str, object]
 
 
 def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
@@ -161,19 +157,5 @@ def measure(job: Job) -> dict[str, object]:
     return answer | {"forward_ms": forward, "backward_ms": backward, "threads": torch.get_num_threads()}
 
 
-def main() -> None:
-    for line in sys.stdin:
-        try:
-            answer = measure(json.loads(line))
-        except torch.OutOfMemoryError:
-            answer = {"error": "out of memory"}
-        # Before the answer: then the other side measures.
-        torch.compiler.reset()
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_jobs(measure)

@@ -38,20 +38,17 @@ echo '{"config": …}' | python3 torch_model.py
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
 import math
-import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 import torch
+from answer_jobs import Job, answer_jobs
 from safetensors.torch import load_file
 from torch.nn import functional
 
 Parameters = dict[str, torch.Tensor]
-Job = dict[str, object]
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 BF16_WEIGHTS = "graphs-bf16w"
@@ -303,19 +300,5 @@ def measure(job: Job) -> dict[str, object]:
     return answer | {"step_ms": times, "threads": torch.get_num_threads()}
 
 
-def main() -> None:
-    for line in sys.stdin:
-        try:
-            answer = measure(json.loads(line))
-        except torch.OutOfMemoryError:
-            answer = {"error": "out of memory"}
-        # Before the answer: then the other side measures, and counts the device's memory.
-        torch.compiler.reset()
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_jobs(measure)

@@ -17,6 +17,22 @@
 using namespace cs336::bench;
 namespace json = llvm::json;
 
+// Written by CMake: benchmarks/peers/answer_jobs.py as a string literal.
+static constexpr llvm::StringLiteral kAnswerJobs =
+#include "AnswerJobs.inc"
+    ;
+
+static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
+  std::error_code error;
+  llvm::raw_fd_ostream script(path, error);
+  script << text;
+  script.close();
+  if (!error && !script.has_error())
+    return absl::OkStatus();
+  script.clear_error();
+  return absl::UnavailableError(absl::StrCat(path, " cannot be written"));
+}
+
 absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRef name, llvm::StringRef text,
                                                                   const std::string &python) {
   llvm::SmallString<128> folder;
@@ -24,14 +40,11 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRe
     return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
   std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str()));
   std::string path = torch->getPath(name);
-  std::error_code error;
-  llvm::raw_fd_ostream script(path, error);
-  script << text;
-  script.close();
-  if (error || script.has_error()) {
-    script.clear_error();
-    return absl::UnavailableError(absl::StrCat(path, " cannot be written"));
-  }
+  // Python finds a module beside the script that imports it.
+  absl::Status isWritten = writeScript(torch->getPath("answer_jobs.py"), kAnswerJobs);
+  isWritten.Update(writeScript(path, text));
+  if (!isWritten.ok())
+    return isWritten;
   auto process = PeerProcess::start({python, path});
   if (!process.ok())
     return process.status();
