@@ -11,7 +11,13 @@ from device import compile_program, open_session
 from planned_ir import Entry, read_entries
 
 CONFIG = reference.Config(61, 19, 48, 4, 3, 80, batch_size=2)
-MODES = {"fp32": {}, "bf16": {"dtype": "bf16"}, "softmax": {"fusion": "softmax"}}
+MODES = {
+    "unfused": {"fusion": "none"},
+    "unfused bf16": {"fusion": "none", "dtype": "bf16"},
+    "softmax": {"fusion": "softmax"},
+    "all": {},
+    "all bf16": {"dtype": "bf16"},
+}
 
 
 def run_step(mode: str, **options: object) -> dict[str, np.ndarray]:
