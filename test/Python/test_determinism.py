@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import cs336
 import numpy as np
 import pytest
 import reference
-from compiled_model import executable
-from device import open_session
+from compiled_model import optimizer, transformer_config
+from device import compile_program, open_session
 
 CONFIG = reference.Config(101, 24, 48, 2, 3, 72, batch_size=3)
 NUMBERS = reference.Optimizer(max_norm=1.0)
 
 
-def run(seed: int, threads: int, steps: int = 3) -> dict[str, bytes]:
+@cache
+def compiled(fusion: str, dtype: str) -> cs336.Executable:
+    module = cs336.build(transformer_config(CONFIG), "train", "f32", optimizer(NUMBERS))
+    return compile_program(module, fusion=fusion, dtype=dtype)
+
+
+def run(seed: int, threads: int, steps: int = 3, fusion: str = "all", dtype: str = "fp32") -> dict[str, bytes]:
     """Every variable and loss of a short training, as bytes."""
-    session = open_session(executable(CONFIG, "train", "f32", NUMBERS), num_threads=threads)
+    session = open_session(compiled(fusion, dtype), num_threads=threads)
     session.initialize(seed)
     rng = np.random.default_rng(seed)
     result = {}
@@ -25,8 +34,11 @@ def run(seed: int, threads: int, steps: int = 3) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_two_runs_are_bit_identical(threads: int) -> None:
-    assert run(7, threads) == run(7, threads)
+@pytest.mark.parametrize("dtype", ["fp32", "tf32", "bf16", "fp16"])
+@pytest.mark.parametrize("fusion", ["none", "all"])
+def test_two_runs_are_bit_identical(fusion: str, dtype: str, threads: int) -> None:
+    first, second = (run(7, threads, fusion=fusion, dtype=dtype) for _ in range(2))
+    assert first == second
 
 
 def test_threads_do_not_change_initial_values() -> None:
@@ -40,7 +52,7 @@ def test_another_seed_gives_another_model() -> None:
 
 def test_initial_values_have_the_right_distribution() -> None:
     """Truncated normal: std √(2/(in+out)) before the cut at three of them; the embedding 1; norms 1."""
-    session = open_session(executable(CONFIG, "train", "f32", NUMBERS))
+    session = open_session(compiled("all", "fp32"))
     session.initialize(0)
     cut_std = 0.98658  # Of a standard normal distribution cut at ±3.
     for name, values in session.parameters().items():
