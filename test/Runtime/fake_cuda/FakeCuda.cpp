@@ -51,6 +51,10 @@ constexpr CUdeviceptr kDeviceSpace = CUdeviceptr{1} << 60;
 
 CUdeviceptr ToDevice(void *host) { return reinterpret_cast<CUdeviceptr>(host) + kDeviceSpace; }
 char *ToHost(CUdeviceptr device) { return reinterpret_cast<char *>(device - kDeviceSpace); }
+/// Of the device's memory or of pinned memory, which have one space of addresses.
+char *ToHostUnified(CUdeviceptr address) {
+  return address < kDeviceSpace ? reinterpret_cast<char *>(address) : ToHost(address);
+}
 
 CUctx_st the_context;
 
@@ -212,7 +216,7 @@ CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream st
   return Enqueue(stream, [=] { std::memcpy(dst, ToHost(src), bytes); });
 }
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  return Enqueue(stream, [=] { std::memcpy(ToHost(dst), ToHost(src), bytes); });
+  return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
 }
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
   return Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
