@@ -153,7 +153,7 @@ def markdown(record: dict[str, object], picture: str) -> str:
         f"{text['drawn_tokens'] / text['train_tokens']:.2f} times as many, and {text['held_out_tokens']} held out, of "
         f"which {text['evaluated_tokens']} are evaluated; its unigram entropy is {text['unigram_entropy']:.3f}. Model "
         f"and AdamW: `{json.dumps(record['model'])}`, `{json.dumps(record['optimizer'])}`; PyTorch's variant is "
-        f"{record['variant']}. Types are autocast's, with the loss scaled in fp16.",
+        f"{record['variant']}, whose seconds are with compiling. Types are autocast's, with the loss scaled in fp16.",
         "",
         *(f"- {describe_comparison(each)}" for each in record["comparisons"]),
         "",
