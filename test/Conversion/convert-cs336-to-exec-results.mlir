@@ -189,6 +189,47 @@ func.func @reuse(%x: tensor<4x4xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
+// A kernel of rows writes over what it reads rows of, and not where it needs other rows: %t takes sums to columns.
+// CHECK-LABEL: exec.entry @rows
+// CHECK: %[[A:.*]] = exec.alloc : memref<4x4xf32>
+// CHECK-NEXT: exec.launch @exp_{{.*}} ins(%x : {{.*}}) outs(%[[A]] :
+// CHECK-NEXT: exec.launch @{{.*}} ins(%[[A]] : {{.*}}) outs(%[[A]] :
+// CHECK-NEXT: exec.launch @{{.*}} ins(%[[A]] : {{.*}}) outs(%y :
+func.func @rows(%x: tensor<4x4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<4x4xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  %a = cs336.exp %x : tensor<4x4xf32>
+  %b = cs336.fused(%a) {
+  ^bb0(%p: tensor<4x4xf32>):
+    %s = cs336.reduce sum %p axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+    %r = cs336.broadcast %s dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+    %d = cs336.div %p, %r : tensor<4x4xf32>
+    cs336.yield %d : tensor<4x4xf32>
+  } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = cs336.neg %b : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: exec.entry @columns
+// CHECK: %[[A:.*]] = exec.alloc : memref<4x4xf32>
+// CHECK-NEXT: exec.launch @exp_{{.*}} ins(%x : {{.*}}) outs(%[[A]] :
+// CHECK-NEXT: %[[B:.*]] = exec.alloc : memref<4x4xf32>
+// CHECK-NEXT: exec.launch @{{.*}} ins(%[[A]] : {{.*}}) outs(%[[B]] :
+func.func @columns(%x: tensor<4x4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<4x4xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  %a = cs336.exp %x : tensor<4x4xf32>
+  %b = cs336.fused(%a) {
+  ^bb0(%p: tensor<4x4xf32>):
+    %s = cs336.reduce sum %p axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+    %t = cs336.broadcast %s dims = [1] : tensor<4xf32> -> tensor<4x4xf32>
+    %d = cs336.div %p, %t : tensor<4x4xf32>
+    cs336.yield %d : tensor<4x4xf32>
+  } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = cs336.neg %b : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// -----
+
 // A view keeps its storage alive.
 // CHECK-LABEL: exec.entry @alive
 // CHECK: %[[A:.*]] = exec.alloc : memref<4x4xf32>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import cs336
@@ -51,6 +52,19 @@ def test_gradients_lie_where_activations_were() -> None:
     assert gradients > 400 << 20
     assert alone > 400 << 20
     assert entry.arena_bytes < 0.75 * (gradients + alone)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_the_gradient_of_logits_takes_their_place(dtype: str, target: str) -> None:
+    config = cs336.TransformerConfig(32, 64, 1, 2, vocab_size=997, context_length=8, batch_size=2)
+    text = str(cs336.build(config, "train").run_passes(f"{PIPELINE}{{dtype={dtype} target={target} fusion=all}}"))
+    train = text[text.index("exec.entry @train") :]
+    train = train[: train.index("exec.entry", 1)] if "exec.entry" in train[1:] else train
+    losses = re.findall(r"exec\.launch @\S+ ins\((%\S+), %targets : memref<2x8x997.*outs\((.*) : ", train)
+    assert len(losses) == 1
+    logits, outs = losses[0]
+    assert logits in outs.split(", ")
 
 
 def test_the_reader_finds_an_overlap() -> None:

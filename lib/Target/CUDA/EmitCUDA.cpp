@@ -90,6 +90,11 @@ FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel, OpBuild
     for (auto [alignment, buffer] :
          llvm::zip_equal(form->alignments, llvm::concat<Value>(launch.getInputs(), launch.getOutputs())))
       alignment = std::gcd(alignment, getAlignment(cast<MemRefType>(buffer.getType())));
+  form->overwritesRows = llvm::any_of(launches.lookup(kernel.getSymName()), [&](exec::LaunchOp launch) {
+    return llvm::any_of(llvm::enumerate(launch.getOutputs()), [&](auto output) {
+      return llvm::is_contained(launch.getInputs(), output.value()) && kernel.writesRows(output.index());
+    });
+  });
   return form;
 }
 
@@ -150,10 +155,19 @@ static void addRefusal(Refusals &refusals, StringRef reason, StringRef schedule)
     refusals.emplace_back(reason, schedule);
 }
 
+/// As KernelSchedule::schedule, for launches that write over what they read.
+static std::unique_ptr<ScheduledKernel> scheduleInPlace(const KernelSchedule &schedule, const DeviceKernel &kernel,
+                                                        std::string &whyNot) {
+  if (!kernel.overwritesRows || schedule.canOverwriteRows())
+    return schedule.schedule(kernel, whyNot);
+  whyNot = "writes over rows that it reduces";
+  return nullptr;
+}
+
 ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const {
   for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
     std::string reason;
-    if (std::unique_ptr<ScheduledKernel> scheduled = schedule->schedule(part, reason))
+    if (std::unique_ptr<ScheduledKernel> scheduled = scheduleInPlace(*schedule, part, reason))
       return {schedule->getName(), std::move(scheduled)};
     addRefusal(refusals, reason, schedule->getName());
   }
@@ -187,7 +201,7 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
   SmallVector<ScheduledPart> parts;
   Refusals refusals;
   auto scheduleWhole = [&](const KernelSchedule &schedule, std::string &reason) {
-    std::unique_ptr<ScheduledKernel> whole = schedule.schedule(kernel, reason);
+    std::unique_ptr<ScheduledKernel> whole = scheduleInPlace(schedule, kernel, reason);
     if (whole)
       parts.push_back({schedule.getName(), std::move(whole)});
     return !parts.empty();

@@ -11,7 +11,8 @@
 // that registers cannot hold is read again in every pass.
 //
 // An output may be the buffer of an input that is read at the same elements: elements are written in the last pass
-// only, where a thread loads its own before it writes them, and what is written once a row comes after all.
+// only, where a thread loads its own before it writes them, and what is written once a row comes after all. Threads
+// read elements of others only where they pick one; between that and the last pass they meet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,6 +71,8 @@ private:
   void emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsigned level) const;
   /// Computes the term of one element anew.
   void emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const;
+  /// Before the last pass: waits for threads that pick elements of others, if outputs are written over them.
+  void emitMeeting(raw_ostream &os) const;
   /// Fills arrays with the thread's elements of the loads.
   void emitLoadsOfRow(raw_ostream &os, ScalarEmitter &emitter, ArrayRef<unsigned> loads) const;
   void emitPass(raw_ostream &os, ScalarEmitter &emitter, unsigned number) const;
@@ -91,6 +94,7 @@ private:
 class RowsSchedule : public KernelSchedule {
 public:
   StringRef getName() const override { return "rows"; }
+  bool canOverwriteRows() const override { return true; }
 
   std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override {
     FailureOr<RowProgram> rows = RowProgram::read(kernel, whyNot);
@@ -210,6 +214,8 @@ void RowsKernel::emit(raw_ostream &os) const {
         collectLoads(llvm::to_vector(llvm::seq<unsigned>(0, program.scalars.size())), /*movingWithRow=*/true));
   emitScalarsOfRow(os, emitter, 0);
   for (unsigned number = 0; number < rows.passes.size(); ++number) {
+    if (number + 1 == rows.passes.size())
+      emitMeeting(os);
     emitPass(os, emitter, number);
     emitScalarsOfRow(os, emitter, number + 1);
   }
@@ -245,6 +251,14 @@ void RowsKernel::emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsig
     if (rows.dividesElements(id))
       emitter.emitDivisor(id, "  ");
   }
+}
+
+void RowsKernel::emitMeeting(raw_ostream &os) const {
+  auto isPickedLast = [&](const auto &pick) { return rows.levels[pick.first] + 1 == rows.passes.size(); };
+  if (!kernel.overwritesRows || team.threads == 1 || llvm::none_of(rows.picked, isPickedLast))
+    return;
+  os << "  // What was picked may now be overwritten.\n  " << (team.isWithinWarp() ? "__syncwarp" : "__syncthreads")
+     << "();\n";
 }
 
 void RowsKernel::emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const {

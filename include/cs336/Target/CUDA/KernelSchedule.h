@@ -36,6 +36,8 @@ struct DeviceKernel {
   unsigned numInputs;
   /// The outputs to write.
   llvm::SmallVector<unsigned> outputs;
+  /// Whether a launch puts an output over an input that rows of it are computed from: all of a row is to be read first.
+  bool overwritesRows = false;
 
   /// Storage is aligned to at least this.
   static constexpr int64_t storageAlignment = 16;
@@ -75,6 +77,8 @@ class KernelSchedule {
 public:
   virtual ~KernelSchedule() = default;
   virtual llvm::StringRef getName() const = 0;
+  /// Whether a row is written only after all that is computed from it, outputs of other shapes too, was read.
+  virtual bool canOverwriteRows() const { return false; }
   /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …". It stays empty where
   /// the schedule is for single operations and the kernel has none of them.
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;

@@ -7,6 +7,7 @@
 
 #include "FusionRegions.h"
 
+#include "cs336/Dialect/CS336/IR/Rows.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/Sequence.h"
 

@@ -139,19 +139,3 @@ void FusionRoles::forEachLoad(Value operand, llvm::function_ref<void(Value)> fn)
   for (Value source : operand.getDefiningOp()->getOperands())
     forEachLoad(source, fn);
 }
-
-bool cs336::isRowBroadcast(Operation *op) {
-  auto fusible = dyn_cast<FusibleOpInterface>(op);
-  auto view = dyn_cast<ViewOpInterface>(op);
-  if (!fusible || !view || !fusible.isRematerializable())
-    return false;
-  auto operand = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto dense = MemRefType::get(operand.getShape(), operand.getElementType());
-  FailureOr<MemRefType> type = view.getViewType(dense);
-  SmallVector<int64_t> from, to;
-  int64_t offset;
-  if (failed(type) || failed(dense.getStridesAndOffset(from, offset)) || failed(type->getStridesAndOffset(to, offset)))
-    return false;
-  return to.size() >= from.size() && ArrayRef(to).take_front(from.size()) == ArrayRef(from) &&
-         llvm::all_of(ArrayRef(to).drop_front(from.size()), [](int64_t stride) { return stride == 0; });
-}

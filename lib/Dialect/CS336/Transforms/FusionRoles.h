@@ -62,9 +62,6 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> literalFlops;
 };
 
-/// Whether `op` repeats every element of its operand along new last axes: a value a row for every element of the row.
-bool isRowBroadcast(mlir::Operation *op);
-
 /// Bytes of a tensor, and its shape.
 int64_t getTensorBytes(mlir::Value value);
 llvm::ArrayRef<int64_t> getTensorShape(mlir::Value value);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/Rows.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -80,15 +81,24 @@ static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
   return found;
 }
 
+static bool isRematerialized(Operation *op) { return cast<FusibleOpInterface>(op).isRematerializable(); }
+
+static bool isOfKind(Operation *op, FusionKind kind) { return cast<FusibleOpInterface>(op).getFusionKind() == kind; }
+
+bool KernelOp::writesRows(unsigned out) {
+  llvm::SmallSetVector<Operation *, 8> producers = collectProducers(getYieldedValues()[out]);
+  return llvm::any_of(producers, [](Operation *op) { return isOfKind(op, FusionKind::RowReduction); });
+}
+
 bool KernelOp::canWriteOver(unsigned in, unsigned out) {
   if (getInTypes()[in] != getOutTypes()[out])
     return false;
-  auto isRematerialized = [](Operation *op) { return cast<FusibleOpInterface>(op).isRematerializable(); };
-  auto isPointwise = [](Operation *op) {
-    return cast<FusibleOpInterface>(op).getFusionKind() == FusionKind::Pointwise;
-  };
-  if (!llvm::all_of(collectConnected(getYieldedValues()[out]),
-                    [&](Operation *op) { return isRematerialized(op) || isPointwise(op); }))
+  // Rows of one element are elements to schedules.
+  ArrayRef<int64_t> shape = cast<MemRefType>(getOutTypes()[out]).getShape();
+  if (writesRows(out) ? !keepsRowsApart(getBody().front(), shape) || shape.back() == 1
+                      : !llvm::all_of(collectConnected(getYieldedValues()[out]), [](Operation *op) {
+                          return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise);
+                        }))
     return false;
   // Several operations may become several loops, in their order. Those that read the operand must come before the one
   // that writes over it: they do if it needs what they compute. Read through a broadcast, one element goes to many

@@ -36,8 +36,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImp
   let description = [{
     The body computes on tensors, with operations that are fusible (`cs336::FusibleOpInterface`). The signature says how operands
     and results lie in memory: its inputs are the strided layouts of the body's arguments, its results those of the yielded values.
-    Offsets are 0: a launch passes the address of element 0. A launch whose result is also an operand writes over it element by element; only
-    kernels for which `canWriteOver` holds are launched so.
+    Offsets are 0: a launch passes the address of element 0. A launch whose result is also an operand writes over it; only kernels for
+    which `canWriteOver` holds are launched so.
 
     ```mlir
     exec.kernel @sigmoid_mul_3f2a(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>)
@@ -60,8 +60,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImp
     /// The values that the body computes.
     ::mlir::OperandRange getYieldedValues() { return getBody().front().getTerminator()->getOperands(); }
     /// Whether result `out` may be written to the buffer of operand `in`: their layouts are equal, every operation is
-    /// pointwise, and no element of the operand is needed after the result's element at the same place is known.
+    /// pointwise or reduces rows, and no element or row of the operand is needed after the result's at the same place
+    /// is known. Where the result needs reductions, all of a row is read before any of it is written.
     bool canWriteOver(unsigned in, unsigned out);
+    /// Whether elements of result `out` need reductions.
+    bool writesRows(unsigned out);
   }];
 }
 
