@@ -163,6 +163,12 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
   EXPECT_EQ(fake.kernels_run, 4 * 2);
   EXPECT_EQ(fake.allocations, allocations);
   EXPECT_TRUE((*session)->Synchronize().ok());
+
+  // Another entry takes the place of outputs, except of what each run copies.
+  ASSERT_TRUE((*session)->Prepare().ok());
+  EXPECT_EQ((*session)->Output("train", "large").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ((*session)->OutputOnDevice("train", "y").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ((*session)->Output("train", "y")->values<float>()[0], 4);
 }
 
 TEST_F(CudaSessionTest, PassesAStructureOfPointers) {
