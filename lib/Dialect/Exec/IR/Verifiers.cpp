@@ -96,7 +96,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     for (auto [in, input] : llvm::enumerate(getInputs()))
       if (input == output && !kernel.canWriteOver(in, out))
         return emitOpError() << "writes outs[" << out << "] over ins[" << in << "], which " << getKernelAttr()
-                             << " does not read element by element";
+                             << " does not read element by element or row by row";
   return success();
 }
 
