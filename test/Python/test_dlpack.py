@@ -83,12 +83,12 @@ def test_another_entry_takes_the_place_of_outputs() -> None:
         pytest.skip("this PyTorch has no GPU")
     session = open_session(compile_program(cs336.build(CONFIG, "train")))
     session.initialize(0)
-    with pytest.raises(RuntimeError, match="output 'loss' of entry 'train' .* the entry has not run"):
+    with pytest.raises(RuntimeError, match=r"output 'loss' of entry 'train' .* the entry has not run"):
         session.share("loss", entry="train")
     loss = session.run("train", batch())["loss"]
     kept = torch.from_dlpack(session.share("loss", entry="train")).clone()
     session.run("loss", batch())
-    with pytest.raises(RuntimeError, match="output 'loss' of entry 'train' .* entry 'loss' has run since"):
+    with pytest.raises(RuntimeError, match=r"output 'loss' of entry 'train' .* entry 'loss' has run since"):
         session.share("loss", entry="train")
     assert kept.cpu().numpy() == loss
 
