@@ -121,6 +121,8 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   // On gradients, which the optimizer replaces by updates.
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
+  if (options.recomputePointwise > 0)
+    manager.addNestedPass<func::FuncOp>(createRecomputePointwisePass({options.recomputePointwise}));
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
   // After the updates, which write the shadows.
   if (options.weightShadows && options.fuses(Fusion::Elementwise))

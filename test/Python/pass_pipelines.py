@@ -21,7 +21,7 @@ AFTER_DIFFERENTIATE = [
     "cs336-weight-shadows",
 ]
 REQUIRED = {
-    **dict.fromkeys(["cs336-checkpoint", "cs336-optimizer"], GRADIENTS),
+    **dict.fromkeys(["cs336-checkpoint", "cs336-recompute-pointwise", "cs336-optimizer"], GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 

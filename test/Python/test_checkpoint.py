@@ -11,6 +11,7 @@ from device import compile_program, open_session
 from planned_ir import Entry, read_entries
 
 CONFIG = reference.Config(61, 19, 48, 4, 3, 80, batch_size=2)
+RECOMPUTATIONS = ("checkpoint=1", "checkpoint=3", "recompute-pointwise=1", "checkpoint=2 recompute-pointwise=1")
 MODES = {
     "unfused": {"fusion": "none"},
     "unfused bf16": {"fusion": "none", "dtype": "bf16"},
@@ -39,11 +40,16 @@ def run_step(mode: str, **options: object) -> dict[str, np.ndarray]:
 def test_numbers_are_the_same_to_the_bit(mode: str, options: dict[str, str]) -> None:
     kept = run_step(mode, **options)
     assert np.all(np.isfinite(kept["loss"]))
-    for every in (1, 3):
-        recomputed = run_step(mode, checkpoint=every, **options)
+    for recomputation in (
+        "checkpoint=1",
+        "checkpoint=3",
+        "recompute-pointwise=1",
+        "checkpoint=2 recompute-pointwise=1",
+    ):
+        recomputed = run_step(mode, pipeline=recomputation, **options)
         assert set(recomputed) == set(kept)
         for name, value in kept.items():
-            assert np.array_equal(recomputed[name], value), f"{name} with checkpoint={every}"
+            assert np.array_equal(recomputed[name], value), f"{name} with {recomputation}"
 
 
 def plan(every: int, num_layers: int) -> Entry:

@@ -48,6 +48,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "checkpoint",
       llvm::cl::desc("Of so many blocks (layers) keep only the input for the backward pass; 0 keeps all activations"),
       llvm::cl::init(0)};
+  Option<uint64_t> recomputePointwise{
+      *this, "recompute-pointwise",
+      llvm::cl::desc("Pointwise results of at least so many bytes are computed again for the backward pass where their "
+                     "operands are kept anyway; 0 keeps all"),
+      llvm::cl::init(0)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ForwardOperations.h"
 #include "RepeatedBlocks.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
@@ -179,32 +180,12 @@ void Span::recompute(size_t numBlocks) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// What the results that are no gradients are computed by, in program order.
-static SmallVector<Operation *> collectForward(func::FuncOp function) {
-  Block &block = function.getBody().front();
-  DenseSet<Operation *> needed;
-  SmallVector<Value> worklist;
-  for (OpOperand &result : block.getTerminator()->getOpOperands())
-    if (getPortKind(function.getResultAttrDict(result.getOperandNumber())) != port::kGradient)
-      worklist.push_back(result.get());
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
-    if (op && needed.insert(op).second)
-      llvm::append_range(worklist, op->getOperands());
-  }
-  SmallVector<Operation *> forward;
-  for (Operation &op : block)
-    if (needed.contains(&op))
-      forward.push_back(&op);
-  return forward;
-}
-
 void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (every == 0 || function.isExternal() || !hasResultOfKind(function, port::kGradient) ||
       !function.getBody().hasOneBlock())
     return;
-  SmallVector<Operation *> operations = collectForward(function);
+  SmallVector<Operation *> operations = collectForwardOperations(function);
   DenseSet<Operation *> forward(operations.begin(), operations.end());
   SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));
   if (blocks.empty()) {

@@ -356,6 +356,53 @@ def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::FuncOp"> {
+  let summary = "Drops pointwise results after the forward pass where what they were computed from is kept anyway";
+  let description = [{
+    In functions that return gradients: a tensor that the forward pass computes element by element and the backward pass
+    reads again need not be kept if all its operands are, as inputs and weights always are, and as those are that
+    the backward pass reads itself. It is computed again by a copy of its operation, right before it is read first. So
+    of SwiGLU's `x`, `σ(x)`, `silu(x)` and `silu(x)·g` only `x` and `g` are kept, and of softmax only the exponentials and
+    their sums. This is selective activation recomputation (Korthikanti et al., 2022) at its cheapest: no product, no
+    reduction and nothing but pointwise operations is repeated.
+
+    Copies read a `cs336.barrier` of what is kept, so that no pass merges them with the originals; views and broadcasts
+    between are copied with them. Gradients are the same to the bit.
+
+    Kept are results below `min-bytes` (a launch costs more than they are worth), what the function returns, what depends on
+    arguments alone (casts of weights), and what `CostOpInterface` says must happen once. A function with something to drop has a
+    remark with the bytes. A second run changes nothing: what is computed again is read by the backward pass alone.
+
+    Contract: after `cs336-differentiate`, before `cs336-optimizer`.
+
+    Before:
+
+    ```mlir
+    %s = cs336.sigmoid %x : tensor<4x8xf32>
+    %y = cs336.mul %x, %s : tensor<4x8xf32>
+    …
+    %dx = cs336.mul %dy, %s : tensor<4x8xf32>
+    %ds = cs336.mul %dy, %x : tensor<4x8xf32>
+    ```
+
+    After, if the function keeps `%x`:
+
+    ```mlir
+    %s = cs336.sigmoid %x : tensor<4x8xf32>
+    %y = cs336.mul %x, %s : tensor<4x8xf32>
+    …
+    %x2 = cs336.barrier %x : tensor<4x8xf32>
+    %s2 = cs336.sigmoid %x2 : tensor<4x8xf32>
+    %dx = cs336.mul %dy, %s2 : tensor<4x8xf32>
+    %ds = cs336.mul %dy, %x : tensor<4x8xf32>
+    ```
+
+    Counts `num-dropped`, results dropped.
+  }];
+  let options = [Option<"minBytes", "min-bytes", "uint64_t", "65536", "Smallest result that is worth a launch">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
   let summary = "Gradients become the update of parameters and optimizer state";
   let description = [{

@@ -1,0 +1,181 @@
+//===- RecomputePointwisePass.cpp - Pointwise results computed again ------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardOperations.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_RECOMPUTEPOINTWISEPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+/// Whether readers of the result read the operand's memory instead, if it has any: views, broadcasts, constants.
+static bool hasNoMemory(Operation *op) {
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  return isa<ViewOpInterface>(op) || (fusible && fusible.isRematerializable());
+}
+
+static uint64_t getBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+namespace {
+/// The tensors of one function that its forward pass computes and its backward pass reads.
+class Activations {
+public:
+  Activations(func::FuncOp function, uint64_t minBytes);
+
+  /// Makes the backward pass compute what can be dropped.
+  void recompute();
+
+  int64_t numDropped = 0;
+  uint64_t droppedBytes = 0;
+
+private:
+  bool isForward(Operation *op) const { return forward.contains(op); }
+  /// What `value` holds elements of; null for what is computed wherever it is read.
+  static Value getSource(Value value);
+  bool isReadByBackward(Value value) const;
+  bool canDrop(Operation *op, uint64_t minBytes) const;
+  /// The value to read in the backward pass in place of `value`, made before `reader` if nothing has asked for it.
+  Value getForBackward(Value value, Operation *reader);
+  Value getBarrier(Value value, Operation *reader);
+
+  Block &block;
+  SmallVector<Operation *> operations;
+  DenseSet<Operation *> forward;
+  DenseSet<Value> dropped;
+  DenseMap<Value, Value> copies, barriers;
+};
+
+class RecomputePointwisePass : public cs336::impl::RecomputePointwisePassBase<RecomputePointwisePass>,
+                               public CountingPass {
+public:
+  using RecomputePointwisePassBase::RecomputePointwisePassBase;
+
+private:
+  void runOnOperation() override;
+
+  PassCounter numDropped{this, "num-dropped", "Number of results dropped"};
+};
+} // namespace
+
+Activations::Activations(func::FuncOp function, uint64_t minBytes)
+    : block(function.getBody().front()), operations(collectForwardOperations(function)),
+      forward(operations.begin(), operations.end()) {
+  for (Operation *op : operations)
+    if (canDrop(op, minBytes)) {
+      dropped.insert(op->getResult(0));
+      droppedBytes += getBytes(op->getResult(0));
+    }
+  numDropped = dropped.size();
+}
+
+Value Activations::getSource(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && hasNoMemory(op)) {
+    if (op->getNumOperands() == 0)
+      return nullptr;
+    value = op->getOperand(0);
+    op = value.getDefiningOp();
+  }
+  return value;
+}
+
+bool Activations::isReadByBackward(Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (user->hasTrait<OpTrait::IsTerminator>())
+      return false;
+    return !isForward(user) || (hasNoMemory(user) && isReadByBackward(user->getResult(0)));
+  });
+}
+
+/// Whatever the backward pass reads it finds: kept, or computed again.
+bool Activations::canDrop(Operation *op, uint64_t minBytes) const {
+  auto fusible = dyn_cast<FusibleOpInterface>(op);
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!fusible || fusible.getFusionKind() != FusionKind::Pointwise || hasNoMemory(op) || op->getNumResults() != 1 ||
+      !cost || !cost.mayRecompute() || !isMemoryEffectFree(op))
+    return false;
+  Value result = op->getResult(0);
+  bool isReturned =
+      llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+  if (isReturned || getBytes(result) < minBytes || !isReadByBackward(result))
+    return false;
+  bool readsActivations = false;
+  for (Value operand : op->getOperands()) {
+    Value source = getSource(operand);
+    if (!source || !source.getDefiningOp())
+      continue;
+    if (!isReadByBackward(source))
+      return false;
+    readsActivations = true;
+  }
+  return readsActivations;
+}
+
+Value Activations::getBarrier(Value value, Operation *reader) {
+  Value &barrier = barriers[value];
+  if (!barrier) {
+    OpBuilder builder(reader);
+    barrier = BarrierOp::create(builder, inPhase(Phase::Backward, value.getLoc()), value);
+  }
+  return barrier;
+}
+
+Value Activations::getForBackward(Value value, Operation *reader) {
+  Value source = getSource(value);
+  if (!source || !dropped.contains(source))
+    return value;
+  if (Value copy = copies.lookup(value))
+    return copy;
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    Value origin = getSource(operand);
+    bool isActivation = origin && origin.getDefiningOp();
+    Value read = getForBackward(operand, reader);
+    mapping.map(operand, read == operand && isActivation ? getBarrier(operand, reader) : read);
+  }
+  Operation *copy = OpBuilder(reader).clone(*op, mapping);
+  copy->setLoc(inPhase(Phase::Backward, op->getLoc()));
+  return copies[value] = copy->getResult(0);
+}
+
+void Activations::recompute() {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (isForward(&op))
+      continue;
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(getForBackward(operand.get(), &op));
+  }
+}
+
+void RecomputePointwisePass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (function.isExternal() || !hasResultOfKind(function, port::kGradient) || !function.getBody().hasOneBlock())
+    return;
+  Activations activations(function, minBytes);
+  if (activations.numDropped == 0)
+    return;
+  activations.recompute();
+  numDropped += activations.numDropped;
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("Recomputed").category("cs336-recompute-pointwise"))
+      << remark::add("{0} pointwise results of {1} bytes are dropped after the forward pass and computed again",
+                     activations.numDropped, activations.droppedBytes);
+}
