@@ -232,13 +232,17 @@ PIPELINES = [with_toggles(on) for count in (1, 3, 4) for on in combinations(TOGG
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_all_toggles_compute_the_same(dtype: str) -> None:
-    """Up to rounding: merged products sum their gradients in another order."""
+    """Up to rounding: merged products sum their gradients in another order.
+
+    AdamW's first steps have the size of the learning rate whatever the gradient's, so an element whose gradient is of
+    the size of rounding may go elsewhere: one of the 3840 of a weight, wholly, is 1.6e-2 of its update.
+    """
     p, *_ = batch(4)
-    tolerance = 1e-5 if dtype == "fp32" else 2e-2
+    tolerance, update_tolerance = (1e-5, 1e-2) if dtype == "fp32" else (2e-2, 0.6)
     expected = open_model("train", f"dtype={dtype} {with_toggles(())}", p)
     losses = train(expected, 3)
     for pipeline in PIPELINES:
         session = open_model("train", f"dtype={dtype} {pipeline}", p)
         assert_close(train(session, 3), losses, tolerance / 10, pipeline)
         for name, value in expected.parameters().items():
-            assert_close(session[name] - p[name], value - p[name], 30 * tolerance, f"update of {name}, {pipeline}")
+            assert_close(session[name] - p[name], value - p[name], update_tolerance, f"update of {name}, {pipeline}")

@@ -34,7 +34,8 @@ def test_value_and_gradient_match_numpy(case: Case) -> None:
         session()[name] = array
     outputs = session().run(case.function, program.inputs)
     for name, value in program.outputs:
-        assert_close(outputs[name], value.array, 1e-7 if case.is_narrow else 1e-12, name)
+        # A loss is a sum of both signs: what cancels in it leaves its rounding, some 2⁻²⁴ a term, ten times as large.
+        assert_close(outputs[name], value.array, 1e-6 if case.is_narrow else 1e-12, name)
     for name, gradient in program.gradients().items():
         assert_close(outputs[name], gradient, 3e-7 if case.is_narrow else 1e-11, name)
 
