@@ -7,6 +7,7 @@
 
 #include "FusionRegions.h"
 
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Rows.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/Sequence.h"
@@ -53,6 +54,7 @@ void FusionRegions::splitBroadcasts(Block &block) {
 
 void FusionRegions::computeLevels(Block &block) {
   SmallVector<Operation *> closed;
+  unsigned highest = 0;
   for (Operation &op : block) {
     unsigned level = 0;
     for (Value operand : op.getOperands()) {
@@ -63,6 +65,11 @@ void FusionRegions::computeLevels(Block &block) {
       bool separates = role == FusionRole::Opaque || role == FusionRole::ClosedReduction;
       level = std::max(level, levels.lookup(source) + separates);
     }
+    // What is computed again shares no kernel with what was computed before: it would be computed and kept there.
+    if (isa<BarrierOp>(op))
+      level = std::max(level, highest + 1);
+    else
+      highest = std::max(highest, level);
     levels[&op] = level;
     numLevels = std::max(numLevels, level + 1);
     if (roles.get(&op) == FusionRole::ClosedReduction)

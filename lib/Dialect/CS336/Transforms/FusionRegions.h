@@ -17,9 +17,10 @@ namespace cs336 {
 /// Divides a block into regions: operations of different regions never share a kernel.
 ///
 /// A level counts the kernels that cannot be fused (products, closed reductions) on the longest way to an operation:
-/// what such a kernel separates has different levels, so fusing within a level makes no cycle through one. Each level
-/// is a region, and so is each closed reduction with what only it reads. A pointwise value that another region reads
-/// is computed again there where that moves fewer bytes than storing it.
+/// what such a kernel separates has different levels, so fusing within a level makes no cycle through one. A
+/// `cs336.barrier` is above all that stands before it. Each level is a region, and so is each closed reduction with
+/// what only it reads. A pointwise value that another region reads is computed again there where that moves fewer bytes
+/// than storing it.
 class FusionRegions {
 public:
   FusionRegions(mlir::Block &block, FusionRoles &roles);
