@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -13,16 +14,21 @@ using namespace cs336;
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static int64_t count(Value value) { return tensorType(value).getNumElements(); }
 
-static int64_t getBytesOf(TypeRange types) {
+int64_t cs336::getTensorBytes(Value value) {
+  RankedTensorType type = tensorType(value);
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+static int64_t getBytesOf(ValueRange values) {
   int64_t bytes = 0;
-  for (Type type : types)
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  for (Value value : values)
+    if (isa<RankedTensorType>(value.getType()))
+      bytes += getTensorBytes(value);
   return bytes;
 }
 
 int64_t cs336::detail::getOperandAndResultBytes(Operation *op) {
-  return getBytesOf(op->getOperandTypes()) + getBytesOf(op->getResultTypes());
+  return getBytesOf(op->getOperands()) + getBytesOf(op->getResults());
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 
 #include "FusionRoles.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 
 using namespace mlir;
 using namespace cs336;

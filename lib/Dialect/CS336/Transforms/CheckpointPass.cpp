@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
@@ -26,11 +27,6 @@ using namespace cs336;
 
 static remark::RemarkOpts remarkOptions(StringRef name) {
   return remark::RemarkOpts::name(name).category("cs336-checkpoint");
-}
-
-static int64_t getBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 namespace {
@@ -138,7 +134,7 @@ int64_t Span::getDroppedBytes() const {
   }
   int64_t bytes = 0;
   for (Value tensor : tensors)
-    bytes += getBytes(tensor);
+    bytes += getTensorBytes(tensor);
   return bytes;
 }
 

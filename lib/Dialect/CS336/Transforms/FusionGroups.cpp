@@ -8,6 +8,7 @@
 #include "FusionGroups.h"
 
 #include "cs336/Dialect/CS336/IR/Rows.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/MapVector.h"
 

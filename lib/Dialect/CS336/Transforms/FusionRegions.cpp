@@ -9,6 +9,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Rows.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/Sequence.h"
 

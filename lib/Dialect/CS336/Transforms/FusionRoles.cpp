@@ -19,11 +19,6 @@ static constexpr int64_t kMostLiteralFlops = 4;
 
 ArrayRef<int64_t> cs336::getTensorShape(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-int64_t cs336::getTensorBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 int64_t cs336::getOperationFlops(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   return cost ? cost.getFlops() : 0;

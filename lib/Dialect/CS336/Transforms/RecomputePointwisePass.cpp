@@ -9,6 +9,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
@@ -29,11 +30,6 @@ static bool hasNoMemory(Operation *op) {
   return isa<ViewOpInterface>(op) || (fusible && fusible.isRematerializable());
 }
 
-static uint64_t getBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 namespace {
 /// The tensors of one function that its forward pass computes and its backward pass reads.
 class Activations {
@@ -44,7 +40,7 @@ public:
   void recompute();
 
   int64_t numDropped = 0;
-  uint64_t droppedBytes = 0;
+  int64_t droppedBytes = 0;
 
 private:
   bool isForward(Operation *op) const { return forward.contains(op); }
@@ -81,7 +77,7 @@ Activations::Activations(func::FuncOp function, uint64_t minBytes)
   for (Operation *op : operations)
     if (canDrop(op, minBytes)) {
       dropped.insert(op->getResult(0));
-      droppedBytes += getBytes(op->getResult(0));
+      droppedBytes += getTensorBytes(op->getResult(0));
     }
   numDropped = dropped.size();
 }
@@ -115,7 +111,7 @@ bool Activations::canDrop(Operation *op, uint64_t minBytes) const {
   Value result = op->getResult(0);
   bool isReturned =
       llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
-  if (isReturned || getBytes(result) < minBytes || !isReadByBackward(result))
+  if (isReturned || static_cast<uint64_t>(getTensorBytes(result)) < minBytes || !isReadByBackward(result))
     return false;
   bool readsActivations = false;
   for (Value operand : op->getOperands()) {

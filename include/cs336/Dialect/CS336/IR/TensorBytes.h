@@ -1,0 +1,20 @@
+//===- TensorBytes.h - What a tensor takes in memory ------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_TENSORBYTES_H
+#define CS336_DIALECT_CS336_IR_TENSORBYTES_H
+
+#include "mlir/IR/Value.h"
+
+namespace cs336 {
+
+/// Of a dense tensor of static shape; an i1 takes a byte.
+int64_t getTensorBytes(mlir::Value value);
+
+} // namespace cs336
+
+#endif // CS336_DIALECT_CS336_IR_TENSORBYTES_H
