@@ -30,6 +30,13 @@ static bool hasNoMemory(Operation *op) {
   return isa<ViewOpInterface>(op) || (fusible && fusible.isRematerializable());
 }
 
+/// Whether memory is won where the backward pass computes `value`: not if the function returns it.
+static bool isWorthDropping(Value value, uint64_t minBytes) {
+  bool isReturned =
+      llvm::any_of(value.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+  return !isReturned && static_cast<uint64_t>(getTensorBytes(value)) >= minBytes;
+}
+
 namespace {
 /// The tensors of one function that its forward pass computes and its backward pass reads.
 class Activations {
@@ -47,7 +54,8 @@ private:
   /// What `value` holds elements of; null for what is computed wherever it is read.
   static Value getSource(Value value);
   bool isReadByBackward(Value value) const;
-  bool canDrop(Operation *op, uint64_t minBytes) const;
+  /// Whether the backward pass can compute the operation's result from what it has.
+  bool canRepeat(Operation *op) const;
   /// The value to read in the backward pass in place of `value`, made before `reader` if nothing has asked for it.
   Value getForBackward(Value value, Operation *reader);
   Value getBarrier(Value value, Operation *reader);
@@ -55,7 +63,8 @@ private:
   Block &block;
   SmallVector<Operation *> operations;
   DenseSet<Operation *> forward;
-  DenseSet<Value> dropped;
+  /// What the backward pass has: it reads it itself, or can compute it. Of that, what it has to compute.
+  DenseSet<Value> available, computed;
   DenseMap<Value, Value> copies, barriers;
 };
 
@@ -74,12 +83,19 @@ private:
 Activations::Activations(func::FuncOp function, uint64_t minBytes)
     : block(function.getBody().front()), operations(collectForwardOperations(function)),
       forward(operations.begin(), operations.end()) {
-  for (Operation *op : operations)
-    if (canDrop(op, minBytes)) {
-      dropped.insert(op->getResult(0));
-      droppedBytes += getTensorBytes(op->getResult(0));
+  for (Operation *op : operations) {
+    bool isRepeatable = canRepeat(op);
+    for (Value result : op->getResults()) {
+      bool isRead = isReadByBackward(result);
+      if (isRead || isRepeatable)
+        available.insert(result);
+      if (!isRepeatable || (isRead && !isWorthDropping(result, minBytes)))
+        continue;
+      computed.insert(result);
+      numDropped += isRead;
+      droppedBytes += isRead ? getTensorBytes(result) : 0;
     }
-  numDropped = dropped.size();
+  }
 }
 
 Value Activations::getSource(Value value) {
@@ -101,24 +117,18 @@ bool Activations::isReadByBackward(Value value) const {
   });
 }
 
-/// Whatever the backward pass reads it finds: kept, or computed again.
-bool Activations::canDrop(Operation *op, uint64_t minBytes) const {
+bool Activations::canRepeat(Operation *op) const {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!fusible || fusible.getFusionKind() != FusionKind::Pointwise || hasNoMemory(op) || op->getNumResults() != 1 ||
       !cost || !cost.mayRecompute() || !isMemoryEffectFree(op))
-    return false;
-  Value result = op->getResult(0);
-  bool isReturned =
-      llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
-  if (isReturned || static_cast<uint64_t>(getTensorBytes(result)) < minBytes || !isReadByBackward(result))
     return false;
   bool readsActivations = false;
   for (Value operand : op->getOperands()) {
     Value source = getSource(operand);
     if (!source || !source.getDefiningOp())
       continue;
-    if (!isReadByBackward(source))
+    if (!available.contains(source))
       return false;
     readsActivations = true;
   }
@@ -136,7 +146,7 @@ Value Activations::getBarrier(Value value, Operation *reader) {
 
 Value Activations::getForBackward(Value value, Operation *reader) {
   Value source = getSource(value);
-  if (!source || !dropped.contains(source))
+  if (!source || !computed.contains(source))
     return value;
   if (Value copy = copies.lookup(value))
     return copy;

@@ -13,6 +13,7 @@
 
 // COUNT: cs336-recompute-pointwise num-dropped 3
 // REMARK: [Passed] Recomputed {{.*}}3 pointwise results of 384 bytes are dropped after the forward pass and computed again
+// REMARK: [Passed] Recomputed {{.*}}2 pointwise results of 192 bytes are
 // REMARK-NOT: Recomputed
 // LOC: cs336.barrier %{{.*}} loc(#[[BARRIER:.*]])
 // LOC: #[[BARRIER]] = loc("backward"(
@@ -69,4 +70,32 @@ func.func @kept(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   %squares = cs336.mul %e, %e : tensor<4x8xf32>
   %loss = cs336.reduce sum %squares axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %loss, %squares : tensor<f32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Through what the backward pass does not read itself, too: casts, here, of a sigmoid in another type.
+
+// CHECK-LABEL: func @through(
+// CHECK:         %[[P:.*]] = cs336.matmul
+// CHECK:         %[[WIDE:.*]] = cs336.cast %[[P]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK:         %[[S:.*]] = cs336.sigmoid %[[WIDE]]
+// CHECK:         %[[NARROW:.*]] = cs336.cast %[[S]] : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK:         cs336.mul %[[P]], %[[NARROW]]
+// CHECK:         %[[P2:.*]] = cs336.barrier %[[P]]
+// CHECK:         %[[WIDE2:.*]] = cs336.cast %[[P2]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK:         %[[S2:.*]] = cs336.sigmoid %[[WIDE2]]
+// CHECK:         cs336.cast %[[S2]] : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK:         return
+func.func @through(%x: tensor<4x8xbf16> {cs336.kind = "input", cs336.name = "x"},
+                   %w: tensor<8x8xbf16> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %p = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x8xbf16> -> tensor<4x8xbf16>
+  %wide = cs336.cast %p : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %s = cs336.sigmoid %wide : tensor<4x8xf32>
+  %narrow = cs336.cast %s : tensor<4x8xf32> -> tensor<4x8xbf16>
+  %h = cs336.mul %p, %narrow : tensor<4x8xbf16>
+  %y = cs336.cast %h : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %loss = cs336.reduce sum %y axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
 }

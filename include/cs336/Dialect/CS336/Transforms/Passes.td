@@ -361,7 +361,8 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
   let description = [{
     In functions that return gradients: a tensor that the forward pass computes element by element and the backward pass
     reads again need not be kept if all its operands are, as inputs and weights always are, and as those are that
-    the backward pass reads itself. It is computed again by a copy of its operation, right before it is read first. So
+    the backward pass reads itself; or if these can be computed again in turn, through casts for example. It is computed
+    again by a copy of its operation, right before it is read first. So
     of SwiGLU's `x`, `σ(x)`, `silu(x)` and `silu(x)·g` only `x` and `g` are kept, and of softmax only the exponentials and
     their sums. This is selective activation recomputation (Korthikanti et al., 2022) at its cheapest: no product, no
     reduction and nothing but pointwise operations is repeated.
