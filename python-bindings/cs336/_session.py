@@ -178,8 +178,9 @@ class Session:
         """Give a variable, or an output of `entry`, to another library, without a copy.
 
         What `torch.from_dlpack(session.share("lm_head.weight"))` gives is the variable itself, on the device where it
-        lies: what one side writes, the other reads. A library that works in streams of its own must be done before
-        the next run (`torch.cuda.synchronize()`), and `prepare()` follows what it has written.
+        lies, or in host memory that the GPU reaches if "prepare" alone reads it: what one side writes, the other
+        reads. A library that works in streams of its own must be done before the next run
+        (`torch.cuda.synchronize()`), and `prepare()` follows what it has written.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from device import compile_program, open_session
 from golden_file import Golden
 from numpy.typing import NDArray
 from random_graphs import random_program
-from test_random_graphs import DTYPES, TOLERANCES, check
+from test_random_graphs import DTYPES, TOLERANCES, check, check_graphs
 
 # The level whose groups are tested on random graphs, in which there is nothing for the levels above it.
 FUSION = "elementwise"
@@ -113,22 +113,7 @@ def test_fused_bfloat16_is_as_far_from_float64_as_unfused(golden: Golden) -> Non
 
 @pytest.mark.parametrize("first", range(GRAPHS.start, GRAPHS.stop, GRAPHS_PER_MODULE))
 def test_fused_random_graphs_match_numpy(first: int) -> None:
-    programs = {
-        seed: random_program(f"g{seed}", seed, DTYPES[seed % len(DTYPES)])
-        for seed in range(first, first + GRAPHS_PER_MODULE)
-    }
-    text = "\n".join(program.text("forward_backward") for program in programs.values())
-    session = open_session(compile_program(text, fusion=FUSION))
-    session.initialize(0)
-    for program in programs.values():
-        for name, value in program.parameters.items():
-            session[name] = value
-    session.prepare()
-    for seed, program in programs.items():
-        outputs = session.run(program.name, program.inputs)
-        expected = {name: value.array for name, value in program.outputs} | program.gradients()
-        for name, value in expected.items():
-            check(name, outputs[name], value, TOLERANCES[DTYPES[seed % len(DTYPES)]], program)
+    check_graphs(range(first, first + GRAPHS_PER_MODULE), fusion=FUSION)
 
 
 def test_a_second_run_changes_nothing() -> None:

@@ -13,6 +13,7 @@
 #include "ProgramBuilder.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/DeviceStart.h"
+#include "cs336/runtime/PlanSummary.h"
 #include "cs336/runtime/Session.h"
 #include "fake_cuda/FakeCuda.h"
 
@@ -382,6 +383,30 @@ TEST_F(CudaSessionTest, TellsAboutDevices) {
   EXPECT_EQ(info.devices[1].name, "Fake GPU");
   EXPECT_EQ(ToString(info.devices[1].compute_capability), "9.0");
   EXPECT_EQ(info.devices[1].free_memory_bytes, int64_t{1} << 30);
+}
+
+TEST_F(CudaSessionTest, LeavesInHostMemoryWhatPrepareAloneReads) {
+  std::shared_ptr<const Executable> executable = *SampleProgram().Build();
+  std::vector<std::string> on_host;
+  for (size_t i = 0; i != executable->variables().size(); ++i)
+    if (executable->StaysOnHost(i))
+      on_host.push_back(executable->variables()[i]->name);
+  EXPECT_THAT(on_host, ElementsAre("qkv.weight", "norm.weight"));
+  PlanSummary plan = *Summarize(*executable, "train");
+  EXPECT_EQ(plan.host_bytes, 4 * (6 * 5 + 4));
+  EXPECT_EQ(plan.parameter_bytes, 0);
+
+  auto session = Create(SampleProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->InitializeVariables(7).ok());
+  // The host can read no address of the fake device's own.
+  EXPECT_THAT((*session)->VariableOnDevice("norm.weight")->values<float>(), ElementsAre(1, 1, 1, 1));
+  Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
+  ASSERT_TRUE((*session)->SetVariable("norm.weight", norm).ok());
+  EXPECT_THAT((*session)->VariableOnDevice("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
+  ASSERT_TRUE((*session)->Prepare().ok());
+  EXPECT_THAT((*session)->GetVariable("norm.shadow")->values<float>(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT((*session)->GetVariable("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {

@@ -113,7 +113,8 @@ public:
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// A variable or a named view in the device's memory, as long as the session
   /// lives. Synchronize() before others read or write it, and Prepare() after
-  /// they have written.
+  /// they have written. Executable::StaysOnHost() names those that lie in host
+  /// memory instead, which the device reaches at the same address.
   absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
   /// Sets every variable of the set by its checkpoint names, then runs
