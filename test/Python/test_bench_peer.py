@@ -10,23 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from numpy_peer import numpy_peer
 
 MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "2", "--num-heads", "2", "--vocab-size", "31"]
 MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "2", "--warmup", "1"]
 
 # Computes the answer with the NumPy model of these tests; `scale` is 1 for an honest peer.
-HONEST = """
-import json, sys
-sys.path.insert(0, {folder!r})
-import numpy as np
-import reference
-from safetensors.numpy import load_file
-
-for line in sys.stdin:
-    job = json.loads(line)
-    fields = reference.Config.__dataclass_fields__
-    config = reference.Config(**{{key: value for key, value in job["config"].items() if key in fields}})
-    parameters = {{name: value.astype(np.float64) for name, value in load_file(job["params"]).items()}}
+HONEST = """\
     batch = np.load(job["batch"])
     loss, gradients = reference.loss_and_gradients(parameters, batch["tokens"], batch["targets"], config)
     norm = None if job["mode"] == "forward" else reference.gradient_norm(gradients)
@@ -60,7 +50,7 @@ def results(process: subprocess.CompletedProcess[str]) -> list[dict]:
 
 
 def test_values_agree_with_an_independent_model(peer) -> None:
-    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    honest = peer(numpy_peer(HONEST, scale=1.0))
     rows = results(
         run(honest, "--mode", "forward,forward_backward,train", "--peer", "torch:eager,sdpa", "--format", "json")
     )
@@ -76,7 +66,7 @@ def test_values_agree_with_an_independent_model(peer) -> None:
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:
-    wrong = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.01))
+    wrong = peer(numpy_peer(HONEST, scale=1.01))
     (row,) = results(run(wrong, "--mode", "train", "--peer", "torch", "--format", "json"))
     assert row["torch_eager_ratio"] is None and row["torch_eager_difference"]["loss"] == pytest.approx(0.0099, rel=0.01)
     table = run(wrong, "--mode", "train", "--peer", "torch", "--format", "markdown")

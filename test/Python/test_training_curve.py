@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import curve_report
 import training_curve
+from numpy_peer import numpy_peer
 
 VOCABULARY = 23
 MODEL = json.dumps({"d_model": 16, "d_ff": 24, "num_layers": 1, "num_heads": 2})
@@ -21,18 +22,7 @@ FLAGS = "--context 8 --batch 2 --steps 25 --lr 1e-2 --min-lr 1e-3 --warmup-steps
 FLAGS += "--held-out-batches 3 --device cpu --seeds 2".split()
 
 # Trains the NumPy model of these tests; `shift` is added to its held-out losses, 0 for an honest peer.
-PEER = """
-import json, sys
-sys.path.insert(0, {folder!r})
-import numpy as np
-import reference
-from safetensors.numpy import load_file
-
-for line in sys.stdin:
-    job = json.loads(line)
-    fields = reference.Config.__dataclass_fields__
-    config = reference.Config(**{{key: value for key, value in job["config"].items() if key in fields}})
-    parameters = {{name: value.astype(np.float64) for name, value in load_file(job["params"]).items()}}
+PEER = """\
     adamw = reference.AdamW(parameters, reference.Optimizer(**job["optimizer"]))
     batches, held = (np.load(job[name]) for name in ("batch", "held_out"))
 
@@ -68,7 +58,7 @@ def text(tmp_path: Path) -> Path:
 def run(text: Path, monkeypatch: pytest.MonkeyPatch, *flags: str, shift: float = 0.0) -> tuple[dict, str]:
     """The record and its page."""
     peer = text / "peer"
-    peer.write_text(f"#!{sys.executable}\n" + PEER.format(folder=str(Path(__file__).parent), shift=shift))
+    peer.write_text(f"#!{sys.executable}\n" + numpy_peer(PEER, shift=shift))
     peer.chmod(peer.stat().st_mode | stat.S_IXUSR)
     command = ["training_curve.py", str(text), "--size", MODEL, *FLAGS, "--peer-python", str(peer), *flags]
     monkeypatch.setattr(sys, "argv", [*command, "--output", str(text / "out" / "curve")])

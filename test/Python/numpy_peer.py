@@ -1,0 +1,28 @@
+"""Programs that answer a benchmark's jobs as PyTorch would, with the NumPy model of these tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# Once for each job: `job`, `config` and `parameters` are what a program goes on with.
+HEAD = """
+import json, sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import reference
+from safetensors.numpy import load_file
+
+for line in sys.stdin:
+    job = json.loads(line)
+    fields = reference.Config.__dataclass_fields__
+    config = reference.Config(**{{key: value for key, value in job["config"].items() if key in fields}})
+    parameters = {{name: value.astype(np.float64) for name, value in load_file(job["params"]).items()}}
+"""
+
+
+def numpy_peer(answer: str, **values: float) -> str:
+    """The program whose `answer`, indented as the loop over jobs is, prints a line of JSON.
+
+    `values` stand where the answer, a format string, names them.
+    """
+    return (HEAD + answer).format(folder=str(Path(__file__).parent), **values)
