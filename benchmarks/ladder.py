@@ -2,7 +2,8 @@
 """What each pass brings: recorded attention and models with one pass more at a time, as a table and a picture.
 
 RECORD is JSON of `cs336-bench attention` or `model` with `--ladder`, or with `--fusion none,elementwise,softmax,flash`,
-or what `cs336-bench study torch_compile --format json` prints. With `--peer`, PyTorch stands beside it.
+or what `cs336-bench study torch_compile --format json` prints. With `--peer`, PyTorch stands beside it, of a
+ladder in the type at its top.
 
 PATH=build/release/bin:$PATH cs336-bench study torch_compile --device cuda --format json > fusion.json
 python3 benchmarks/ladder.py fusion.json --output DIR/ladder

@@ -127,6 +127,19 @@ def test_a_broken_peer_is_an_error(peer, program: str, message: str) -> None:
     assert process.returncode != 0 and message in process.stderr
 
 
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_a_ladder_has_the_peer_in_the_type_at_its_top(peer, tmp_path: Path, dtype: str) -> None:
+    program = f"""
+import json, sys
+for line in sys.stdin:
+    open({str(tmp_path / "log")!r}, "a").write(json.loads(line)["dtype"] + " ")
+    print('{{"error": "out of memory"}}', flush=True)
+"""
+    rows = results(run(peer(program), "--ladder", "--dtype", dtype, "--peer", "torch"))
+    assert {row["dtype"] for row in rows} == {"fp32", dtype}
+    assert (tmp_path / "log").read_text() == f"{dtype} "
+
+
 def test_a_case_is_measured_once_for_all_levels(peer, tmp_path: Path) -> None:
     """Each level's values are compared with those of one measurement."""
     program = HONEST.format(folder=str(Path(__file__).parent), scale=1.0)

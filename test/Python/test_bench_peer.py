@@ -65,6 +65,15 @@ def test_values_agree_with_an_independent_model(peer) -> None:
             assert row[f"torch_{variant}_ratio"] == pytest.approx(2000.0 / row["median_ms"])
 
 
+def test_a_ladder_has_the_peer_in_the_type_at_its_top(peer, tmp_path: Path) -> None:
+    log = f"    open({str(tmp_path / 'log')!r}, 'a').write(line)\n"
+    flags = ["--ladder", "--dtype", "bf16", "--peer", "torch", "--format", "json"]
+    rows = results(run(peer(numpy_peer(log + HONEST, scale=1.0)), *flags))
+    assert [row["dtype"] for row in rows] == ["fp32"] * 3 + ["bf16"] * (len(rows) - 3)
+    assert [row["torch_eager_median_ms"] for row in rows] == [None] * 3 + [2000.0] * (len(rows) - 3)
+    assert [json.loads(line)["dtype"] for line in (tmp_path / "log").read_text().splitlines()] == ["bf16"]
+
+
 def test_a_mismatch_prints_no_ratio(peer) -> None:
     wrong = peer(numpy_peer(HONEST, scale=1.01))
     (row,) = results(run(wrong, "--mode", "train", "--peer", "torch", "--format", "json"))

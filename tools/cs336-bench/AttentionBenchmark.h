@@ -34,7 +34,8 @@ struct AttentionOptions {
   int64_t memoryLimitBytes = 0;
   /// Null for none.
   AttentionPeer *peer = nullptr;
-  /// Of the rung below on a ladder, or null. Programs that are the same as its are not measured again.
+  /// Of the rung below on a ladder, if it is in the same type, or null. Programs that are the same as its are not
+  /// measured again.
   const struct AttentionMeasurement *below = nullptr;
 };
 

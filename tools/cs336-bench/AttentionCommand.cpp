@@ -69,7 +69,7 @@ AttentionCommand::AttentionCommand()
       memoryLimit("Most memory that a pass may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       peer("peer",
            cl::desc("Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive "
-                    "(default), compiled, sdpa"),
+                    "(default), compiled, sdpa. With --ladder, beside the rungs in --dtype"),
            cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
       peerPython("peer-python", cl::desc("The Python that has PyTorch and safetensors (default python3)"),
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
@@ -128,7 +128,10 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
       own.compile.pipeline = variant.options;
       own.fusion = pipeline.fusion;
       attention.computeType = pipeline.dtype;
-      own.below = variant.added.empty() || variant.added == "none" ? nullptr : &rows.back().measurement;
+      if (!variant.isTopType(pipeline.dtype))
+        own.peer = nullptr;
+      bool isAbove = !variant.added.empty() && variant.added != "none";
+      own.below = isAbove && rows.back().attention.computeType == pipeline.dtype ? &rows.back().measurement : nullptr;
       if (!own.compile.dumpDir.empty())
         absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
       progress.start(describeAttention(attention, own.fusion, variant));

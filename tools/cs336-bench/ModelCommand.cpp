@@ -44,7 +44,7 @@ ModelCommand::ModelCommand()
       memoryLimit("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       peer("peer",
            cl::desc("Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants "
-                    "eager (default), primitive, sdpa, compile, graphs"),
+                    "eager (default), primitive, sdpa, compile, graphs. With --ladder, beside the rungs in --dtype"),
            cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
       peerPython("peer-python", cl::desc("The Python that has PyTorch, NumPy and safetensors (default python3)"),
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
@@ -111,6 +111,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       own.compile.pipeline = pipeline.options;
       own.computeType = read.dtype;
       own.fusion = read.fusion;
+      if (!pipeline.isTopType(read.dtype))
+        own.peer = nullptr;
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;

@@ -24,6 +24,9 @@ struct PipelineVariant {
   std::string options;
   /// Of a ladder: the pass that this rung adds ("none" at its foot), and the type at its top. Empty without one.
   std::string added, ladder;
+
+  /// Whether `type`, which it computes in, is the type at the top of its ladder; without one, any is.
+  bool isTopType(ComputeType type) const { return ladder.empty() || ladder == stringifyComputeType(type); }
 };
 
 /// `--dtype`, `--fusion`, `--ladder`, `--checkpoint`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`,
