@@ -9,6 +9,7 @@
 
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/MatmulLayouts.h"
+#include "device/cuda/RandomMatrix.h"
 #include "status/StatusMacros.h"
 #include "tensor/Elements.h"
 
@@ -233,6 +234,7 @@ private:
     constexpr float kClearly = 0.98f;
     float best = std::numeric_limits<float>::infinity();
     absl::Status refused;
+    CS336_RETURN_IF_ERROR(FillOperands());
     for (const cublaslt::MatmulAlgo &candidate : candidates) {
       absl::StatusOr<float> microseconds = Time(candidate);
       if (absl::IsInternal(microseconds.status()))
@@ -250,6 +252,19 @@ private:
     std::copy(std::begin(algorithm_.data), std::end(algorithm_.data), choice.algorithm.begin());
     choice.microseconds = best;
     return choice;
+  }
+
+  /// Gives what is read numbers like those of a run.
+  absl::Status FillOperands() const {
+    const CudaContext &context = library_.context();
+    for (const MatmulCall &call : layouts_.calls)
+      for (auto [matrix, address] : {std::pair(&layouts_.left, call.left), std::pair(&layouts_.right, call.right),
+                                     std::pair(&layouts_.result, call.addend)})
+        CS336_RETURN_IF_ERROR(FillWithRandom(context, *matrix, layouts_.batch, address));
+    if (!problem_.bias)
+      return absl::OkStatus();
+    MatmulOperand bias = {problem_.c.dtype, false, problem_.c.columns, 1, problem_.c.columns, 0};
+    return FillWithRandom(context, bias, /*batch=*/1, problem_.bias);
   }
 
   absl::StatusOr<float> Time(const cublaslt::MatmulAlgo &candidate) const {

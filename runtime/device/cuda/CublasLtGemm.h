@@ -60,9 +60,10 @@ private:
 /// (DescribeForTuning), and in each process that finds the same algorithm
 /// remembered.
 ///
-/// The first time that a problem is met its candidates are timed here, on the
-/// operands' own addresses: C is written (whatever it held before), so this
-/// comes before anything else is stored in it, and no capture is under way.
+/// The first time that a problem is met its candidates are timed here, on
+/// random numbers at the operands' own addresses: all of them are written
+/// (whatever they held before), so this comes before anything else is stored
+/// there, and no capture is under way.
 /// `workspace` is `workspace_bytes` of scratch that nothing else uses while the
 /// command runs. `library` outlives the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCublasLtGemm(CublasLt &library, const GemmProblem &problem,
