@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,8 @@ EVENTS = (
 def measure(arguments: list[str]) -> Row:
     """The tool's JSON; its progress goes to the terminal."""
     command = ["cs336-bench", "model", *arguments, "--format", "json"]
+    # Ctrl-C reaches the tool too, which says what it leaves out, and fails.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if run.returncode != 0:
         sys.exit(f"failed: {shlex.join(command)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import signal
 import sys
 from collections.abc import Callable
 
@@ -14,6 +15,8 @@ Job = dict[str, object]
 
 def answer_jobs(measure: Callable[[Job], dict[str, object]]) -> None:
     """Answers every line of standard input, JSON, with what `measure` makes of it."""
+    # Ctrl-C reaches this process too, and the other side says what came of it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     for line in sys.stdin:
         try:
             answer = measure(json.loads(line))

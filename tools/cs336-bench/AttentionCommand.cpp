@@ -8,6 +8,7 @@
 #include "AttentionCommand.h"
 
 #include "BenchFlags.h"
+#include "Interruption.h"
 #include "ModelReport.h"
 #include "Progress.h"
 
@@ -121,6 +122,8 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
   Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()));
   for (AttentionCase &attention : cases) {
     for (const PipelineVariant &variant : pipelines) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
       PipelineOptions pipeline;
       if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
         return status;
@@ -149,6 +152,7 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
 absl::Status AttentionCommand::run() {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
+  catchInterruptions();
   AttentionOptions options;
   options.warmup = warmup;
   options.steps = steps;
@@ -171,7 +175,7 @@ absl::Status AttentionCommand::run() {
     options.compile = compileOptions;
     return measureAll(options, rows);
   });
-  if (!status.ok())
+  if (!status.ok() && !absl::IsCancelled(status))
     return status;
   json::Object context{
       {"benchmark", "attention"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
@@ -182,6 +186,8 @@ absl::Status AttentionCommand::run() {
       llvm::errs() << getFailureText(row.measurement.backwardStatus) << ": "
                    << describeAttention(row.attention, row.fusion, row.pipeline) << ": "
                    << std::string(row.measurement.backwardStatus.message()) << "\n";
+  if (!status.ok())
+    return describeInterruption(rows.size(), getCases().size() * compile.getPipelines().size(), "cells are left out");
   llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
                   "step's time\n";
   return absl::OkStatus();

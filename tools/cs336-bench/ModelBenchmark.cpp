@@ -153,6 +153,8 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
       device.emplace(getSessionOptions(options));
     measurement.status =
         runSteps(*executable, *std::exchange(device, std::nullopt), *batch, description, own, measurement, reportPart);
+    if (absl::IsCancelled(measurement.status))
+      return measurements;
     if (options.profile && index == 0 && measurement.status.ok()) {
       reportPart("profiling", 1);
       absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);

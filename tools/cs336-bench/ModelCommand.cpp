@@ -8,6 +8,7 @@
 #include "ModelCommand.h"
 
 #include "BenchFlags.h"
+#include "Interruption.h"
 #include "ModelProfile.h"
 #include "PeakRate.h"
 #include "Progress.h"
@@ -104,6 +105,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   PeakRates peaks(options);
   for (const ModelDescription &description : descriptions) {
     for (const PipelineVariant &pipeline : pipelines) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
       MeasureOptions own = options;
       PipelineOptions read;
       if (absl::Status status = readPipeline(pipeline.options, read); !status.ok())
@@ -148,6 +151,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
 absl::Status ModelCommand::run() {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
+  catchInterruptions();
   ModelDescription base;
   base.mode = includeOptimizer ? Mode::Train : backward ? Mode::ForwardBackward : Mode::Forward;
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
@@ -173,7 +177,7 @@ absl::Status ModelCommand::run() {
     options.compile = compileOptions;
     return measureAll(*descriptions, options, rows);
   });
-  if (!status.ok())
+  if (!status.ok() && !absl::IsCancelled(status))
     return status;
 
   json::Object context{
@@ -188,6 +192,10 @@ absl::Status ModelCommand::run() {
                    << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion, row.pipeline)
                    << ", " << stringifyMode(row.description.mode) << ": "
                    << std::string(row.measurement.status.message()) << "\n";
+  if (!status.ok())
+    return describeInterruption(rows.size(),
+                                descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
+                                "cells are left out");
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   return absl::OkStatus();
 }

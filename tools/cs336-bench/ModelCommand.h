@@ -27,7 +27,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
-  /// neither a lack of memory nor an unsupported type ends it.
+  /// neither a lack of memory nor an unsupported type ends it; an interruption leaves out what was not measured yet.
   absl::Status run() override;
 
 private:

@@ -7,6 +7,8 @@
 
 #include "PeerProcess.h"
 
+#include "Interruption.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <array>
@@ -66,8 +68,12 @@ absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
     ssize_t count = write(input, text.data() + written, text.size() - written);
     if (count < 0 && errno == EINTR)
       continue;
-    if (count < 0)
-      return absl::UnavailableError(absl::StrCat(program, " reads no more: ", std::strerror(errno)));
+    if (count < 0) {
+      // What a terminal interrupts, it interrupts too.
+      absl::Status status = checkInterruption();
+      status.Update(absl::UnavailableError(absl::StrCat(program, " reads no more: ", std::strerror(errno))));
+      return status;
+    }
     written += count;
   }
   return absl::OkStatus();
@@ -80,6 +86,11 @@ absl::StatusOr<std::string> PeerProcess::readLine() {
       std::string line = pending.substr(0, end);
       pending.erase(0, end + 1);
       return line;
+    }
+    if (absl::Status status = waitForInput(output); !status.ok()) {
+      // It is busy with what nobody will read.
+      kill(process, SIGTERM);
+      return status;
     }
     ssize_t count = read(output, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR)

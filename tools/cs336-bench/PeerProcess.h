@@ -28,7 +28,8 @@ public:
   PeerProcess(const PeerProcess &) = delete;
   ~PeerProcess();
 
-  /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object.
+  /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object. CANCELLED if this
+  /// program is asked to stop meanwhile, which ends the process.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
 
 private:

@@ -8,6 +8,7 @@
 #include "PlanCommand.h"
 
 #include "BenchFlags.h"
+#include "Interruption.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -61,6 +62,8 @@ absl::Status PlanCommand::planAll(const CompileOptions &options, std::vector<Pla
   Progress progress(static_cast<int64_t>(descriptions->size() * pipelines.size()));
   for (const ModelDescription &description : *descriptions) {
     for (const PipelineVariant &variant : pipelines) {
+      if (!checkInterruption().ok())
+        return describeInterruption(rows.size(), descriptions->size() * pipelines.size(), "cells are left out");
       absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
       if (!row.ok())
         return row.status();
@@ -96,12 +99,15 @@ absl::Status PlanCommand::run() {
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  catchInterruptions();
   std::vector<PlanRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) { return planAll(options, rows); });
-  if (!status.ok())
+  if (!status.ok() && !absl::IsCancelled(status))
     return status;
   print(rows);
   llvm::outs().flush();
+  if (!status.ok())
+    return status;
   llvm::errs() << "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n";
   return absl::OkStatus();
 }

@@ -7,6 +7,8 @@
 
 #include "StepTimer.h"
 
+#include "Interruption.h"
+
 #include <chrono>
 
 using namespace cs336;
@@ -19,6 +21,8 @@ absl::StatusOr<StepTimes> bench::timeSteps(runtime::Session &session, llvm::Stri
   StepTimes times;
   bool isOnGPU = session.device().kind == runtime::DeviceKind::kCuda;
   for (int64_t step = 0; step < warmup + steps; ++step) {
+    if (absl::Status status = checkInterruption(); !status.ok())
+      return status;
     bool isTimed = step >= warmup;
     report(isTimed, static_cast<double>(step) / static_cast<double>(warmup + steps));
     Clock::time_point start = Clock::now();

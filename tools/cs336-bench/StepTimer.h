@@ -28,7 +28,7 @@ struct StepTimes {
 };
 
 /// Runs the entry `warmup` times, then `steps` times, each of which is timed. `report` hears before each run whether it
-/// is timed, and which share of all is done.
+/// is timed, and which share of all is done. CANCELLED if this program is asked to stop between two runs.
 absl::StatusOr<StepTimes> timeSteps(runtime::Session &session, llvm::StringRef entry,
                                     llvm::ArrayRef<runtime::NamedTensor> arguments, int64_t warmup, int64_t steps,
                                     llvm::function_ref<void(bool, double)> report);

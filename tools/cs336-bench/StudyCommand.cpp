@@ -7,16 +7,23 @@
 
 #include "StudyCommand.h"
 
+#include "Interruption.h"
 #include "Studies.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "absl/strings/str_cat.h"
 
+#include <csignal>
 #include <optional>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace cs336::bench;
 namespace cl = llvm::cl;
@@ -90,7 +97,45 @@ absl::Status StudyCommand::expand(const Study &study, std::vector<Arguments> &li
 
 static std::string describe(llvm::ArrayRef<std::string> line) { return "cs336-bench " + llvm::join(line, " "); }
 
+absl::Status StudyCommand::runLine(const Arguments &line, std::optional<llvm::StringRef> output) const {
+  llvm::errs() << "$ " << describe(line) << "\n";
+  std::vector<llvm::StringRef> command{program};
+  command.insert(command.end(), line.begin(), line.end());
+  std::string message;
+  llvm::sys::ProcessInfo process =
+      llvm::sys::ExecuteNoWait(program, command, std::nullopt, {std::nullopt, output, std::nullopt}, 0, &message);
+  if (process.Pid != 0) {
+    // Can be read once the command has ended. Kernels without such files leave the signal to the terminal, which sends
+    // it to both.
+    int end = static_cast<int>(syscall(SYS_pidfd_open, process.Pid, 0));
+    if (end >= 0 && !waitForInput(end).ok())
+      kill(process.Pid, getInterruption());
+    close(end);
+    process = llvm::sys::Wait(process, std::nullopt, &message);
+    if (process.ReturnCode == 0)
+      return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("'", describe(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
+}
+
+absl::Status StudyCommand::printDocument(const Arguments &line, llvm::StringRef &separator) const {
+  llvm::SmallString<128> path;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-study", "json", path))
+    return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));
+  llvm::FileRemover remover(path);
+  absl::Status status = runLine(line, path);
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> document = llvm::MemoryBuffer::getFile(path);
+  if (!document || (*document)->getBufferSize() == 0)
+    return status;
+  llvm::outs() << separator << (*document)->getBuffer();
+  llvm::outs().flush();
+  separator = ",\n";
+  return status;
+}
+
 absl::Status StudyCommand::runAll(const Study &study) const {
+  catchInterruptions();
   std::vector<Arguments> lines;
   if (absl::Status status = expand(study, lines); !status.ok())
     return status;
@@ -98,21 +143,28 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   for (size_t i = 0; i + 1 < arguments.size(); ++i)
     isJSON |= arguments[i] == "--format" && arguments[i + 1] == "json";
   bool isArray = isJSON && lines.size() > 1;
-  for (auto [index, line] : llvm::enumerate(lines)) {
-    llvm::errs() << "$ " << describe(line) << "\n";
-    llvm::outs() << (isArray ? (index == 0 ? "[\n" : ",\n") : index > 0 ? "\n" : "");
-    llvm::outs().flush();
-    std::vector<llvm::StringRef> command{program};
-    command.insert(command.end(), line.begin(), line.end());
-    std::string message;
-    int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
-    if (code != 0)
-      return absl::InternalError(
-          absl::StrCat("'", describe(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
+  llvm::outs() << (isArray ? "[\n" : "");
+  llvm::StringRef separator;
+  size_t complete = 0;
+  absl::Status status = absl::OkStatus();
+  for (const Arguments &line : lines) {
+    if (isArray) {
+      status = printDocument(line, separator);
+    } else {
+      llvm::outs() << separator;
+      llvm::outs().flush();
+      separator = "\n";
+      status = runLine(line, std::nullopt);
+    }
+    complete += status.ok();
+    if (!status.ok() || getInterruption() != 0)
+      break;
   }
   llvm::outs() << (isArray ? "]\n" : "");
   llvm::outs().flush();
-  return absl::OkStatus();
+  if (getInterruption() != 0 && complete != lines.size())
+    return describeInterruption(complete, lines.size(), "commands are not complete");
+  return status;
 }
 
 absl::Status StudyCommand::run() {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   /// Runs the commands one after the other as processes, and prints what they print. JSON of several becomes one array.
+  /// An interruption is handed to the command that runs, and leaves out those after it.
   absl::Status run() override;
 
 private:
@@ -38,6 +40,11 @@ private:
   bool hasFlag(llvm::StringRef command, llvm::StringRef flag) const;
   /// The command line of every step. INVALID_ARGUMENT if a flag that was given belongs to none of them.
   absl::Status expand(const Study &study, std::vector<Arguments> &lines) const;
+  /// With a path, what it prints goes there.
+  absl::Status runLine(const Arguments &line, std::optional<llvm::StringRef> output) const;
+  /// Prints the JSON that the line gives, after what separates it from the one before. One that is interrupted early
+  /// gives none, and leaves the separator to the next.
+  absl::Status printDocument(const Arguments &line, llvm::StringRef &separator) const;
   absl::Status runAll(const Study &study) const;
 
   std::string program;

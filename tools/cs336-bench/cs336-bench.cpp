@@ -9,6 +9,7 @@
 #include "AttentionCommand.h"
 #include "DoctorCommand.h"
 #include "DtypesCommand.h"
+#include "Interruption.h"
 #include "ModelCommand.h"
 #include "NormErrorCommand.h"
 #include "PlanCommand.h"
@@ -23,7 +24,7 @@ namespace cl = llvm::cl;
 static constexpr llvm::StringLiteral kOverview = R"(Measures Transformer training
 
 Flags that describe the model take lists with commas; every combination is measured. The mode is forward if nothing is
-said.
+said. Ctrl-C or `timeout` ends a sweep with the report of what it has measured; a second Ctrl-C ends it at once.
 Forward, forward and backward, and the whole step of one size:
   cs336-bench model --size small --mode forward,forward_backward,train --steps 5
 Any hyper-parameters, in the flags of published scripts:
@@ -75,5 +76,6 @@ int main(int argc, char **argv) {
   if (status.ok())
     return 0;
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
-  return 1;
+  // As shells say it of a process that a signal ended.
+  return getInterruption() != 0 ? 128 + getInterruption() : 1;
 }

@@ -1,0 +1,176 @@
+"""`cs336-bench` that is interrupted: what was measured is printed, and the exit status names the signal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "1", "--num-heads", "2", "--vocab-size", "31"]
+MODEL += ["--context-length", "7"]
+QUICK = ["--warmup", "0", "--no-mfu"]
+BATCHES = ["--batch-size", ",".join(str(size) for size in range(1, 41))]
+FOREVER = ["--steps", "1000000000"]
+ATTENTION = ["--length", "8", "--head-dim", "4", "--warmup", "0"]
+
+
+@contextmanager
+def bench(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """cs336-bench beside the build that the tests run in, in a process group of its own."""
+    command = ["cs336-bench", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            # A peer may be left.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    """Reads the standard error stream up to the line that begins with the text."""
+    for line in process.stderr:
+        if line.startswith(text):
+            return
+    pytest.fail(f"no line begins with {text!r}")
+
+
+@pytest.fixture
+def sleeping_peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes an interpreter that writes its process id to a file of the same folder, and never answers.
+
+    That folder is also where the tool has its temporary files.
+    """
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    def make(first: str = "") -> tuple[str, Path]:
+        path, log = tmp_path / "peer", tmp_path / "pid"
+        path.write_text(f"""#!{sys.executable}
+import os, signal, sys, time
+{first}
+sys.stdin.readline()
+print(os.getpid(), file=open({str(log)!r}, "w"), flush=True)
+time.sleep(600)
+""")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path), log
+
+    return make
+
+
+def wait_for_file(path: Path) -> str:
+    """What the file holds, once it holds something."""
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["model", *MODEL, *QUICK, *BATCHES], ["attention", *ATTENTION, *BATCHES], ["plan", *MODEL, *BATCHES]],
+    ids=lambda arguments: arguments[0],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals) -> None:
+    with bench(*arguments, "--format", "json") as process:
+        wait_for(process, "[3/40]")
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    rows = json.loads(output)["results"]
+    assert 2 <= len(rows) < 40
+    assert [row["batch_size"] for row in rows] == list(range(1, len(rows) + 1))
+    assert f"error: interrupted: {40 - len(rows)} of 40 cells are left out\n" in errors
+    assert "next:" not in errors
+
+
+def test_a_table_of_complete_cells() -> None:
+    with bench("model", *MODEL, *QUICK, *BATCHES, "--format", "markdown") as process:
+        wait_for(process, "[2/40]")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert output.startswith("| size ") and 3 <= len(output.splitlines()) < 42
+
+
+@pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])
+def test_it_stops_between_steps(arguments: list[str]) -> None:
+    with bench(*arguments, *FOREVER, "--format", "json") as process:
+        wait_for(process, "[1/1]")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert json.loads(output)["results"] == []
+    assert "1 of 1 cells are left out" in errors
+
+
+def test_of_warm_ups_the_complete_ones_are_printed() -> None:
+    with bench(
+        "model", *MODEL, "--no-mfu", "--steps", "3", "--warmup", "1,1000000000,2", "--format", "json"
+    ) as process:
+        wait_for(process, "[1/1]")
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert [row["warmup"] for row in json.loads(output)["results"]] == [1]
+    assert "2 of 3 cells are left out" in errors
+
+
+@pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send) -> None:
+    peer, log = sleeping_peer()
+    with bench(*arguments, "--peer", "torch", "--peer-python", peer, "--steps", "2", "--format", "json") as process:
+        pid = int(wait_for_file(log))
+        send(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert json.loads(output)["results"] == []
+    assert "1 of 1 cells are left out" in errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert not list(log.parent.glob("cs336-peer*"))
+
+
+def test_a_second_signal_ends_it_at_once(sleeping_peer) -> None:
+    # The peer stays after it was told to go.
+    peer, log = sleeping_peer("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    with bench("model", *MODEL, *QUICK, "--peer", "torch", "--peer-python", peer, "--steps", "2") as process:
+        wait_for_file(log)
+        process.send_signal(signal.SIGINT)
+        # `timeout` sends two, at nearly the same time.
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == -signal.SIGINT
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_a_study_prints_what_its_commands_print(send) -> None:
+    arguments = [*MODEL, *QUICK, *FOREVER, "--mode", "forward", "--dtype", "bf16", "--rows", "4", "--mean", "0"]
+    with bench("study", "benchmarking_mixed_precision", "--size", "tiny", *arguments, "--format", "json") as process:
+        wait_for(process, "$ cs336-bench model")
+        wait_for(process, "[1/1]")
+        send(process.pid, signal.SIGTERM)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    documents = json.loads(output)
+    assert [document["benchmark"] for document in documents][-1] == "model" and len(documents) == 3
+    assert documents[-1]["results"] == []
+    assert "1 of 1 cells are left out" in errors and "3 of 5 commands are not complete" in errors
