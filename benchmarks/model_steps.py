@@ -29,6 +29,7 @@ COLUMNS = {
     "fusion": "{}",
     "added": "{}",
     "mode": "{}",
+    "warmup": "{}",
     "median_ms": "{:.3f}",
     "std_ms": "{:.3f}",
     "event_ms": "{:.3f}",
@@ -82,6 +83,8 @@ def markdown(record: Row) -> str:
     rows = record["results"]
     variants = peer_columns(rows)
     columns = {key: form for key, form in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
+    if len({row["warmup"] for row in rows}) == 1:  # The command says it.
+        del columns["warmup"]
     titles = list(columns)
     for variant in variants:
         titles += [f"torch {variant} ms", "ratio", "loss, gradient differ by", "torch MiB"]
