@@ -11,6 +11,9 @@ PYTHON=$VENV/bin/python
 PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
 REQUIREMENTS=$ROOT/python-bindings/requirements-dev.txt
 
+# Clones in different folders, and builds that pip starts, share what ccache remembers.
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+
 say() { printf '==> %s\n' "$*"; }
 
 die() {
@@ -143,8 +146,6 @@ build() {
       return
   fi
   say "Building build/$preset ($jobs at a time)"
-  # Clones in different folders share what ccache remembers.
-  export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
   if [ -t 1 ]; then
     ninja -C "$folder" -j "$jobs" "$@" </dev/null
   else
