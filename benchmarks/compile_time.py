@@ -6,8 +6,8 @@ For the CPU through planned exec IR, and kernels apart; for GPUs all in one, wit
 and `--fusion` are those of cs336-bench model. Filled caches are all of them: executables, cubins, and what was found
 for products.
 
-PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
-PATH=build/release/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --fusion none,all
+PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
+PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --fusion none,all
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The reference is PyTorch in full float32. PyTorch in the same type as ours stand
 can be told from ours. Errors are ‖x − reference‖₂ / ‖reference‖₂; "worst gradient" is the largest of all parameters'.
 PyTorch reads our parameters where they lie, and our results are compared on the device.
 
-PYTHONPATH=build/release/python python3 benchmarks/gpu_parity.py --sizes small,2.7B --output DIR/gpu-parity
+PYTHONPATH=build/dev/python python3 benchmarks/gpu_parity.py --sizes small,2.7B --output DIR/gpu-parity
 """
 
 from __future__ import annotations

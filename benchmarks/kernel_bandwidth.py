@@ -6,7 +6,7 @@ that no cache holds what it reads. Bytes are those of operands and results, each
 own, the median of many runs. Shares are of a copy of some hundred megabytes within the device: the driver's, or the
 plainest kernel's where that is faster, as it is where the driver leaves copies to an engine of their own.
 
-PYTHONPATH=build/release/python python3 benchmarks/kernel_bandwidth.py --rows 16384 --output DIR/kernel-bandwidth
+PYTHONPATH=build/dev/python python3 benchmarks/kernel_bandwidth.py --rows 16384 --output DIR/kernel-bandwidth
 """
 
 from __future__ import annotations

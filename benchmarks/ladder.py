@@ -5,7 +5,7 @@ RECORD is JSON of `cs336-bench attention` or `model` with `--ladder`, or with `-
 or what `cs336-bench study torch_compile --format json` prints. With `--peer`, PyTorch stands beside it, of a
 ladder in the type at its top.
 
-PATH=build/release/bin:$PATH cs336-bench study torch_compile --device cuda --format json > fusion.json
+PATH=build/dev/bin:$PATH cs336-bench study torch_compile --device cuda --format json > fusion.json
 python3 benchmarks/ladder.py fusion.json --output DIR/ladder
 """
 

@@ -3,7 +3,7 @@
 
 All that follows `--` is given to `cs336-bench model`, which PATH must have.
 
-PATH=build/release/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
+PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from record import describe, write
 Row = dict[str, object]
 
 # Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile. Compiling and
-# loading are compile_time.py's, which wants a release build; the JSON has what they took here.
+# loading are compile_time.py's, which empties the caches; the JSON has what they took here.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The learning curve of a run of `examples/train_text.py`, beside the unigram entropy of its text.
 
-PYTHONPATH=build/release/python python3 benchmarks/text_curve.py build/demo/text build/demo/run --output DIR/text-curve
+PYTHONPATH=build/dev/python python3 benchmarks/text_curve.py build/demo/text build/demo/run --output DIR/text-curve
 """
 
 from __future__ import annotations

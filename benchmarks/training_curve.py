@@ -5,7 +5,7 @@ TEXT is a folder of `examples/prepare_text.py`. A seed decides the initial param
 run of either side in the same seed has both in common. PyTorch's seeds say how far apart runs of one program end, and
 so how near ours have to come.
 
-PYTHONPATH=build/release/python python3 benchmarks/training_curve.py TEXT --device cuda --output DIR/curve
+PYTHONPATH=build/dev/python python3 benchmarks/training_curve.py TEXT --device cuda --output DIR/curve
 """
 
 from __future__ import annotations
