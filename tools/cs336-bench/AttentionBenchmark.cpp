@@ -97,14 +97,28 @@ static absl::Status copyOutput(runtime::Session &session, const char *entry, con
   return absl::OkStatus();
 }
 
+/// Runs warm-ups and then the steps that count, whose times it gives. `report` gets the fraction that is done.
+static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef entry,
+                                           llvm::ArrayRef<runtime::NamedTensor> arguments,
+                                           const AttentionOptions &options, llvm::function_ref<void(double)> report) {
+  int64_t steps = options.warmup + options.steps;
+  StepTimes times;
+  absl::Status status = timeSteps(
+      session, entry, arguments, steps,
+      [&](int64_t step) { report(static_cast<double>(step) / static_cast<double>(steps)); }, times);
+  if (!status.ok())
+    return status;
+  return times.slice(options.warmup, options.steps);
+}
+
 static absl::Status measureForward(const Compiled &compiled, const AttentionOptions &options,
                                    AttentionMeasurement &measurement, runtime::TensorMap &values,
                                    llvm::function_ref<void(StringRef, double)> report) {
   auto session = createSession(compiled.executable, options);
   if (!session.ok())
     return session.status();
-  absl::StatusOr<StepTimes> times = timeSteps(**session, "forward", {}, options.warmup, options.steps,
-                                              [&](bool isTimed, double done) { report("forward", done / 3); });
+  absl::StatusOr<StepTimes> times =
+      timeEntry(**session, "forward", {}, options, [&](double done) { report("forward", done / 3); });
   if (!times.ok())
     return times.status();
   measurement.forward = *std::move(times);
@@ -125,9 +139,8 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
   std::vector<runtime::NamedTensor> arguments = asArguments(*inputs);
   for (auto [name, times, begin] :
        {std::tuple("loss", &measurement.loss, 1.0 / 3), std::tuple("forward_backward", &measurement.both, 2.0 / 3)}) {
-    absl::StatusOr<StepTimes> timed =
-        timeSteps(**session, name, arguments, options.warmup, options.steps,
-                  [&, start = begin](bool isTimed, double done) { report("backward", start + done / 3); });
+    absl::StatusOr<StepTimes> timed = timeEntry(
+        **session, name, arguments, options, [&, start = begin](double done) { report("backward", start + done / 3); });
     if (!timed.ok())
       return timed.status();
     *times = *std::move(timed);

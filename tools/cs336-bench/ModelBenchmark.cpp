@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -62,10 +63,22 @@ static std::string describeParameters(const ModelDescription &description, uint6
                       static_cast<int>(description.dtype), " ", seed);
 }
 
-/// Runs one session's warm-ups and steps into `measurement`.
+/// What one session did.
+struct SessionRun {
+  /// Why there are no more steps, unless it is OK.
+  absl::Status status;
+  StepTimes times;
+  std::optional<double> loadSeconds;
+  int64_t memoryBytes = 0;
+  std::optional<int64_t> deviceMemoryBytes;
+  /// With a peer.
+  std::optional<StepValues> values;
+};
+
+/// Runs all steps that any number of warm-ups asks for.
 static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, runtime::DeviceStart device,
                              const runtime::TensorMap &batch, const ModelDescription &description,
-                             const MeasureOptions &options, Measurement &measurement,
+                             const MeasureOptions &options, SessionRun &run,
                              llvm::function_ref<void(llvm::StringRef, double)> report) {
   report("loading", 0);
   Clock::time_point loadStart = Clock::now();
@@ -73,8 +86,8 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
       runtime::Session::Create(std::move(executable), std::move(device));
   if (!session.ok())
     return session.status();
-  measurement.loadSeconds = getSeconds(loadStart);
-  measurement.memoryBytes = (*session)->allocated_bytes();
+  run.loadSeconds = getSeconds(loadStart);
+  run.memoryBytes = (*session)->allocated_bytes();
   report("initial values", 0);
   if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
     return status;
@@ -87,25 +100,42 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
     absl::StatusOr<StepValues> values = runStep(**session, description, batch);
     if (!values.ok())
       return values.status();
-    measurement.values = *values;
+    run.values = *values;
   }
 
   std::string entry = stringifyMode(description.mode).str();
   std::vector<runtime::NamedTensor> arguments = getArguments(**session, entry, batch);
-  absl::StatusOr<StepTimes> times =
-      timeSteps(**session, entry, arguments, measurement.warmup, options.steps,
-                [&](bool isTimed, double fraction) { report(isTimed ? "timing" : "warming up", fraction); });
-  if (!times.ok())
-    return times.status();
-  measurement.stepMilliseconds = std::move(times->host);
-  measurement.deviceMilliseconds = std::move(times->device);
+  auto [fewest, most] = std::minmax_element(options.warmups.begin(), options.warmups.end());
+  int64_t steps = *most + options.steps;
+  auto reportStep = [&, first = *fewest](int64_t step) {
+    report(step < first ? "warming up" : "timing", static_cast<double>(step) / static_cast<double>(steps));
+  };
+  if (absl::Status status = timeSteps(**session, entry, arguments, steps, reportStep, run.times); !status.ok())
+    return status;
   if ((*session)->device().kind != runtime::DeviceKind::kCuda)
     return absl::OkStatus();
   absl::StatusOr<runtime::SessionMemory> memory = (*session)->Memory();
   if (!memory.ok())
     return memory.status();
-  measurement.deviceMemoryBytes = memory->used;
+  run.deviceMemoryBytes = memory->used;
   return absl::OkStatus();
+}
+
+/// What was measured after `warmup` steps of the session's.
+static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t steps) {
+  Measurement measurement;
+  measurement.warmup = warmup;
+  measurement.loadSeconds = run.loadSeconds;
+  measurement.memoryBytes = run.memoryBytes;
+  measurement.deviceMemoryBytes = run.deviceMemoryBytes;
+  if (static_cast<int64_t>(run.times.host.size()) < warmup + steps) {
+    measurement.status = run.status;
+    return measurement;
+  }
+  StepTimes times = run.times.slice(warmup, steps);
+  measurement.stepMilliseconds = std::move(times.host);
+  measurement.deviceMilliseconds = std::move(times.device);
+  return measurement;
 }
 
 /// Random tokens and targets; a forward pass takes the tokens alone.
@@ -127,7 +157,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
                            llvm::function_ref<void(llvm::StringRef, double)> report,
                            llvm::function_ref<void(llvm::StringRef)> warn) {
   Clock::time_point start = Clock::now();
-  std::optional<runtime::DeviceStart> device(getSessionOptions(options));
+  runtime::DeviceStart device(getSessionOptions(options));
   absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile, warn);
   if (!executable.ok())
     return executable.status();
@@ -137,38 +167,32 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   if (!batch.ok())
     return batch.status();
 
+  SessionRun run;
+  run.status = runSteps(*executable, std::move(device), *batch, description, options, run, report);
   std::vector<Measurement> measurements;
-  for (auto [index, warmup] : llvm::enumerate(options.warmups)) {
-    Measurement &measurement = measurements.emplace_back();
-    measurement.warmup = warmup;
+  for (int64_t warmup : options.warmups) {
+    Measurement &measurement = measurements.emplace_back(getMeasurement(run, warmup, options.steps));
     measurement.compileSeconds = compileSeconds;
     measurement.numKernels = static_cast<int64_t>((*executable)->description().kernels.size());
-    auto reportPart = [&](llvm::StringRef stage, double fraction) {
-      report(stage, (static_cast<double>(index) + fraction) / static_cast<double>(options.warmups.size()));
-    };
-    MeasureOptions own = options;
-    if (index != 0)
-      own.peer = nullptr;
-    if (!device)
-      device.emplace(getSessionOptions(options));
-    measurement.status =
-        runSteps(*executable, *std::exchange(device, std::nullopt), *batch, description, own, measurement, reportPart);
-    if (absl::IsCancelled(measurement.status))
-      return measurements;
-    if (options.profile && index == 0 && measurement.status.ok()) {
-      reportPart("profiling", 1);
-      absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);
-      if (!profile.ok())
-        return profile.status();
-      measurement.profile = *std::move(profile);
-    }
-    if (!own.peer || !measurement.status.ok())
-      continue;
-    reportPart("PyTorch", 1);
-    absl::StatusOr<std::vector<PeerMeasurement>> peers = own.peer->measure(description, options.computeType);
+  }
+  if (!run.status.ok())
+    return measurements;
+
+  Measurement &first = measurements.front();
+  first.values = run.values;
+  if (options.profile) {
+    report("profiling", 1);
+    absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);
+    if (!profile.ok())
+      return profile.status();
+    first.profile = *std::move(profile);
+  }
+  if (options.peer) {
+    report("PyTorch", 1);
+    absl::StatusOr<std::vector<PeerMeasurement>> peers = options.peer->measure(description, options.computeType);
     if (!peers.ok())
       return peers.status();
-    measurement.peers = std::move(*peers);
+    first.peers = std::move(*peers);
   }
   return measurements;
 }

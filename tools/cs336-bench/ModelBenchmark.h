@@ -24,7 +24,7 @@ namespace cs336::bench {
 /// How a model is measured.
 struct MeasureOptions {
   CompileOptions compile;
-  /// One measurement for each number of warm-up steps, each in a fresh session.
+  /// One measurement for each number of warm-up steps. One session's steps serve all of them.
   std::vector<int64_t> warmups;
   int64_t steps = 10;
   /// As sessions take it: "cpu", "cuda:0".
@@ -46,8 +46,8 @@ struct MeasureOptions {
 /// One cell of a sweep.
 struct Measurement {
   int64_t warmup = 0;
-  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED, of the last one, if this
-  /// program was asked to stop.
+  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program was asked
+  /// to stop.
   absl::Status status;
   /// By both clocks; see StepTimes.
   std::vector<double> stepMilliseconds;
@@ -59,18 +59,17 @@ struct Measurement {
   int64_t numKernels = 0;
   /// Of creating the session once there is an executable: what is left of the device's start, kernels are loaded,
   /// memory is allocated, and on a GPU products are tuned, or what was found before is looked up, and steps captured as
-  /// graphs. With the time of compiling it is the time from a description to a step that can run; in the rows of later
-  /// numbers of warm-up steps, all of the device's start is in it.
+  /// graphs. With the time of compiling it is the time from a description to a step that can run.
   std::optional<double> loadSeconds;
   /// As planned: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
   /// On a GPU, by its own count, after the steps.
   std::optional<int64_t> deviceMemoryBytes;
-  /// With a peer, and after the first number of warm-up steps: what the first step computed, and what the peer did with
+  /// With a peer, and for the first number of warm-up steps: what the first step computed, and what the peer did with
   /// the same parameters and tokens.
   std::optional<StepValues> values;
   std::vector<PeerMeasurement> peers;
-  /// If asked for, after the first number of warm-up steps.
+  /// If asked for, and for the first number of warm-up steps.
   std::unique_ptr<RunProfile> profile;
 };
 

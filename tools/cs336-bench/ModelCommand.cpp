@@ -138,11 +138,18 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
           [&](llvm::StringRef warning) { progress.warn(warning); });
       if (!measured.ok())
         return measured.status();
+      absl::Status interrupted;
       for (Measurement &measurement : *measured) {
+        if (absl::IsCancelled(measurement.status)) {
+          interrupted = measurement.status;
+          continue;
+        }
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
         rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
       }
+      if (!interrupted.ok())
+        return interrupted;
     }
   }
   return absl::OkStatus();

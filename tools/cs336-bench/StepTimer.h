@@ -13,8 +13,9 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace cs336::bench {
@@ -25,13 +26,15 @@ struct StepTimes {
   std::vector<double> host;
   /// On a GPU, by its own: from the first command of the run to the end of its last. Empty elsewhere.
   std::vector<double> device;
+
+  /// Those of `count` steps from step `first` on, which are there.
+  StepTimes slice(int64_t first, int64_t count) const;
 };
 
-/// Runs the entry `warmup` times, then `steps` times, each of which is timed. `report` hears before each run whether it
-/// is timed, and which share of all is done. CANCELLED if this program is asked to stop between two runs.
-absl::StatusOr<StepTimes> timeSteps(runtime::Session &session, llvm::StringRef entry,
-                                    llvm::ArrayRef<runtime::NamedTensor> arguments, int64_t warmup, int64_t steps,
-                                    llvm::function_ref<void(bool, double)> report);
+/// Runs `steps` steps, one after the other, and appends their times to `times`, which keeps those before a failure.
+/// CANCELLED once this program is asked to stop. `report` gets each step's number when it begins.
+absl::Status timeSteps(runtime::Session &session, llvm::StringRef entry, llvm::ArrayRef<runtime::NamedTensor> arguments,
+                       int64_t steps, llvm::function_ref<void(int64_t)> report, StepTimes &times);
 
 } // namespace cs336::bench
 
