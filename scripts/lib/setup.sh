@@ -11,8 +11,8 @@ PYTHON=$VENV/bin/python
 PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
 REQUIREMENTS=$ROOT/python-bindings/requirements-dev.txt
 
-# Clones in different folders, and builds that pip starts, share what ccache remembers.
-export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+# Clones in different folders, shells in different languages, and builds that pip starts share what ccache remembers.
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
 
 say() { printf '==> %s\n' "$*"; }
 
