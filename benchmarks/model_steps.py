@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Records what `cs336-bench model` measures: every number as JSON, and a table of the cells.
 
-All that follows `--` is given to `cs336-bench model`, which PATH must have.
+All that follows `--` is given to `cs336-bench model`, which PATH must have. What is complete when it is interrupted is
+recorded too, and the record says so.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
 """
@@ -48,15 +49,21 @@ EVENTS = (
 )
 
 
-def measure(arguments: list[str]) -> Row:
-    """The tool's JSON; its progress goes to the terminal."""
+def measure(arguments: list[str]) -> tuple[Row, int]:
+    """The tool's JSON, and its exit code; its progress goes to the terminal.
+
+    Interrupted, it prints the cells that are complete, and exits with 128 and the signal's number.
+    """
     command = ["cs336-bench", "model", *arguments, "--format", "json"]
-    # Ctrl-C reaches the tool too, which says what it leaves out, and fails.
-    signal.signal(signal.SIGINT, lambda number, frame: None)
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if run.returncode != 0:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, frame: tool.send_signal(number))
+        output, _ = tool.communicate()
+    interrupted = tool.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+    result = json.loads(output) if tool.returncode == 0 or (interrupted and output) else {}
+    if not result.get("results"):
         sys.exit(f"failed: {shlex.join(command)}")
-    return json.loads(run.stdout)
+    return result | {"interrupted": interrupted}, tool.returncode
 
 
 def peer_columns(rows: list[Row]) -> list[str]:
@@ -92,6 +99,7 @@ def markdown(record: Row) -> str:
         "# Steps of a Transformer",
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        *(["It was interrupted: cells are missing."] if record.get("interrupted") else []),
         *([EVENTS] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
         "",
@@ -121,9 +129,10 @@ def main() -> None:
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     arguments.add_argument("arguments", nargs="*", help="after --: arguments of cs336-bench model")
     args = arguments.parse_args()
-    result = measure(args.arguments)
+    result, code = measure(args.arguments)
     record = describe(sys.argv) | result
     write(record, markdown(record), args.output)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

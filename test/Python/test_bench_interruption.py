@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -23,10 +23,12 @@ FOREVER = ["--steps", "1000000000"]
 ATTENTION = ["--length", "8", "--head-dim", "4", "--warmup", "0"]
 
 
+RECORDER = Path(__file__).parents[2] / "benchmarks/model_steps.py"
+
+
 @contextmanager
-def bench(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """cs336-bench beside the build that the tests run in, in a process group of its own."""
-    command = ["cs336-bench", *arguments]
+def started(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process group of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True) as process:
         try:
@@ -35,6 +37,11 @@ def bench(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             # A peer may be left.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def bench(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """cs336-bench beside the build that the tests run in."""
+    return started("cs336-bench", *arguments)
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:
@@ -103,6 +110,19 @@ def test_a_table_of_complete_cells() -> None:
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
     assert output.startswith("| size ") and 3 <= len(output.splitlines()) < 42
+
+
+def test_a_record_has_the_complete_cells(tmp_path: Path) -> None:
+    output = tmp_path / "steps"
+    with started(sys.executable, str(RECORDER), "--output", str(output), "--", *MODEL, *QUICK, *BATCHES) as process:
+        wait_for(process, "[3/40]")
+        process.send_signal(signal.SIGTERM)
+        page, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    record = json.loads(output.with_suffix(".json").read_text())
+    assert record["interrupted"]
+    assert 2 <= len(record["results"]) < 40
+    assert "It was interrupted" in page and page.strip() == output.with_suffix(".md").read_text().strip()
 
 
 @pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])
