@@ -72,12 +72,16 @@ def plan(every: int, num_layers: int, fusion: str = "none") -> Entry:
     return read_entries(str(module.run_passes(pipeline)))["forward_backward"]
 
 
-@pytest.mark.parametrize(("fusion", "activations"), [("none", 20), ("all", 15)])
-def test_memory_shrinks_as_the_blocks_say(fusion: str, activations: int) -> None:
-    """Of L layers all activations; or those of one and L inputs; or those of k and L/k inputs."""
+@pytest.mark.parametrize(("fusion", "activations", "overhead"), [("none", 20, 1.0), ("all", 15, 1.02)])
+def test_memory_shrinks_as_the_blocks_say(fusion: str, activations: int, overhead: float) -> None:
+    """Of L layers all activations; or those of one and L inputs; or those of k and L/k inputs.
+
+    All layers as one block keep as much as without, and in fused programs the little that kernels may not share across
+    the block's end.
+    """
     entries = {every: plan(every, 8, fusion) for every in (0, 1, 2, 4, 8)}
     live = {every: entry.largest_live_set() for every, entry in entries.items()}
-    assert live[1] < live[2] < live[4] < live[8] <= 1.02 * live[0]
+    assert live[1] < live[2] < live[4] < live[8] <= overhead * live[0]
     assert live[1] < 0.3 * live[0]
     for every, entry in entries.items():
         assert live[every] <= entry.arena_bytes <= 1.1 * live[every]

@@ -235,10 +235,12 @@ def test_all_toggles_compute_the_same(dtype: str) -> None:
     """Up to rounding: merged products sum their gradients in another order.
 
     AdamW's first steps have the size of the learning rate whatever the gradient's, so an element whose gradient is of
-    the size of rounding may go elsewhere: one of the 3840 of a weight, wholly, is 1.6e-2 of its update.
+    the size of rounding may go elsewhere: one of the 3840 of a weight, wholly, is 1.6e-2 of its update. On a GPU, where
+    products are summed in many orders, that happens in part (9e-4 of an update in fp32), on the CPU it does not.
     """
     p, *_ = batch(4)
-    tolerance, update_tolerance = (1e-5, 1e-2) if dtype == "fp32" else (2e-2, 0.6)
+    tolerance = 1e-5 if dtype == "fp32" else 2e-2
+    update_tolerance = 1e-2 if dtype == "fp32" and DEVICE != "cpu" else 30 * tolerance
     expected = open_model("train", f"dtype={dtype} {with_toggles(())}", p)
     losses = train(expected, 3)
     for pipeline in PIPELINES:

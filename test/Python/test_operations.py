@@ -8,7 +8,7 @@ import cs336
 import numpy as np
 import pytest
 from comparison import assert_close
-from device import compile_program, open_session
+from device import DEVICE, compile_program, open_session
 from dialect_program import Array
 from operation_cases import CASES, Case, finite_differences
 
@@ -34,8 +34,10 @@ def test_value_and_gradient_match_numpy(case: Case) -> None:
         session()[name] = array
     outputs = session().run(case.function, program.inputs)
     for name, value in program.outputs:
-        # A loss is a sum of both signs: what cancels in it leaves its rounding, some 2⁻²⁴ a term, ten times as large.
-        assert_close(outputs[name], value.array, 1e-6 if case.is_narrow else 1e-12, name)
+        # A loss is a sum of both signs: what cancels in it leaves its rounding, some 2⁻²⁴ a term, which on a GPU
+        # depends on the kernel's order and has been seen 4.4e-7 large.
+        narrow = 1e-7 if DEVICE == "cpu" else 1e-6
+        assert_close(outputs[name], value.array, narrow if case.is_narrow else 1e-12, name)
     for name, gradient in program.gradients().items():
         assert_close(outputs[name], gradient, 3e-7 if case.is_narrow else 1e-11, name)
 
