@@ -128,7 +128,9 @@ static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t
   measurement.loadSeconds = run.loadSeconds;
   measurement.memoryBytes = run.memoryBytes;
   measurement.deviceMemoryBytes = run.deviceMemoryBytes;
-  if (static_cast<int64_t>(run.times.host.size()) < warmup + steps) {
+  // An interruption takes nothing from the steps before it; another failure does.
+  bool isComplete = static_cast<int64_t>(run.times.host.size()) >= warmup + steps;
+  if (!run.status.ok() && !(absl::IsCancelled(run.status) && isComplete)) {
     measurement.status = run.status;
     return measurement;
   }
