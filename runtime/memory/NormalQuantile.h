@@ -8,14 +8,17 @@
 #ifndef CS336_RUNTIME_MEMORY_NORMALQUANTILE_H
 #define CS336_RUNTIME_MEMORY_NORMALQUANTILE_H
 
+#include "absl/types/span.h"
+
 namespace cs336::runtime {
 
-/// The x that a standard normal variable is below with probability `p`, which
-/// lies in (0, 1); to about 1e-15 relative to x. Algorithm AS 241, PPND16
-/// (Wichura: "The percentage points of the normal distribution", Applied
-/// Statistics 37, 1988): a fifth of the time of a quantile by Newton steps or
-/// continued fractions, which billions of initial values feel.
-double NormalQuantile(double p);
+/// Replaces each probability p, in [2^-1022, 1), by the x that a standard normal
+/// variable is below with probability p; to about 1e-15 relative to x.
+/// Algorithm AS 241, PPND16 (Wichura: "The percentage points of the normal
+/// distribution", Applied Statistics 37, 1988): a fifth of the time of a
+/// quantile by Newton steps or continued fractions, which billions of initial
+/// values feel. Each value is the same on every machine and in any span.
+void NormalQuantile(absl::Span<double> values);
 
 } // namespace cs336::runtime
 
