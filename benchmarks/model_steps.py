@@ -10,13 +10,10 @@ PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small --
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
+import bench_tool
 from record import describe, write
 
 Row = dict[str, object]
@@ -50,20 +47,11 @@ EVENTS = (
 
 
 def measure(arguments: list[str]) -> tuple[Row, int]:
-    """The tool's JSON, and its exit code; its progress goes to the terminal.
-
-    Interrupted, it prints the cells that are complete, and exits with 128 and the signal's number.
-    """
-    command = ["cs336-bench", "model", *arguments, "--format", "json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, frame: tool.send_signal(number))
-        output, _ = tool.communicate()
-    interrupted = tool.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM)
-    result = json.loads(output) if tool.returncode == 0 or (interrupted and output) else {}
-    if not result.get("results"):
-        sys.exit(f"failed: {shlex.join(command)}")
-    return result | {"interrupted": interrupted}, tool.returncode
+    """The tool's JSON, and its exit code."""
+    result, interrupted, code = bench_tool.run(["model", *arguments])
+    if not result["results"]:
+        sys.exit("it was interrupted before a cell was measured")
+    return result | {"interrupted": interrupted}, code
 
 
 def peer_columns(rows: list[Row]) -> list[str]:
