@@ -32,11 +32,18 @@ bool cs336::isRowBroadcast(Operation *op) {
          llvm::all_of(ArrayRef(to).drop_front(from.size()), [](int64_t stride) { return stride == 0; });
 }
 
+bool cs336::isOfRows(Value operand, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> own = getShape(operand);
+  bool isMask = cast<RankedTensorType>(operand.getType()).getElementType().isInteger(1) && !own.empty() &&
+                own.size() <= shape.size();
+  return own == shape || (isMask && own == shape.take_back(own.size()));
+}
+
 /// The axes along which a reduction combines elements of rows of `shape`; nothing for other reductions.
 static std::optional<SmallVector<int64_t>> getRowAxes(FusibleOpInterface reduction, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> axes = reduction.getReducedAxes();
   int64_t rank = shape.size(), kept = rank - axes.size();
-  auto isAlike = [&](Value operand) { return getShape(operand) == shape; };
+  auto isAlike = [&](Value operand) { return isOfRows(operand, shape); };
   if (!llvm::equal(axes, llvm::seq(kept, rank)) || !llvm::all_of(reduction->getOperands(), isAlike))
     return std::nullopt;
   return axes;

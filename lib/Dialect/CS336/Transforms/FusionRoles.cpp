@@ -7,6 +7,7 @@
 
 #include "FusionRoles.h"
 
+#include "cs336/Dialect/CS336/IR/Rows.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -33,8 +34,7 @@ static bool computesOnTensors(Operation *op) {
 /// Reductions over the last axes keep rows apart, unless no axis is left.
 static FusionRole classifyReduction(Operation *op, ArrayRef<int64_t> axes) {
   ArrayRef<int64_t> shape = getTensorShape(op->getOperand(0));
-  auto isAlike = [&](Value operand) { return getTensorShape(operand) == shape; };
-  if (!llvm::all_of(op->getOperands(), isAlike))
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isOfRows(operand, shape); }))
     return FusionRole::Opaque;
   int64_t rank = shape.size(), kept = rank - axes.size();
   bool isOverRows = kept > 0 && llvm::equal(axes, llvm::seq(kept, rank));

@@ -28,6 +28,26 @@ func.func @swiglu(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// A softmax is of its rows, with the mask that they share; what converts them on the way is part of its kernel.
+// CHECK-LABEL: func.func @masked_softmax(
+// CHECK-SAME: %[[X:.*]]: tensor<2x4x8xbf16>, %[[M:.*]]: tensor<4x8xi1>)
+func.func @masked_softmax(%x: tensor<2x4x8xbf16>, %m: tensor<4x8xi1>) -> tensor<2x4x8xbf16> {
+  // CHECK-NEXT: %[[Y:.*]] = cs336.fused(%[[X]], %[[M]]) {
+  // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<2x4x8xbf16>, %[[V:.*]]: tensor<4x8xi1>):
+  // CHECK-NEXT: %[[WIDE:.*]] = cs336.cast %[[A]]
+  // CHECK-NEXT: %[[P:.*]] = cs336.softmax %[[WIDE]] mask %[[V]]
+  // CHECK-NEXT: %[[LOW:.*]] = cs336.cast %[[P]]
+  // CHECK-NEXT: cs336.yield %[[LOW]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return %[[Y]]
+  %wide = cs336.cast %x : tensor<2x4x8xbf16> -> tensor<2x4x8xf32>
+  %p = cs336.softmax %wide mask %m {scale = 0.5 : f64} : tensor<2x4x8xf32>, tensor<4x8xi1>
+  %low = cs336.cast %p : tensor<2x4x8xf32> -> tensor<2x4x8xbf16>
+  return %low : tensor<2x4x8xbf16>
+}
+
+// -----
+
 // A residual and the norm that reads it: one kernel, whose results are the sum, its norm, and what the gradient needs of
 // a row.
 // CHECK-LABEL: func.func @residual_norm(
