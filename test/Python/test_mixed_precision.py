@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -32,13 +33,15 @@ def batch(seed: int) -> tuple[reference.Parameters, reference.Array, reference.A
 
 
 @cache
-def executable(mode: str, pipeline: str) -> cs336.Executable:
-    module = cs336.build(transformer_config(CONFIG), mode, "f32", optimizer(NUMBERS))
+def executable(mode: str, pipeline: str, numbers: reference.Optimizer = NUMBERS) -> cs336.Executable:
+    module = cs336.build(transformer_config(CONFIG), mode, "f32", optimizer(numbers))
     return compile_program(module, pipeline=pipeline)
 
 
-def open_model(mode: str, pipeline: str, parameters: reference.Parameters) -> cs336.Session:
-    session = open_session(executable(mode, pipeline))
+def open_model(
+    mode: str, pipeline: str, parameters: reference.Parameters, numbers: reference.Optimizer = NUMBERS
+) -> cs336.Session:
+    session = open_session(executable(mode, pipeline, numbers))
     session.initialize(0)
     session.set_parameters(parameters)
     return session
@@ -234,17 +237,16 @@ PIPELINES = [with_toggles(on) for count in (1, 3, 4) for on in combinations(TOGG
 def test_all_toggles_compute_the_same(dtype: str) -> None:
     """Up to rounding: merged products sum their gradients in another order.
 
-    AdamW's first steps have the size of the learning rate whatever the gradient's, so an element whose gradient is of
-    the size of rounding may go elsewhere: one of the 3840 of a weight, wholly, is 1.6e-2 of its update. On a GPU, where
-    products are summed in many orders, that happens in part (9e-4 of an update in fp32), on the CPU it does not.
+    AdamW's first steps have the size of the learning rate whatever the gradient's, so that an element whose gradient is
+    of the size of rounding may go anywhere. An epsilon far above rounding, and below most gradients, keeps it in place.
     """
     p, *_ = batch(4)
+    numbers = replace(NUMBERS, eps=1e-5)
     tolerance = 1e-5 if dtype == "fp32" else 2e-2
-    update_tolerance = 1e-2 if dtype == "fp32" and DEVICE != "cpu" else 30 * tolerance
-    expected = open_model("train", f"dtype={dtype} {with_toggles(())}", p)
+    expected = open_model("train", f"dtype={dtype} {with_toggles(())}", p, numbers)
     losses = train(expected, 3)
     for pipeline in PIPELINES:
-        session = open_model("train", f"dtype={dtype} {pipeline}", p)
+        session = open_model("train", f"dtype={dtype} {pipeline}", p, numbers)
         assert_close(train(session, 3), losses, tolerance / 10, pipeline)
         for name, value in expected.parameters().items():
-            assert_close(session[name] - p[name], value - p[name], update_tolerance, f"update of {name}, {pipeline}")
+            assert_close(session[name] - p[name], value - p[name], 30 * tolerance, f"update of {name}, {pipeline}")
