@@ -7,6 +7,8 @@
 
 #include "cs336/runtime/Storage.h"
 
+#include "device/cpu/Parallel.h"
+
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -20,13 +22,15 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <sys/mman.h>
 
 namespace cs336::runtime {
 
 namespace {
 
-/// Below this a request is not worth reading the system's counters for.
+/// Below this a request is not worth reading the system's counters for, nor pages of another size.
 constexpr int64_t kLargeRequest = int64_t{64} << 20;
+constexpr int64_t kLargePage = int64_t{2} << 20;
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
 std::string ReadText(const char *path) {
@@ -100,12 +104,18 @@ absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
     if (int64_t available = AvailableHostMemory(); bytes > available)
       return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes),
                                                        " of host memory: ", FormatBytes(available), " are available"));
+  bool is_large = bytes >= kLargeRequest;
   Storage storage;
-  Release release{static_cast<std::align_val_t>(alignment)};
+  Release release{static_cast<std::align_val_t>(is_large ? std::max(alignment, kLargePage) : alignment)};
   void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment, std::nothrow);
   if (!memory)
     return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory"));
-  std::memset(memory, 0, bytes);
+  // A page costs the same to provide whatever its size, once it is touched, and again when a GPU is given its place; a
+  // system that has no such pages goes on with those that it has.
+  if (is_large)
+    madvise(memory, bytes, MADV_HUGEPAGE);
+  ParallelFor(bytes, kLargePage,
+              [&](int64_t begin, int64_t end) { std::memset(static_cast<char *>(memory) + begin, 0, end - begin); });
   storage.data_ = {memory, release};
   storage.size_ = bytes;
   return storage;

@@ -33,6 +33,7 @@ using ::testing::ElementsAre;
 using testing::EntryBuilder;
 using testing::FakeCuda;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::MakeTensor;
 using testing::MakeType;
 using testing::ProgramBuilder;
@@ -113,7 +114,7 @@ protected:
   /// Every session has given back all that it had.
   void TearDown() override {
     EXPECT_EQ(fake.allocated_bytes, 0);
-    EXPECT_EQ(fake.pinned_bytes, 0);
+    EXPECT_THAT(fake.pinned, IsEmpty());
     EXPECT_EQ(fake.objects, 0);
     EXPECT_EQ(fake.contexts_pushed, 0);
   }
@@ -308,6 +309,18 @@ TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {
   status = CreateStatus(SampleProgram(), options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("cannot allocate"));
+}
+
+TEST_F(CudaSessionTest, HostMemoryThatCannotBePinnedIsAnAnswer) {
+  fake.refuses_pinning = true;
+  absl::Status status = CreateStatus(SampleProgram());
+  EXPECT_THAT(Message(status), HasSubstr("cannot pin"));
+  EXPECT_THAT(Message(status), HasSubstr("of host memory"));
+  fake.refuses_pinning = false;
+  fake.pinned_offset = 4096;
+  status = CreateStatus(SampleProgram());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not see the host's memory at the host's addresses"));
 }
 
 TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {

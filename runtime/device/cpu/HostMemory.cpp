@@ -8,6 +8,7 @@
 #include "device/cpu/HostMemory.h"
 
 #include "cs336/runtime/Storage.h"
+#include "device/cpu/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include <cstring>
@@ -32,12 +33,12 @@ absl::Status HostMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
 }
 
 absl::Status HostMemory::CopyFromHost(void *dst, const void *src, int64_t bytes) {
-  std::memcpy(dst, src, bytes);
+  ParallelCopy(dst, src, bytes);
   return absl::OkStatus();
 }
 
 absl::Status HostMemory::CopyToHost(void *dst, const void *src, int64_t bytes) {
-  std::memcpy(dst, src, bytes);
+  ParallelCopy(dst, src, bytes);
   return absl::OkStatus();
 }
 

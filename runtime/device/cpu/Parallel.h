@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -68,6 +69,14 @@ void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   }
 #endif
   body(int64_t{0}, count);
+}
+
+/// As memcpy.
+inline void ParallelCopy(void *dst, const void *src, int64_t bytes) {
+  constexpr int64_t kGrain = int64_t{1} << 20;
+  ParallelFor(bytes, kGrain, [=](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char *>(dst) + begin, static_cast<const char *>(src) + begin, end - begin);
+  });
 }
 
 } // namespace cs336::runtime

@@ -8,12 +8,12 @@
 #include "device/cuda/CudaMemory.h"
 
 #include "cs336/runtime/Storage.h"
+#include "device/cpu/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cs336::runtime {
 
@@ -21,6 +21,9 @@ namespace {
 
 /// Of each staging buffer: long copies reach the bus' full rate far below it.
 constexpr int64_t kStagingBytes = int64_t{32} << 20;
+
+/// Of the host's memory, on the systems that CUDA runs on.
+constexpr int64_t kPage = int64_t{64} << 10;
 
 /// What cuMemAlloc promises.
 constexpr int64_t kAllocationAlignment = 256;
@@ -71,16 +74,26 @@ absl::StatusOr<MemoryBlock> CudaMemory::Allocate(int64_t bytes, int64_t alignmen
 absl::StatusOr<MemoryBlock> CudaMemory::AllocateStaging(int64_t bytes) {
   if (bytes == 0)
     return MemoryBlock();
+  // Pages are pinned, so that two blocks have none in common. Those of the driver's own blocks are small and provided
+  // one by one: seconds for a large model's parameters.
+  int64_t whole_pages = (bytes + kPage - 1) / kPage * kPage;
+  CS336_ASSIGN_OR_RETURN(Storage allocated, Storage::Allocate(whole_pages, kPage));
+  auto storage = std::make_shared<Storage>(std::move(allocated));
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
-  void *address = nullptr;
-  // Unified addressing, which every 64-bit system has, maps it into the device's addresses as it is.
-  CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE),
+  const DriverApi &driver = context_.driver();
+  CS336_RETURN_IF_ERROR(Annotate(driver.MemHostRegister(storage->data(), whole_pages, CU_MEMHOSTREGISTER_PORTABLE),
                                  absl::StrCat("cannot pin ", FormatBytes(bytes), " of host memory")));
-  return MemoryBlock(address, bytes, [this, address] {
+  MemoryBlock block(storage->data(), bytes, [this, storage] {
     CurrentContext current(context_);
-    context_.driver().MemFreeHost(address).IgnoreError();
+    context_.driver().MemHostUnregister(storage->data()).IgnoreError();
   });
+  CUdeviceptr mapped = 0;
+  CS336_RETURN_IF_ERROR(driver.MemHostGetDevicePointer(&mapped, storage->data(), 0));
+  if (mapped != ToDevicePointer(storage->data()))
+    return absl::FailedPreconditionError(
+        absl::StrCat(context_.Description(), " does not see the host's memory at the host's addresses"));
+  return block;
 }
 
 absl::Status CudaMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
@@ -94,7 +107,7 @@ absl::Status CudaMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
 
 absl::Status CudaMemory::CopyFromHost(void *dst, const void *src, int64_t bytes) {
   return Write(dst, bytes, [src](void *chunk, int64_t offset, int64_t count) {
-    std::memcpy(chunk, static_cast<const char *>(src) + offset, count);
+    ParallelCopy(chunk, static_cast<const char *>(src) + offset, count);
   });
 }
 

@@ -104,8 +104,9 @@ public:
   Function<decltype(cuMemGetInfo)> MemGetInfo{*this, "cuMemGetInfo"};
   Function<decltype(cuMemAlloc)> MemAlloc{*this, "cuMemAlloc"};
   Function<decltype(cuMemFree)> MemFree{*this, "cuMemFree"};
-  Function<decltype(cuMemHostAlloc)> MemHostAlloc{*this, "cuMemHostAlloc"};
-  Function<decltype(cuMemFreeHost)> MemFreeHost{*this, "cuMemFreeHost"};
+  Function<decltype(cuMemHostRegister)> MemHostRegister{*this, "cuMemHostRegister"};
+  Function<decltype(cuMemHostUnregister)> MemHostUnregister{*this, "cuMemHostUnregister"};
+  Function<decltype(cuMemHostGetDevicePointer)> MemHostGetDevicePointer{*this, "cuMemHostGetDevicePointer"};
   Function<decltype(cuMemcpyHtoDAsync)> MemcpyHtoDAsync{*this, "cuMemcpyHtoDAsync"};
   Function<decltype(cuMemcpyDtoHAsync)> MemcpyDtoHAsync{*this, "cuMemcpyDtoHAsync"};
   Function<decltype(cuMemcpyAsync)> MemcpyAsync{*this, "cuMemcpyAsync"};

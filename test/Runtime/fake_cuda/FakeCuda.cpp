@@ -201,12 +201,17 @@ CUresult cuMemFree(CUdeviceptr address) {
   FreeBlock(ToHost(address), TheFakeCuda().allocated_bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
-  *address = AllocateBlock(bytes, TheFakeCuda().pinned_bytes);
+CUresult cuMemHostRegister(void *address, size_t bytes, unsigned) {
+  if (TheFakeCuda().refuses_pinning)
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  TheFakeCuda().pinned[address] = static_cast<int64_t>(bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuMemFreeHost(void *address) {
-  FreeBlock(static_cast<char *>(address), TheFakeCuda().pinned_bytes);
+CUresult cuMemHostUnregister(void *address) {
+  return TheFakeCuda().pinned.erase(address) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *device, void *address, unsigned) {
+  *device = reinterpret_cast<CUdeviceptr>(address) + TheFakeCuda().pinned_offset;
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) {
@@ -315,8 +320,9 @@ CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuin
       {"cuMemGetInfo", reinterpret_cast<void *>(cuMemGetInfo)},
       {"cuMemAlloc", reinterpret_cast<void *>(cuMemAlloc)},
       {"cuMemFree", reinterpret_cast<void *>(cuMemFree)},
-      {"cuMemHostAlloc", reinterpret_cast<void *>(cuMemHostAlloc)},
-      {"cuMemFreeHost", reinterpret_cast<void *>(cuMemFreeHost)},
+      {"cuMemHostRegister", reinterpret_cast<void *>(cuMemHostRegister)},
+      {"cuMemHostUnregister", reinterpret_cast<void *>(cuMemHostUnregister)},
+      {"cuMemHostGetDevicePointer", reinterpret_cast<void *>(cuMemHostGetDevicePointer)},
       {"cuMemcpyHtoDAsync", reinterpret_cast<void *>(cuMemcpyHtoDAsync)},
       {"cuMemcpyDtoHAsync", reinterpret_cast<void *>(cuMemcpyDtoHAsync)},
       {"cuMemcpyAsync", reinterpret_cast<void *>(cuMemcpyAsync)},

@@ -17,6 +17,7 @@
 #define CS336_TEST_RUNTIME_FAKECUDA_H
 
 #include <cstdint>
+#include <map>
 
 namespace cs336::runtime::testing {
 
@@ -27,8 +28,11 @@ struct FakeCuda {
   int major = 9, minor = 0;
   int64_t memory_bytes = int64_t{1} << 30;
   bool refuses_capture = false; // As with a command that cannot be captured.
+  bool refuses_pinning = false; // As where a limit on locked memory is reached.
+  uint64_t pinned_offset = 0;   // From the host's address of pinned memory to the device's.
 
-  int64_t allocated_bytes = 0, pinned_bytes = 0;
+  int64_t allocated_bytes = 0;
+  std::map<void *, int64_t> pinned; // Bytes by address.
   int allocations = 0;
   int contexts_pushed = 0; // Minus those popped.
   int kernels_run = 0, graphs_launched = 0, objects = 0;
