@@ -238,10 +238,10 @@ absl::StatusOr<SessionMemory> Session::Memory() const {
   return memory;
 }
 
-absl::Status Session::InitializeVariables(uint64_t seed) {
+absl::Status Session::InitializeVariables(uint64_t seed, const TensorMap &given) {
   {
     ThreadCountScope threads(impl_->num_threads());
-    CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed));
+    CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed, given));
   }
   return impl_->Prepare();
 }

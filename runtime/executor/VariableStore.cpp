@@ -99,11 +99,15 @@ absl::Status VariableStore::Clear() {
   return memory_->Fill(block_.data(), 0, block_.size());
 }
 
-absl::Status VariableStore::Initialize(uint64_t seed) {
+absl::Status VariableStore::Initialize(uint64_t seed, const TensorMap &given) {
   for (size_t i = 0; i != variables_.size(); ++i) {
     const format::InitT &init = *executable_->variables()[i]->init;
     for (const NamedRows &rows : NamesOf(i)) {
       MutableTensorView part = Part(i, rows);
+      if (auto value = given.find(rows.name); value != given.end()) {
+        CS336_RETURN_IF_ERROR(Set(rows.name, value->second));
+        continue;
+      }
       if (init.kind == format::InitKind::zeros) {
         CS336_RETURN_IF_ERROR(MemoryOf(i).Fill(part.mutable_data(), 0, part.num_bytes()));
         continue;

@@ -46,7 +46,7 @@ public:
   /// Fills all variables with zeros.
   absl::Status Clear();
   /// Gives each its initial value.
-  absl::Status Initialize(uint64_t seed);
+  absl::Status Initialize(uint64_t seed, const TensorMap &given);
 
   absl::Status Set(absl::string_view name, const TensorView &value);
   absl::StatusOr<Tensor> Get(absl::string_view name) const;

@@ -144,5 +144,26 @@ TEST(InitializerTest, PackingDoesNotMatter) {
     EXPECT_EQ(Values(*a, name), Values(*b, name)) << name;
 }
 
+TEST(InitializerTest, GivenValuesComeInPlaceOfDrawnOnes) {
+  ProgramBuilder program;
+  format::VariableT &qk = program.Variable("qk", MakeType(DType::kF32, {3, 2}));
+  SetNormal(qk, 1, 3);
+  ProgramBuilder::AddViews(qk, {{"q", 1}, {"k", 2}});
+  program.Entry("forward");
+  auto session = MakeSession(program, 1);
+  std::vector<float> drawn = Values(*session, "q");
+  TensorMap given;
+  given.emplace("k", testing::MakeTensor<float>(DType::kF32, {2, 2}, {1, 2, 3, 4}));
+  given.emplace("another", testing::MakeTensor<float>(DType::kF32, {1}, {5}));
+  ASSERT_TRUE(session->InitializeVariables(1, given).ok());
+  EXPECT_EQ(Values(*session, "q"), drawn);
+  EXPECT_THAT(Values(*session, "k"), ElementsAre(1, 2, 3, 4));
+
+  given.emplace("q", testing::MakeTensor<float>(DType::kF32, {2}, {1, 2}));
+  absl::Status status = session->InitializeVariables(1, given);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("variable 'q' is a"));
+}
+
 } // namespace
 } // namespace cs336::runtime

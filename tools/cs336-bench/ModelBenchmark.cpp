@@ -56,13 +56,6 @@ std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Sess
   return arguments;
 }
 
-/// What parameters depend on: neither the batch's size nor its length.
-static std::string describeParameters(const ModelDescription &description, uint64_t seed) {
-  const TransformerConfig &config = description.transformer;
-  return absl::StrCat(config.vocabSize, " ", config.dModel, " ", config.dFF, " ", config.numLayers, " ",
-                      static_cast<int>(description.dtype), " ", seed);
-}
-
 /// What one session did.
 struct SessionRun {
   /// Why there are no more steps, unless it is OK.
@@ -89,7 +82,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   run.loadSeconds = getSeconds(loadStart);
   run.memoryBytes = (*session)->allocated_bytes();
   report("initial values", 0);
-  if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+  if (absl::Status status = options.parameters->initialize(**session, description); !status.ok())
     return status;
 
   if (options.peer) {

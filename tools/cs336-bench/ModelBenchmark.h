@@ -8,6 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_MODELBENCHMARK_H
 #define CS336_TOOLS_BENCH_MODELBENCHMARK_H
 
+#include "InitialParameters.h"
 #include "TorchPeer.h"
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/Driver/RunProfile.h"
@@ -33,6 +34,8 @@ struct MeasureOptions {
   uint64_t seed = 0;
   /// 0 takes what the device has.
   int64_t memoryLimitBytes = 0;
+  /// Never null.
+  InitialParameters *parameters = nullptr;
   /// Null for none.
   TorchPeer *peer = nullptr;
   /// Whether to run the steps once more under a profiler.

@@ -178,6 +178,8 @@ absl::Status ModelCommand::run() {
   if (!torch.ok())
     return torch.status();
   options.peer = torch->get();
+  InitialParameters parameters(*descriptions, compile.getPipelines().size(), seed);
+  options.parameters = &parameters;
 
   std::vector<ModelRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {

@@ -103,8 +103,10 @@ public:
 
   /// Gives every variable its initial value, then runs "prepare" if there is
   /// such an entry. Random values depend on the seed, the checkpoint name and
-  /// the element's index alone: not on packing, threads or order.
-  absl::Status InitializeVariables(uint64_t seed);
+  /// the element's index alone: not on packing, threads or order. Variables
+  /// whose checkpoint names `given` has begin with those values instead, which
+  /// have their types.
+  absl::Status InitializeVariables(uint64_t seed, const TensorMap &given = {});
 
   /// Sets a variable, or a named view of one, from a tensor of its exact type.
   /// Derived variables follow before the next run, or at Prepare().
