@@ -195,6 +195,7 @@ def markdown(record: dict[str, object], steps: list[Step], pictures: list[str]) 
         f"{record['date']}, commit {record['commit']}, {record['machine']}.",
         "Medians; each level includes those before it. A factor × LEVEL is the time of the level before over its own.",
         "",
+        *(f"    {document['command']}" for document in record["documents"] if "command" in document),
         f"    {record['command']}",
         "",
         *(f"![Speed-up by level]({name})" for name in pictures if name.endswith(".svg")),

@@ -118,7 +118,8 @@ def main() -> None:
     arguments.add_argument("arguments", nargs="*", help="after --: arguments of cs336-bench model")
     args = arguments.parse_args()
     result, code = measure(args.arguments)
-    record = describe(sys.argv) | result
+    head = describe(sys.argv)
+    record = head | result | head  # The tool's own command is part of this one's.
     write(record, markdown(record), args.output)
     sys.exit(code)
 

@@ -55,7 +55,8 @@ def markdown(record: Row) -> str:
         f"    {record['command']}",
     ]
     for document in record["documents"]:
-        lines += ["", f"## {str(document['benchmark']).capitalize()}", "", *table(document["results"])]
+        lines += ["", f"## {str(document['benchmark']).capitalize()}", "", f"    {document['command']}", ""]
+        lines += table(document["results"])
     return "\n".join(lines) + "\n"
 
 

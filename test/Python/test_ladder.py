@@ -41,7 +41,7 @@ def test_table_and_pictures(tmp_path: Path) -> None:
     rows = [attention("none", None), *(attention(level, 2 * TIMES[level]) for level in ("elementwise", "flash"))]
     study = [
         {"benchmark": "attention", "results": rows},
-        {"benchmark": "model", "results": [model(level) for level in TIMES]},
+        {"benchmark": "model", "command": "cs336-bench model", "results": [model(level) for level in TIMES]},
     ]
     process = run(tmp_path, study, {"benchmark": "accumulate", "results": []})
     assert process.returncode == 0, process.stderr
@@ -51,6 +51,7 @@ def test_table_and_pictures(tmp_path: Path) -> None:
     assert json.loads((out / "ladder.json").read_text())["documents"][0] == study[0]
     page = (out / "ladder.md").read_text()
     assert "![Speed-up by level](ladder.svg)" in page
+    assert "\n    cs336-bench model\n    python3 " in page
     # Softmax was not measured for attention; a peer that disagrees has no column of backward.
     assert "| 8 × 1024 × 64, full, bf16, forward | 8.000 | 4.000 | 1.000 | 2.00 | 4.00 | 8.00 | 3.000 | 3.00 |" in page
     assert "| 8 × 1024 × 64, full, bf16, backward | OOM | 8.000 | 2.000 |  | 4.00 |  |  |  |" in page

@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<double>> AccumulateCommand::accumulate(const CompileO
   return sums;
 }
 
-absl::Status AccumulateCommand::run() {
+absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   constexpr int64_t kMost = 100000;
   if (count < 1 || count > kMost)
     return absl::InvalidArgumentError(
@@ -124,16 +124,18 @@ absl::Status AccumulateCommand::run() {
     llvm::outs() << makeProgram(count);
     return absl::OkStatus();
   }
-  Report report(
-      {{"sum", "sum_dtype"},
-       {"addend", "addend_dtype"},
-       {"addition", "addition"},
-       {"times", "count"},
-       {"device", "device"},
-       {"fusion", "fusion"},
-       {"result", "result"},
-       {"exact", "exact"}},
-      json::Object{{"benchmark", "accumulate"}, {"device", describeDevice(device, 0)}, {"value", value.getValue()}});
+  Report report({{"sum", "sum_dtype"},
+                 {"addend", "addend_dtype"},
+                 {"addition", "addition"},
+                 {"times", "count"},
+                 {"device", "device"},
+                 {"fusion", "fusion"},
+                 {"result", "result"},
+                 {"exact", "exact"}},
+                json::Object{{"benchmark", "accumulate"},
+                             {"command", commandLine},
+                             {"device", describeDevice(device, 0)},
+                             {"value", value.getValue()}});
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
     for (const PipelineVariant &variant : compile.getPipelines()) {
       CompileOptions own = options;

@@ -27,7 +27,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   /// Prints the sums to standard output.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   /// The sums in the order of the rows.

@@ -149,7 +149,7 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
   return absl::OkStatus();
 }
 
-absl::Status AttentionCommand::run() {
+absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
   catchInterruptions();
@@ -177,8 +177,10 @@ absl::Status AttentionCommand::run() {
   });
   if (!status.ok() && !absl::IsCancelled(status))
     return status;
-  json::Object context{
-      {"benchmark", "attention"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
+  json::Object context{{"benchmark", "attention"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()}};
   makeAttentionReport(rows, std::move(context)).print(format, llvm::outs());
   llvm::outs().flush();
   for (const AttentionRow &row : rows)

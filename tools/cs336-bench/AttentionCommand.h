@@ -27,7 +27,7 @@ public:
   void hideOtherOptions() override;
   /// Measures every combination of the flags' values and prints the report to standard output. A lack of memory is a
   /// cell; the first other error ends it. An interruption leaves out what was not measured yet.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   /// Which keys a query sees.

@@ -22,8 +22,9 @@ public:
   virtual llvm::cl::SubCommand &getSubCommand() = 0;
   /// Leaves LLVM's own options out of --help. Call before parsing.
   virtual void hideOtherOptions() = 0;
-  /// What it finds goes to standard output, what it is doing to the standard error stream.
-  virtual absl::Status run() = 0;
+  /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
+  /// `commandLine`, which asked for it.
+  virtual absl::Status run(llvm::StringRef commandLine) = 0;
 };
 
 } // namespace cs336::bench

@@ -156,7 +156,7 @@ static Finding findTorch(const std::string &python) {
   return finding;
 }
 
-absl::Status DoctorCommand::run() {
+absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
   std::vector<Finding> findings{findProcessor(), findCompiler()};
   findDevices(findings);
   findLibraries(findings);
@@ -165,7 +165,7 @@ absl::Status DoctorCommand::run() {
     findings.push_back(findTorch(peerPython));
 
   Report report({{"part", "part"}, {"found", "found"}, {"needed for", "needed_for"}, {"details", "details"}},
-                json::Object{{"benchmark", "doctor"}});
+                json::Object{{"benchmark", "doctor"}, {"command", commandLine}});
   bool isComplete = true;
   for (const Finding &finding : findings) {
     isComplete &= finding.isFound;

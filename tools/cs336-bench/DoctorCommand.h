@@ -24,7 +24,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   /// Prints the table to standard output.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   llvm::cl::SubCommand subcommand;

@@ -47,7 +47,7 @@ public:
   void addColumn(ModuleOp module);
   void addGradients(ModuleOp module);
   void finishColumn() { ++column; }
-  Report makeReport(ArrayRef<ComputeType> types);
+  Report makeReport(ArrayRef<ComputeType> types, StringRef commandLine);
 
 private:
   void set(const Twine &name, StringRef what, Type type);
@@ -98,11 +98,11 @@ void TypeTable::addGradients(ModuleOp module) {
     }
 }
 
-Report TypeTable::makeReport(ArrayRef<ComputeType> types) {
+Report TypeTable::makeReport(ArrayRef<ComputeType> types, StringRef commandLine) {
   std::vector<Report::Column> titles{{"value", "value"}, {"what", "what"}};
   for (ComputeType type : types)
     titles.push_back({stringifyComputeType(type).str(), stringifyComputeType(type).str()});
-  Report report(std::move(titles), json::Object{{"benchmark", "dtypes"}});
+  Report report(std::move(titles), json::Object{{"benchmark", "dtypes"}, {"command", commandLine}});
   for (const ValueRow &row : rows) {
     std::vector<Cell> cells{Cell(row.name), Cell(row.what)};
     for (const std::string &type : row.types)
@@ -137,7 +137,7 @@ static LogicalResult fillColumn(ModuleOp module, ComputeType type, TypeTable &ta
   return success();
 }
 
-absl::Status DtypesCommand::run() {
+absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
   std::string text = kToyModel.str();
   if (!program.empty()) {
     auto file = llvm::MemoryBuffer::getFileOrSTDIN(program);
@@ -155,6 +155,6 @@ absl::Status DtypesCommand::run() {
     if (!status.ok())
       return status;
   }
-  table.makeReport(types).print(format, llvm::outs());
+  table.makeReport(types, commandLine).print(format, llvm::outs());
   return absl::OkStatus();
 }

@@ -155,7 +155,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   return absl::OkStatus();
 }
 
-absl::Status ModelCommand::run() {
+absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
   catchInterruptions();
@@ -189,8 +189,10 @@ absl::Status ModelCommand::run() {
   if (!status.ok() && !absl::IsCancelled(status))
     return status;
 
-  json::Object context{
-      {"benchmark", "model"}, {"device", describeDevice(device, numThreads)}, {"seed", seed.getValue()}};
+  json::Object context{{"benchmark", "model"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()}};
   makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
   if (profile)
     printProfiles(rows, format, most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : RunProfile::kAll);

@@ -28,7 +28,7 @@ public:
   void hideOtherOptions() override;
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
   /// neither a lack of memory nor an unsupported type ends it; an interruption leaves out what was not measured yet.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   absl::Status checkFlags() const;

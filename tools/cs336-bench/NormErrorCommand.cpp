@@ -139,7 +139,7 @@ static Cell makeError(double error) {
   return {llvm::formatv("{0:e2}", error).str(), error};
 }
 
-absl::Status NormErrorCommand::run() {
+absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   for (const cl::opt<int64_t> *size : {&rows, &width})
     if (*size < 1 || *size > (1 << 20))
       return absl::InvalidArgumentError(
@@ -150,6 +150,7 @@ absl::Status NormErrorCommand::run() {
   Report report(
       {{"mean of x", "mean"}, {"x in", "input_dtype"}, {"computed in", "arithmetic_dtype"}, {"error", "error"}},
       json::Object{{"benchmark", "norm-error"},
+                   {"command", commandLine},
                    {"device", describeDevice(device, 0)},
                    {"rows", rows.getValue()},
                    {"width", width.getValue()}});

@@ -27,7 +27,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   /// Prints a row for every mean and type to standard output.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   /// Relative errors in the order of the program's outputs.

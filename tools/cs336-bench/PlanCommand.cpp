@@ -73,8 +73,10 @@ absl::Status PlanCommand::planAll(const CompileOptions &options, std::vector<Pla
   return absl::OkStatus();
 }
 
-void PlanCommand::print(llvm::ArrayRef<PlanRow> rows) const {
-  json::Object context{{"benchmark", "plan"}, {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
+void PlanCommand::print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLine) const {
+  json::Object context{{"benchmark", "plan"},
+                       {"command", commandLine},
+                       {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
   makePlanReport(rows, std::move(context), most).print(format, llvm::outs());
   if (!format.isForPeople())
     return;
@@ -94,7 +96,7 @@ void PlanCommand::print(llvm::ArrayRef<PlanRow> rows) const {
     llvm::outs() << describeFit(row) << "\n";
 }
 
-absl::Status PlanCommand::run() {
+absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (most < 0)
@@ -104,7 +106,7 @@ absl::Status PlanCommand::run() {
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) { return planAll(options, rows); });
   if (!status.ok() && !absl::IsCancelled(status))
     return status;
-  print(rows);
+  print(rows, commandLine);
   llvm::outs().flush();
   if (!status.ok())
     return status;

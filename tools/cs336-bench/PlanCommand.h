@@ -29,13 +29,13 @@ public:
   void hideOtherOptions() override;
   /// Plans every combination of the flags' values and prints the report to standard output. That a model does not fit
   /// is a result, not an error. An interruption leaves out what was not planned yet.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
                                const CompileOptions &options, Progress &progress) const;
   absl::Status planAll(const CompileOptions &options, std::vector<PlanRow> &rows) const;
-  void print(llvm::ArrayRef<PlanRow> rows) const;
+  void print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLine) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Planning"};

@@ -167,7 +167,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   return status;
 }
 
-absl::Status StudyCommand::run() {
+absl::Status StudyCommand::run(llvm::StringRef) {
   if (list) {
     for (const Study &study : getStudies()) {
       llvm::outs() << study.name << ": " << study.description << "\n";

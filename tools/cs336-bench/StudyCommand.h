@@ -32,7 +32,7 @@ public:
   void hideOtherOptions() override;
   /// Runs the commands one after the other as processes, and prints what they print. JSON of several becomes one array.
   /// An interruption is handed to the command that runs, and leaves out those after it.
-  absl::Status run() override;
+  absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   using Arguments = std::vector<std::string>;

@@ -16,6 +16,7 @@
 #include "StudyCommand.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace cs336::bench;
@@ -45,6 +46,15 @@ What this machine has, and what is missing for what:
 All flags: cs336-bench model --help
 )";
 
+/// As a shell reads it; this program by its name.
+static std::string quote(llvm::ArrayRef<const char *> arguments) {
+  std::string line = "cs336-bench";
+  llvm::raw_string_ostream stream(line);
+  for (const char *argument : arguments.drop_front())
+    llvm::sys::printArg(stream << " ", argument, /*Quote=*/false);
+  return line;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ModelCommand model;
@@ -71,7 +81,7 @@ int main(int argc, char **argv) {
                                                    "all that there is");
   for (Command *command : commands)
     if (command->getSubCommand())
-      status = command->run();
+      status = command->run(quote(llvm::ArrayRef(argv, argc)));
   llvm::outs().flush();
   if (status.ok())
     return 0;
