@@ -100,11 +100,11 @@ absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
     return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
   // Linux promises more memory than it has and ends the process that uses it,
   // so a large request is compared with what there is.
-  if (bytes >= kLargeRequest)
+  bool is_large = bytes >= kLargeRequest;
+  if (is_large)
     if (int64_t available = AvailableHostMemory(); bytes > available)
       return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes),
                                                        " of host memory: ", FormatBytes(available), " are available"));
-  bool is_large = bytes >= kLargeRequest;
   Storage storage;
   Release release{static_cast<std::align_val_t>(is_large ? std::max(alignment, kLargePage) : alignment)};
   void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment, std::nothrow);

@@ -172,8 +172,8 @@ def test_a_second_signal_ends_it_at_once(sleeping_peer) -> None:
     with bench("model", *MODEL, *QUICK, "--peer", "torch", "--peer-python", peer, "--steps", "2") as process:
         wait_for_file(log)
         process.send_signal(signal.SIGINT)
+        wait_for(process, "cs336-bench: stops at the next safe place")
         # `timeout` sends two, at nearly the same time.
-        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)
