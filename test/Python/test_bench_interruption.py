@@ -166,10 +166,14 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
     assert not list(log.parent.glob("cs336-peer*"))
 
 
-def test_a_second_signal_ends_it_at_once(sleeping_peer) -> None:
+@pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
+def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Handlers) -> None:
+    """Also where a shell started it in the background, whose jobs ignore SIGINT."""
     # The peer stays after it was told to go.
     peer, log = sleeping_peer("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    before = signal.signal(signal.SIGINT, disposition)
     with bench("model", *MODEL, *QUICK, "--peer", "torch", "--peer-python", peer, "--steps", "2") as process:
+        signal.signal(signal.SIGINT, before)
         wait_for_file(log)
         process.send_signal(signal.SIGINT)
         wait_for(process, "cs336-bench: stops at the next safe place")

@@ -7,6 +7,8 @@
 
 #include "Interruption.h"
 
+#include "llvm/Support/Signals.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <array>
@@ -32,8 +34,6 @@ static std::atomic<int> caughtSignal = 0;
 static std::atomic<int64_t> caughtAt = 0;
 /// Can be read once there was a signal, so that a wait for other files ends too; `poll` takes no notice of −1.
 static std::atomic<int> wakeUp = -1;
-/// What a signal did before, which ends the program and cleans up.
-static struct sigaction endingAction;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
 
 static void handleSignal(int signal) {
@@ -46,7 +46,10 @@ static void handleSignal(int signal) {
     (void)eventfd_write(wakeUp, 1);
     (void)!write(STDERR_FILENO, kNotice.data(), kNotice.size());
   } else if (now - before > kSecond) {
-    sigaction(signal, &endingAction, nullptr);
+    // LLVM's own handler would do what the signal did when the program was started, which is nothing for SIGINT where a
+    // shell started it in the background.
+    llvm::sys::RunInterruptHandlers(); // Temporary files go.
+    (void)std::signal(signal, SIG_DFL);
     (void)raise(signal);
   }
   errno = error;
@@ -59,7 +62,7 @@ void bench::catchInterruptions() {
   // What waits elsewhere goes on waiting.
   action.sa_flags = SA_RESTART;
   for (int signal : {SIGINT, SIGTERM})
-    sigaction(signal, &action, &endingAction);
+    sigaction(signal, &action, nullptr);
 }
 
 int bench::getInterruption() { return caughtSignal; }
