@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from record import describe, write
+from record import describe, origin, write
 
 
 def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def markdown(record: dict[str, object]) -> str:
     lines = [
         "# Compiling a training step",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}. Context 256, batch 4.",
+        f"{origin(record)} Context 256, batch 4.",
         "",
         f"    {record['command']}",
         "",

@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
+from record import origin
 
 # A mean ± 2 standard deviations, and not from the least to the most: of equal programs, a fourth run lies between the
 # least and the most of three in half of all cases only.
@@ -144,7 +145,7 @@ def markdown(record: dict[str, object], picture: str) -> str:
     lines = [
         "# Training beside PyTorch",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         "",
         f"    {record['command']}",
         "",

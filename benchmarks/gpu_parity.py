@@ -21,7 +21,7 @@ from pathlib import Path
 import cs336
 import numpy as np
 import torch
-from record import describe, write
+from record import describe, origin, write
 
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 from torch_model import AUTOCAST, Transformer
@@ -109,7 +109,7 @@ def markdown(record: dict[str, object]) -> str:
     lines = [
         "# Values beside PyTorch's on a GPU",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         "",
         f"    {record['command']}",
         "",

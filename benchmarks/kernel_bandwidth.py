@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cs336
-from record import describe, write
+from record import describe, origin, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test/Python"))
 import row_groups
@@ -216,7 +216,7 @@ def markdown(record: dict[str, object]) -> str:
     lines = [
         "# Memory-bound kernels beside a copy",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         "",
         f"    {record['command']}",
         "",

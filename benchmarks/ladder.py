@@ -23,7 +23,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from record import describe, write
+from record import describe, origin, write
 
 Row = dict[str, object]
 
@@ -192,7 +192,7 @@ def markdown(record: dict[str, object], steps: list[Step], pictures: list[str]) 
     lines = [
         "# Step times, pass by pass",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         "Medians; each level includes those before it. A factor × LEVEL is the time of the level before over its own.",
         "",
         *(f"    {document['command']}" for document in record["documents"] if "command" in document),

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import bench_tool
-from record import describe, write
+from record import describe, origin, write
 
 Row = dict[str, object]
 
@@ -86,7 +86,7 @@ def markdown(record: Row) -> str:
     lines = [
         "# Steps of a Transformer",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         *(["It was interrupted: cells are missing."] if record.get("interrupted") else []),
         *([EVENTS] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",

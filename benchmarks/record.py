@@ -48,6 +48,11 @@ def describe(argv: list[str]) -> dict[str, object]:
     }
 
 
+def origin(record: dict[str, object]) -> str:
+    """What a page says of when, from which commit and where its numbers are."""
+    return f"{record['date']}, commit {record['commit']}, {record['machine']}."
+
+
 def write(record: dict[str, object], page: str, output: Path | None) -> None:
     """Prints the page, and keeps record and page as OUTPUT.json and OUTPUT.md."""
     if output:

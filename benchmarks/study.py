@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import bench_tool
-from record import describe, write
+from record import describe, origin, write
 
 Row = dict[str, object]
 
@@ -49,7 +49,7 @@ def markdown(record: Row) -> str:
     lines = [
         f"# Study {record['study']}",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         *(["It was interrupted: measurements are missing."] if record["interrupted"] else []),
         "",
         f"    {record['command']}",

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from record import describe, write
+from record import describe, origin, write
 
 Curve = dict[str, list[float | None]]
 
@@ -43,7 +43,7 @@ def markdown(record: dict[str, object], picture: str) -> str:
     lines = [
         "# Learning from text",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']}.",
+        origin(record),
         "",
         f"    {record['command']}",
         "",

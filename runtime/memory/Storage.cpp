@@ -110,8 +110,8 @@ absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
   void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment, std::nothrow);
   if (!memory)
     return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory"));
-  // A page costs the same to provide whatever its size, once it is touched, and again when a GPU is given its place; a
-  // system that has no such pages goes on with those that it has.
+  // Each page is a fault when it is first touched, and again work when a GPU is given its place, so they had better be
+  // few; a system that has no large ones goes on with those that it has.
   if (is_large)
     madvise(memory, bytes, MADV_HUGEPAGE);
   ParallelFor(bytes, kLargePage,
