@@ -10,7 +10,6 @@
 #include "ProgramIR.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "cs336/Dialect/Exec/Transforms/EntrySummary.h"
-#include "cs336/Driver/InputTensors.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/xxhash.h"
 
@@ -22,12 +21,11 @@ using namespace cs336::bench;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-/// A compiled program, and what is known of its entry of a mode.
+/// A compiled program, and the phases of its entry of a mode.
 struct Compiled {
   std::shared_ptr<const runtime::Executable> executable;
   uint64_t hash = 0;
-  exec::EntrySummary summary;
-  /// Of the entry: variables and ports.
+  std::vector<exec::PhaseSummary> phases;
   int64_t variableBytes = 0;
 };
 } // namespace
@@ -45,8 +43,7 @@ static absl::StatusOr<Compiled> compile(StringRef text, Mode mode, const Compile
       FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
       if (failed(summary))
         return failure();
-      compiled.summary.phases = summary->phases;
-      compiled.summary.inputBytes = summary->inputBytes;
+      compiled.phases = summary->phases;
     }
     for (auto variable : module.getOps<exec::VariableOp>())
       compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
@@ -80,9 +77,9 @@ createSession(std::shared_ptr<const runtime::Executable> executable, const Atten
   return session;
 }
 
-static const exec::PhaseSummary *findPhase(const exec::EntrySummary &summary, exec::CommandPhase phase) {
-  auto found = llvm::find_if(summary.phases, [&](const exec::PhaseSummary &each) { return each.phase == phase; });
-  return found == summary.phases.end() ? nullptr : &*found;
+static const exec::PhaseSummary *findPhase(llvm::ArrayRef<exec::PhaseSummary> phases, exec::CommandPhase phase) {
+  auto found = llvm::find_if(phases, [&](const exec::PhaseSummary &each) { return each.phase == phase; });
+  return found == phases.end() ? nullptr : found;
 }
 
 static absl::Status copyOutput(runtime::Session &session, const char *entry, const char *name,
@@ -98,14 +95,13 @@ static absl::Status copyOutput(runtime::Session &session, const char *entry, con
 }
 
 /// Runs warm-ups and then the steps that count, whose times it gives. `report` gets the fraction that is done.
-static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef entry,
-                                           llvm::ArrayRef<runtime::NamedTensor> arguments,
-                                           const AttentionOptions &options, llvm::function_ref<void(double)> report) {
+static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef entry, const AttentionOptions &options,
+                                           llvm::function_ref<void(double)> report) {
   int64_t steps = options.warmup + options.steps;
   StepTimes times;
   absl::Status status = timeSteps(
-      session, entry, arguments, steps,
-      [&](int64_t step) { report(static_cast<double>(step) / static_cast<double>(steps)); }, times);
+      session, entry, {}, steps, [&](int64_t step) { report(static_cast<double>(step) / static_cast<double>(steps)); },
+      times);
   if (!status.ok())
     return status;
   return times.slice(options.warmup, options.steps);
@@ -118,7 +114,7 @@ static absl::Status measureForward(const Compiled &compiled, const AttentionOpti
   if (!session.ok())
     return session.status();
   absl::StatusOr<StepTimes> times =
-      timeEntry(**session, "forward", {}, options, [&](double done) { report("forward", done / 3); });
+      timeEntry(**session, "forward", options, [&](double done) { report("forward", done / 3); });
   if (!times.ok())
     return times.status();
   measurement.forward = *std::move(times);
@@ -132,15 +128,10 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
   auto session = createSession(compiled.executable, options);
   if (!session.ok())
     return session.status();
-  const format::EntryT *entry = compiled.executable->FindEntry("forward_backward");
-  absl::StatusOr<runtime::TensorMap> inputs = makeRandomInputs(*entry, options.seed);
-  if (!inputs.ok())
-    return inputs.status();
-  std::vector<runtime::NamedTensor> arguments = asArguments(*inputs);
   for (auto [name, times, begin] :
        {std::tuple("loss", &measurement.loss, 1.0 / 3), std::tuple("forward_backward", &measurement.both, 2.0 / 3)}) {
-    absl::StatusOr<StepTimes> timed = timeEntry(
-        **session, name, arguments, options, [&, start = begin](double done) { report("backward", start + done / 3); });
+    absl::StatusOr<StepTimes> timed =
+        timeEntry(**session, name, options, [&, start = begin](double done) { report("backward", start + done / 3); });
     if (!timed.ok())
       return timed.status();
     *times = *std::move(timed);
@@ -154,10 +145,9 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
   for (const char *name : gradients)
     if (absl::Status status = copyOutput(**session, "forward_backward", name, values); !status.ok())
       return status;
-  absl::StatusOr<runtime::TensorMap> given = (*session)->SaveVariables(runtime::VariableSet::kParameters);
+  absl::StatusOr<runtime::TensorMap> given = (*session)->SaveVariables();
   if (!given.ok())
     return given.status();
-  given->merge(*inputs);
   // On one GPU the peer has what this session has given back.
   session->reset();
   absl::StatusOr<std::vector<AttentionPeerMeasurement>> peers = options.peer->measure(attention, *given, values);
@@ -194,14 +184,13 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
     return same;
   }
 
-  if (const exec::PhaseSummary *phase = findPhase(forward->summary, exec::CommandPhase::Forward)) {
+  if (const exec::PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward)) {
     measurement.memory.forwardPeak = forward->variableBytes + phase->liveBytes;
     measurement.forwardCommands = phase->work.getCommands();
   }
-  if (const exec::PhaseSummary *phase = findPhase(backward->summary, exec::CommandPhase::Backward)) {
-    int64_t given = backward->variableBytes + backward->summary.inputBytes;
-    measurement.memory.beforeBackward = given + phase->heldBytes;
-    measurement.memory.backwardPeak = given + phase->liveBytes;
+  if (const exec::PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward)) {
+    measurement.memory.beforeBackward = backward->variableBytes + phase->heldBytes;
+    measurement.memory.backwardPeak = backward->variableBytes + phase->liveBytes;
     measurement.backwardCommands = phase->work.getCommands();
   }
   runtime::TensorMap values;

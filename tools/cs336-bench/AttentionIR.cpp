@@ -124,13 +124,16 @@ void AttentionWriter::writeFunction(llvm::StringRef mode) {
   std::string io = tensor(stored), output = tensor(result);
   bool hasLoss = mode != "forward";
   stream << "func.func @" << mode << "(";
+  auto writeVariable = [&](llvm::StringRef name, llvm::StringRef kind, llvm::StringRef type) {
+    stream << llvm::formatv("{0}%{1}: {2} {{cs336.kind = \"{3}\", cs336.name = \"{1}\", cs336.init = "
+                            "#cs336.init<truncated_normal, std = 1.0, cut = 3.0>}",
+                            name == "q" ? "" : ", ", name, type, kind);
+  };
   static constexpr llvm::StringLiteral kNames[] = {"q", "k", "v"};
   for (llvm::StringRef name : llvm::ArrayRef(kNames).take_front(hasValues ? 3 : 2))
-    stream << llvm::formatv("{0}%{1}: {2} {{cs336.kind = \"parameter\", cs336.name = \"{1}\", cs336.init = "
-                            "#cs336.init<truncated_normal, std = 1.0, cut = 3.0>}",
-                            name == "q" ? "" : ", ", name, io);
+    writeVariable(name, "parameter", io);
   if (hasLoss)
-    stream << ", %weights: " << output << " {cs336.kind = \"input\", cs336.name = \"weights\"}";
+    writeVariable("weights", "state", output);
   stream << ") -> (" << (hasLoss ? tensor({}) : output) << " {cs336.kind = \"output\", cs336.name = \""
          << (hasLoss ? "loss" : "o") << "\"}) attributes {cs336.mode = #cs336.mode<" << mode << ">} {\n";
 

@@ -45,7 +45,8 @@ struct AttentionCase {
 std::string makeAttentionForward(const AttentionCase &attention);
 
 /// The functions @loss(q, k, v, weights) -> Σ o·weights and @forward_backward of the same, whose gradients passes make:
-/// `weights` is the gradient of o, and what @forward_backward takes longer than @loss is the backward pass.
+/// `weights` is the gradient of o, a state that no step feeds, so that what @forward_backward takes longer than @loss
+/// is the backward pass.
 std::string makeAttentionBackward(const AttentionCase &attention);
 
 } // namespace cs336::bench
