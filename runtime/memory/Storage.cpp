@@ -17,7 +17,6 @@
 #include "absl/strings/string_view.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -114,8 +113,7 @@ absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
   // few; a system that has no large ones goes on with those that it has.
   if (is_large)
     madvise(memory, bytes, MADV_HUGEPAGE);
-  ParallelFor(bytes, kLargePage,
-              [&](int64_t begin, int64_t end) { std::memset(static_cast<char *>(memory) + begin, 0, end - begin); });
+  ParallelFill(memory, 0, bytes);
   storage.data_ = {memory, release};
   storage.size_ = bytes;
   return storage;

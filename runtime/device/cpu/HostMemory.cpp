@@ -11,7 +11,6 @@
 #include "device/cpu/Parallel.h"
 #include "status/StatusMacros.h"
 
-#include <cstring>
 #include <memory>
 
 namespace cs336::runtime {
@@ -28,7 +27,7 @@ absl::StatusOr<MemoryBlock> HostMemory::Allocate(int64_t bytes, int64_t alignmen
 absl::StatusOr<MemoryBlock> HostMemory::AllocateStaging(int64_t bytes) { return Allocate(bytes, Storage::kAlignment); }
 
 absl::Status HostMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
-  std::memset(dst, byte, bytes);
+  ParallelFill(dst, byte, bytes);
   return absl::OkStatus();
 }
 

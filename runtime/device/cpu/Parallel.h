@@ -71,10 +71,18 @@ void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   body(int64_t{0}, count);
 }
 
+/// Bytes that a thread of its own copies or fills, at least.
+inline constexpr int64_t kParallelBytes = int64_t{1} << 20;
+
+/// As memset.
+inline void ParallelFill(void *dst, uint8_t byte, int64_t bytes) {
+  ParallelFor(bytes, kParallelBytes,
+              [=](int64_t begin, int64_t end) { std::memset(static_cast<char *>(dst) + begin, byte, end - begin); });
+}
+
 /// As memcpy.
 inline void ParallelCopy(void *dst, const void *src, int64_t bytes) {
-  constexpr int64_t kGrain = int64_t{1} << 20;
-  ParallelFor(bytes, kGrain, [=](int64_t begin, int64_t end) {
+  ParallelFor(bytes, kParallelBytes, [=](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char *>(dst) + begin, static_cast<const char *>(src) + begin, end - begin);
   });
 }
