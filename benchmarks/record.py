@@ -19,10 +19,13 @@ def machine() -> str:
 
 
 def gpus() -> list[str]:
-    """Name and driver of every NVIDIA GPU."""
+    """Name and driver of every NVIDIA GPU that CUDA programs see."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    if not shutil.which(query[0]):
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if not shutil.which(query[0]) or visible == "":
         return []
+    if visible:
+        query.append(f"--id={visible}")
     lines = subprocess.run(query, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     return [line.replace(", ", " with driver ") for line in lines]
 
