@@ -55,8 +55,8 @@ def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
   let methods = [
     InterfaceMethod<"Pointwise, row reduction, assembly or opaque.", "::cs336::FusionKind", "getFusionKind", (ins)>,
     InterfaceMethod<[{
-      Of a row reduction: the axes of its operands, all of one shape, along which elements are combined, ascending. The
-      result lacks these axes, or has the operands' shape where every element of a row depends on the whole row.
+      Of a row reduction: the axes of its operands (of one shape; a mask may have the last axes of it alone) along which
+      elements are combined, ascending. The result lacks them, or has that shape where elements depend on whole rows.
     }], "::llvm::SmallVector<int64_t>", "getReducedAxes", (ins), "",
     "return {::llvm::cast<::mlir::RankedTensorType>($_op->getOperand(0).getType()).getRank() - 1};">,
     InterfaceMethod<[{
