@@ -33,6 +33,8 @@ config.environment["CS336_CACHE_DIR"] = f"{config.cs336_binary_dir}/test/cache"
 
 config.substitutions += [
     ("%cs336-source", config.cs336_source_dir),
+    ("%fake-driver", f"{config.cs336_binary_dir}/test/Runtime/fake_cuda"),
+    ("%fake-nvrtc", f"{config.cs336_binary_dir}/test/Target/CUDA/fake_nvrtc"),
     ("%examples", f"{config.cs336_source_dir}/examples"),
     ("%python", config.python),
 ]

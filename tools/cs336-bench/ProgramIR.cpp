@@ -7,6 +7,7 @@
 
 #include "ProgramIR.h"
 
+#include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,9 +19,11 @@
 using namespace mlir;
 using namespace cs336;
 
-/// With what explains it.
+/// After where in the model it is, with what explains it.
 static std::string describe(Diagnostic &diagnostic) {
-  std::string text = diagnostic.str();
+  Location loc = diagnostic.getLocation();
+  std::string text = isa<UnknownLoc>(loc) ? "" : exec::printLocation(loc) + ": ";
+  absl::StrAppend(&text, diagnostic.str());
   for (Diagnostic &note : diagnostic.getNotes())
     absl::StrAppend(&text, "; ", note.str());
   return text;

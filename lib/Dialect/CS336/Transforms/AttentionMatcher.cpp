@@ -92,8 +92,12 @@ bool Matcher::refuseBetween(Operation *op) {
   if (isa<AddOp, SelectOp>(op) && llvm::all_of(op->getOperands(), dependsOnData))
     return refuse(op, "MaskDependsOnData",
                   "between scores and softmax, " + quote(op) + " adds or chooses what depends on data");
+  // A composite is judged by its shape: activations keep it.
   auto fusible = dyn_cast<FusibleOpInterface>(op);
-  if (fusible && !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise)
+  bool isPointwise = fusible ? !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise
+                             : isa<DecomposableOpInterface>(op) && op->getNumOperands() == 1 &&
+                                   op->getOperand(0).getType() == op->getResult(0).getType();
+  if (isPointwise)
     return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is no scale and no mask");
   return refuse(op, "NotPointwise", "between scores and softmax, " + quote(op) + " is not pointwise");
 }

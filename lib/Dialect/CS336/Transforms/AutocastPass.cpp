@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/Remarks.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_AUTOCASTPASS
@@ -23,6 +24,10 @@ using namespace cs336;
 static FloatType getFloatType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
+}
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-autocast");
 }
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
@@ -107,9 +112,15 @@ std::optional<Choice> Autocast::choose(Operation *op) {
   auto float32 = Float32Type::get(op->getContext());
   switch (policy) {
   case AutocastPolicy::Low:
-    return hasF64 ? std::nullopt : std::optional(Choice{low, low});
-  case AutocastPolicy::Float32:
-    return hasF64 ? std::nullopt : std::optional(Choice{float32, float32});
+  case AutocastPolicy::Float32: {
+    if (hasF64) {
+      remark::missed(op->getLoc(), remarkOptions("Float64Kept"))
+          << remark::add("'{0}' has float64 operands, which autocast leaves alone", op->getName().getStringRef());
+      return std::nullopt;
+    }
+    FloatType type = policy == AutocastPolicy::Low ? low : float32;
+    return Choice{type, type};
+  }
   case AutocastPolicy::Widest: {
     if (!widestTensor)
       return std::nullopt;
@@ -197,6 +208,7 @@ private:
 } // namespace
 
 void AutocastPass::allowTF32(func::FuncOp function) {
+  int64_t numAllowed = 0;
   function.walk([&](AutocastOpInterface op) {
     bool isFloat32 = llvm::any_of(op->getOperandTypes(), [](Type type) {
       FloatType element = getFloatType(type);
@@ -205,8 +217,11 @@ void AutocastPass::allowTF32(func::FuncOp function) {
     if (op.getAutocastPolicy() != AutocastPolicy::Low || !isFloat32)
       return;
     op.allowTF32();
-    ++numTF32;
+    ++numAllowed;
   });
+  numTF32 += numAllowed;
+  remark::passed(function.getLoc(), remarkOptions("TF32Allowed"))
+      << remark::add("@{0}: {1} operations may round what they multiply to tf32", function.getName(), numAllowed);
 }
 
 void AutocastPass::runOnOperation() {
@@ -232,4 +247,7 @@ void AutocastPass::runOnOperation() {
   numCasts += autocast.numCasts;
   function.setFunctionType(
       FunctionType::get(&getContext(), function.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  remark::passed(function.getLoc(), remarkOptions("Cast"))
+      << remark::add("@{0}: {1} casts so that operations compute in {2} or float32 as their policy asks",
+                     function.getName(), autocast.numCasts, low.isBF16() ? "bf16" : "f16");
 }

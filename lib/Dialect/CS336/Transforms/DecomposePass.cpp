@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/Remarks.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_DECOMPOSEPASS
@@ -43,6 +44,8 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, publ
         op->emitOpError() << "cannot be decomposed";
         return signalPassFailure();
       }
+      remark::passed(op.getLoc(), remark::RemarkOpts::name("Decomposed").category("cs336-decompose"))
+          << remark::add("'{0}' is written as what it consists of", op->getName().getStringRef());
       op->replaceAllUsesWith(*values);
       op->erase();
       ++numDecomposed;

@@ -46,10 +46,21 @@ static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g, Type result) {
   return ReduceOp::create(b, RankedTensorType::get({}, result), ReduceKind::Max, flags, allAxes(type));
 }
 
-/// One value of all, in kernels of as many as are quickly read by one thread.
+/// One value of neighbours, one of their neighbours, and so on: rounding grows with the depth of that tree.
+template <typename OpT>
+static Value combineInPairs(ImplicitLocOpBuilder &b, ValueRange operands) {
+  SmallVector<Value> values(operands);
+  for (; values.size() > 1; values.resize((values.size() + 1) / 2))
+    for (size_t i = 0; 2 * i < values.size(); ++i)
+      values[i] = 2 * i + 1 < values.size() ? OpT::create(b, values[2 * i], values[2 * i + 1]) : values[2 * i];
+  return values.front();
+}
+
+/// One value of all, in one kernel unless its parameters would be too many: the kernels of a model do not depend on how
+/// many layers it has.
 template <typename OpT>
 static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
-  constexpr size_t kMostInputs = 128;
+  constexpr size_t kMostInputs = 1024;
   while (values.size() > 1) {
     SmallVector<Value> combined;
     for (ArrayRef<Value> rest = values; !rest.empty();) {
@@ -66,10 +77,7 @@ static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
       for (Value value : group)
         body.addArgument(value.getType(), value.getLoc());
       b.setInsertionPointToStart(&body);
-      Value result = body.getArgument(0);
-      for (BlockArgument argument : body.getArguments().drop_front())
-        result = OpT::create(b, result, argument);
-      YieldOp::create(b, result);
+      YieldOp::create(b, combineInPairs<OpT>(b, body.getArguments()));
     }
     values = std::move(combined);
   }

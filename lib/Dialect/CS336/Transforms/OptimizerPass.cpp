@@ -14,6 +14,7 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Remarks.h"
 #include <functional>
 
 namespace cs336 {
@@ -323,4 +324,7 @@ void OptimizerPass::runOnOperation() {
     return signalPassFailure();
   function->setAttr(CS336Dialect::kOptimizerAttr, *optimizer);
   numUpdates += builder.numUpdates;
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("Updated").category("cs336-optimizer"))
+      << remark::add("@{0}: AdamW updates {1} parameters{2}", function.getName(), builder.numUpdates,
+                     optimizer->getMaxNorm() > 0 ? ", with gradients clipped by their common norm" : "");
 }

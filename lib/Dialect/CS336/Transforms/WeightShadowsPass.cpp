@@ -36,6 +36,10 @@ static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
 }
 
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-weight-shadows");
+}
+
 static std::string getShadowName(StringRef parameter, Type elementType) {
   std::string name = "shadow.";
   llvm::raw_string_ostream(name) << elementType << '.' << parameter;
@@ -96,9 +100,8 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
     unsigned index = function.getNumArguments();
     if (failed(function.insertArgument(index, type, makePort(&getContext(), port::kDerived, name), parameter.getLoc())))
       return failure();
-    remark::passed(equal.front().getLoc(), remark::RemarkOpts::name("Shadowed").category("cs336-weight-shadows"))
-        << remark::add("@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name,
-                       parameterName.str());
+    remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
+        "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
     for (CastOp cast : equal) {
       cast.replaceAllUsesWith(Value(function.getArgument(index)));
       cast.erase();
@@ -195,8 +198,13 @@ void WeightShadowsPass::runOnOperation() {
   SmallVector<func::FuncOp> functions;
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     std::optional<Mode> mode = getMode(function);
-    if (mode && *mode != Mode::Prepare && !function.isExternal() && function.getBody().hasOneBlock())
+    if (!mode || *mode == Mode::Prepare || function.isExternal())
+      continue;
+    if (function.getBody().hasOneBlock())
       functions.push_back(function);
+    else
+      remark::missed(function.getLoc(), remarkOptions("NoShadows"))
+          << remark::add("@{0} has several blocks and goes on rounding its parameters", function.getName());
   }
   for (func::FuncOp function : functions)
     collect(function);

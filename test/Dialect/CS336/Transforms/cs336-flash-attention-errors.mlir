@@ -564,6 +564,24 @@ func.func @no_scores(%s: tensor<4x4xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32
 
 // -----
 
+// An activation of scores, as the composite that a frontend writes.
+// REMARK: "relu"{{.*}}NotScaleOrMask{{.*}}between scores and softmax, 'cs336.relu' is no scale and no mask
+func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %r = cs336.relu %s : tensor<4x4xf32> loc("relu")
+  %m0 = cs336.reduce max %r axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %r, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
 // A classifier's probabilities are no attention, and nothing is said.
 // REMARK-NOT: remark:
 func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x4xf32> {
