@@ -10,10 +10,10 @@
 #include "cs336/Codegen/Passes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Support/WriteOutput.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 
@@ -42,7 +42,7 @@ static LogicalResult writeFile(ModuleOp module, StringRef folder, StringRef name
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
   if (!error)
-    error = llvm::writeToOutput(path, [&](raw_ostream &stream) {
+    error = writeOutput(path, [&](raw_ostream &stream) {
       print(stream);
       return llvm::Error::success();
     });

@@ -9,39 +9,43 @@
 
 #include "cs336/Driver/Registration.h"
 #include "cs336/Statistics/PassStatistics.h"
+#include "cs336/Support/WriteOutput.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
+
+#include <unistd.h>
 
 using namespace mlir;
 
-/// What MlirOptMain does with files, on pass managers that also print what passes counted.
-static LogicalResult runWithPassStatistics(StringRef inputFile, StringRef outputFile, DialectRegistry &registry,
-                                           const MlirOptMainConfig &config) {
+/// What MlirOptMain does with files, by `writeOutput`.
+static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, DialectRegistry &registry,
+                               const MlirOptMainConfig &config) {
   std::string message;
+  if (inputFile == "-" && llvm::sys::Process::FileDescriptorIsDisplayed(STDIN_FILENO))
+    llvm::errs() << "(reading standard input: Ctrl-D ends it, Ctrl-C the program)\n";
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputFile, &message);
   if (!input) {
     llvm::errs() << message << "\n";
     return failure();
   }
-  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(outputFile, &message);
-  if (!output) {
-    llvm::errs() << message << "\n";
-    return failure();
-  }
-  MlirOptMainConfig counting = config;
-  counting.setPassPipelineSetupFn([&config](PassManager &manager) {
-    cs336::enablePassStatistics(manager, llvm::errs());
-    return config.setupPassPipeline(manager);
+  bool hasRunFailed = false;
+  llvm::Error error = cs336::writeOutput(outputFile, [&](raw_ostream &stream) {
+    hasRunFailed = failed(MlirOptMain(stream, std::move(input), registry, config));
+    return hasRunFailed ? llvm::createStringError("it is not complete") : llvm::Error::success();
   });
-  if (failed(MlirOptMain(output->os(), std::move(input), registry, counting)))
-    return failure();
-  output->keep();
-  return success();
+  if (!error)
+    return success();
+  // A run that failed has said why.
+  if (!hasRunFailed)
+    llvm::WithColor::error(llvm::errs()) << "cannot write '" << outputFile << "': " << error << "\n";
+  llvm::consumeError(std::move(error));
+  return failure();
 }
 
 LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(DialectRegistry &)> registerMore) {
@@ -58,7 +62,14 @@ LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(Dial
   printLocationsByDefault();
   auto [inputFile, outputFile] = parseCLIOptions(argc, argv, header);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
-  if (passStatistics && !config.shouldShowDialects() && !config.shouldListPasses())
-    return runWithPassStatistics(inputFile, outputFile, registry, config);
-  return MlirOptMain(argc, argv, inputFile, outputFile, registry);
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return MlirOptMain(argc, argv, inputFile, outputFile, registry);
+  if (!passStatistics)
+    return runOnFile(inputFile, outputFile, registry, config);
+  MlirOptMainConfig counting = config;
+  counting.setPassPipelineSetupFn([&config](PassManager &manager) {
+    enablePassStatistics(manager, llvm::errs());
+    return config.setupPassPipeline(manager);
+  });
+  return runOnFile(inputFile, outputFile, registry, counting);
 }

@@ -53,7 +53,7 @@
 // RUN: not cs336-opt %t.missing --pass-statistics 2>&1 | FileCheck %s --check-prefix=INPUT
 // INPUT: cannot open input file '{{.*}}.missing'
 // RUN: not cs336-opt %s --pass-statistics -o %t.missing/out.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
-// OUTPUT: cannot open output file '{{.*}}.missing/out.mlir'
+// OUTPUT: cannot write '{{.*}}.missing/out.mlir'
 // RUN: cs336-opt --pass-statistics --show-dialects | FileCheck %s --check-prefix=DIALECTS
 // DIALECTS: Available Dialects: {{.*}}cs336
 

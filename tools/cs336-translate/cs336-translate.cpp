@@ -11,13 +11,13 @@
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
+#include "cs336/Support/WriteOutput.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -75,7 +75,7 @@ struct Flags {
 
 /// Writes `path` as a whole or not at all.
 static LogicalResult write(StringRef path, llvm::function_ref<void(raw_ostream &)> print) {
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &stream) {
+  llvm::Error error = cs336::writeOutput(path, [&](raw_ostream &stream) {
     print(stream);
     return llvm::Error::success();
   });

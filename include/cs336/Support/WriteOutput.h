@@ -1,0 +1,25 @@
+//===- WriteOutput.h - Files as a whole or not at all -----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_SUPPORT_WRITEOUTPUT_H
+#define CS336_SUPPORT_WRITEOUTPUT_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cs336 {
+
+/// Gives `path` what `print` writes; "-" is standard output. On an error, of `print` or of the system (a full disk,
+/// say), a file is as it was before. LLVM's own `writeToOutput` does the same, but ends the process where a disk is
+/// full.
+llvm::Error writeOutput(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
+
+} // namespace cs336
+
+#endif // CS336_SUPPORT_WRITEOUTPUT_H
