@@ -117,6 +117,21 @@ static uint64_t getBytes(llvm::StringRef folder) {
   return total;
 }
 
+/// Writes a small file to the folder, as only that shows a full disk, and removes it.
+static std::error_code tryToWrite(llvm::StringRef folder) {
+  llvm::SmallString<128> path;
+  int descriptor;
+  if (std::error_code error = fs::createUniqueFile(folder + "/cs336-doctor-%%%%%%%%.tmp", descriptor, path))
+    return error;
+  llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream.write_zeros(1 << 16);
+  stream.flush();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  fs::remove(path);
+  return error;
+}
+
 static Finding findCache() {
   Finding finding{"cache", false, "compiling quickly", ""};
   std::string folder = runtime::CacheFolder();
@@ -128,8 +143,8 @@ static Finding findCache() {
   llvm::StringRef existing = folder;
   while (!fs::exists(existing) && !llvm::sys::path::parent_path(existing).empty())
     existing = llvm::sys::path::parent_path(existing);
-  std::error_code error = fs::is_directory(existing) ? fs::access(existing, fs::AccessMode::Write)
-                                                     : std::make_error_code(std::errc::not_a_directory);
+  std::error_code error =
+      fs::is_directory(existing) ? tryToWrite(existing) : std::make_error_code(std::errc::not_a_directory);
   finding.isFound = !error;
   if (error)
     finding.details =
