@@ -39,7 +39,7 @@ class Step:
     label
         What was measured, without the level.
     levels
-        By level, what its pass is called, in the order of the passes; None where memory did not suffice.
+        By level, what its pass is called, in the order of the passes; None where memory did not suffice or noise hid it.
     peers
         By variant of PyTorch, in the type at the top, beside the first level that has it and whose values agree.
     """
@@ -115,7 +115,7 @@ def common_levels(steps: list[Step]) -> list[str]:
 def format_time(step: Step, level: str) -> str:
     if level not in step.levels:
         return ""
-    return "OOM" if step.levels[level] is None else f"{step.levels[level]:.3f}"
+    return "no time" if step.levels[level] is None else f"{step.levels[level]:.3f}"
 
 
 def format_factor(factor: float | None) -> str:

@@ -68,7 +68,7 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
           value(Fusion::Elementwise, "chains of pointwise operations and reductions of rows, and what products can do"),
           value(Fusion::Softmax, "and softmax, forward and backward"),
           value(Fusion::Flash, "and attention, whose scores are never stored"),
-          value(Fusion::All, "and whatever else pays")};
+          value(Fusion::All, "every fusion that there is: at present what flash has")};
 }
 
 void cs336::addAutocast(OpPassManager &manager, ComputeType type) {

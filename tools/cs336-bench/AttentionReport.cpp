@@ -36,9 +36,12 @@ std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusi
 
 static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
+/// Nothing where the difference is lost in what steps vary by.
+static std::optional<BackwardTimes> subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
   Statistics with = computeStatistics(both), without = computeStatistics(loss);
-  return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+  if (with.median <= without.median)
+    return std::nullopt;
+  return BackwardTimes{with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
 }
 
 static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
@@ -187,12 +190,17 @@ static void appendTimes(const AttentionMeasurement &measurement, std::optional<B
     llvm::append_values(cells, Cell::number(backward->median, 3), Cell::number(backward->mean, 3),
                         Cell::number(backward->sum, 1));
   else
-    llvm::append_values(cells, Cell(getFailureText(measurement.backwardStatus).str(), nullptr), Cell::empty(),
-                        Cell::empty());
-  bool hasEvents = !measurement.forward.device.empty(), hasBackwardEvents = !measurement.both.device.empty();
+    llvm::append_values(
+        cells,
+        Cell(measurement.backwardStatus.ok() ? "lost in noise" : getFailureText(measurement.backwardStatus).str(),
+             nullptr),
+        Cell::empty(), Cell::empty());
+  bool hasEvents = !measurement.forward.device.empty();
   cells.push_back(hasEvents ? Cell::number(computeStatistics(measurement.forward.device).median, 3) : Cell::empty());
-  cells.push_back(hasBackwardEvents ? Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3)
-                                    : Cell::empty());
+  std::optional<BackwardTimes> events;
+  if (!measurement.both.device.empty())
+    events = subtract(measurement.both.device, measurement.loss.device);
+  cells.push_back(events ? Cell::number(events->median, 3) : Cell::empty());
 }
 
 static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
@@ -224,12 +232,15 @@ static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<Attenti
       makeMiB(measurement.memory.beforeBackward), makeMiB(measurement.memory.forwardPeak),
       makeMiB(measurement.memory.backwardPeak), Cell::integer(measurement.forwardCommands),
       Cell::integer(measurement.backwardCommands));
-  for (const AttentionMeasurement *base : {findUnfused(row, rows), findFloat32(row, rows)})
-    if (base && backward)
-      llvm::append_values(cells, Cell::number(computeStatistics(base->forward.host).median / *forward, 2),
-                          Cell::number(subtract(base->both.host, base->loss.host).median / backward->median, 2));
-    else
-      cells.resize(cells.size() + 2, Cell::empty());
+  for (const AttentionMeasurement *base : {findUnfused(row, rows), findFloat32(row, rows)}) {
+    std::optional<BackwardTimes> baseBackward;
+    if (base)
+      baseBackward = subtract(base->both.host, base->loss.host);
+    cells.push_back(base && forward ? Cell::number(computeStatistics(base->forward.host).median / *forward, 2)
+                                    : Cell::empty());
+    cells.push_back(baseBackward && backward ? Cell::number(baseBackward->median / backward->median, 2)
+                                             : Cell::empty());
+  }
   llvm::append_values(cells, Cell::number(measurement.compileSeconds, 2), makeTimes(measurement.forward.host),
                       makeTimes(measurement.loss.host), makeTimes(measurement.both.host));
   for (const std::string &variant : variants)
