@@ -140,5 +140,15 @@ TEST(ModelReportTest, WhatDidNotFitHasNoTimes) {
   EXPECT_EQ(result.getString("status"), "too large");
 }
 
+TEST(ModelReportTest, MemoryThatNoPlanHoldsIsWarnedOf) {
+  EXPECT_FALSE(describeUnplannedMemory(measureCPU()));
+  EXPECT_FALSE(describeUnplannedMemory(measureGPU()));
+  Measurement measurement = measureGPU();
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB;
+  EXPECT_FALSE(describeUnplannedMemory(measurement));
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  EXPECT_THAT(describeUnplannedMemory(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
+}
+
 } // namespace
 } // namespace cs336::bench

@@ -146,6 +146,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
         }
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
+        if (std::optional<std::string> warning = describeUnplannedMemory(measurement))
+          progress.warn(*warning);
         rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
       }
       if (!interrupted.ok())

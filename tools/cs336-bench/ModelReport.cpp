@@ -7,6 +7,7 @@
 
 #include "ModelReport.h"
 
+#include "ByteSize.h"
 #include "Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,6 +19,17 @@
 using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
+
+std::optional<std::string> cs336::bench::describeUnplannedMemory(const Measurement &measurement) {
+  // Models of 0.1 to 3.4 billion parameters have 2 to 34 MiB of it on an H200.
+  constexpr int64_t kUsual = int64_t(64) << 20;
+  if (!measurement.deviceMemoryBytes || *measurement.deviceMemoryBytes - measurement.memoryBytes <= kUsual)
+    return std::nullopt;
+  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: other programs on the GPU, or "
+                       "memory that no plan holds",
+                       formatBytes(*measurement.deviceMemoryBytes), formatBytes(measurement.memoryBytes))
+      .str();
+}
 
 std::string cs336::bench::describeFusion(Fusion level, const PipelineVariant &pipeline) {
   if (!pipeline.added.empty() && pipeline.added != "none")
