@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long a training step takes to compile, by size.
+"""How long a training step takes to compile, by size; or, with `--mode`, a forward pass, or that and its gradients.
 
 For the CPU through planned exec IR, and kernels apart; for GPUs all in one, with an empty and a filled cache. On a GPU
 (`--device cuda`) until the step can run: loading kernels, tuning products and capturing the step included; `--dtype`
@@ -36,11 +36,11 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> tu
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def compile_size(size: str, runs: int, folder: Path) -> dict[str, object]:
+def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, object]:
     """Medians over runs for one size, context 256."""
     model, planned, executable = (str(folder / name) for name in ("model.mlir", "planned.mlir", "step.cs336x"))
     steps = {
-        "import": ["cs336-translate", "--import-transformer", "--size", size, "--mode", "train", "-o", model],
+        "import": ["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model],
         "plan": ["cs336-opt", model, "--cs336-pipeline", "-o", planned],
         "kernels": ["cs336-translate", "--emit-executable", planned, "-o", executable],
     }
@@ -56,10 +56,10 @@ def compile_size(size: str, runs: int, folder: Path) -> dict[str, object]:
     return cell
 
 
-def compile_for_gpu(size: str, architecture: str, runs: int, folder: Path) -> dict[str, object]:
+def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: Path) -> dict[str, object]:
     """Medians over runs of whole processes, from IR to an executable: each run first without a cache, then with it."""
     model, executable = str(folder / "model.mlir"), folder / "step.cs336x"
-    measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", "train", "-o", model])
+    measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model])
     command = ["cs336-translate", "--emit-executable", "--device", "cuda", "--arch", architecture]
     command += [model, "-o", str(executable)]
     seconds: dict[str, list[float]] = {"cold": [], "warm": []}
@@ -76,12 +76,12 @@ def compile_for_gpu(size: str, architecture: str, runs: int, folder: Path) -> di
     }
 
 
-def start_on_gpu(size: str, dtype: str, fusion: str, device: str, runs: int) -> dict[str, object]:
+def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, runs: int) -> dict[str, object]:
     """Medians over runs of how long cs336-bench compiles and loads: each run first without a cache, then with it.
 
     A size that the GPU has no memory for has no times.
     """
-    command = ["cs336-bench", "model", "--size", size, "--mode", "train", "--device", device]
+    command = ["cs336-bench", "model", "--size", size, "--mode", mode, "--device", device]
     command += ["--dtype", dtype, "--fusion", fusion]
     command += ["--steps", "1", "--warmup", "0", "--no-mfu", "--format", "json"]
     seconds: dict[str, list[float]] = {}
@@ -102,10 +102,20 @@ def start_on_gpu(size: str, dtype: str, fusion: str, device: str, runs: int) -> 
     return cell | {name: statistics.median(values) for name, values in seconds.items()}
 
 
+# What is compiled, by --mode.
+MODES = {"train": "a training step", "forward_backward": "a loss and its gradients", "forward": "a forward pass"}
+
+
+def processes(runs: int, kind: str) -> str:
+    """The beginning of a sentence about what the times are of."""
+    return f"One {kind} each" if runs == 1 else f"Medians of {runs} {kind}es"
+
+
 def start_markdown(record: dict[str, object]) -> list[str]:
     """The part of the page about starting on a GPU."""
     lines = [
-        "Medians of processes with an empty cache (cold), each followed by one that finds all of it filled (warm).",
+        f"{processes(record['runs'], 'process')} with an empty cache (cold), followed by one that finds all of it "
+        "filled (warm).",
         "Compiling: from the config to the executable, which a filled cache has. Loading: what is left of the GPU's",
         "start, which begins with compiling, and until the step can run: products tuned or looked up, and the step",
         "captured.",
@@ -149,7 +159,7 @@ def gpu_markdown(record: dict[str, object]) -> list[str]:
 def cpu_markdown(record: dict[str, object]) -> list[str]:
     """The part of the page about the CPU."""
     lines = [
-        "Medians of whole processes.",
+        f"{processes(record['runs'], 'whole process')}.",
         "",
         "| size | config to IR (s) | IR to planned IR (s) | peak (MiB) | kernels compiled (s) | distinct kernels |",
         "|---|---|---|---|---|---|",
@@ -165,7 +175,7 @@ def cpu_markdown(record: dict[str, object]) -> list[str]:
 def markdown(record: dict[str, object]) -> str:
     """The record as a page."""
     lines = [
-        "# Compiling a training step",
+        f"# Compiling {MODES[record['mode']]}",
         "",
         f"{origin(record)} Context 256, batch 4.",
         "",
@@ -184,6 +194,7 @@ def main() -> None:
     arguments.add_argument("--device", default="cpu", help="cuda: measure until steps can run there, and nothing else")
     arguments.add_argument("--dtype", help="comma-separated, with --device: fp32 (default), tf32, bf16, fp16")
     arguments.add_argument("--fusion", help="comma-separated, with --device: none to all (default)")
+    arguments.add_argument("--mode", default="train", choices=MODES, help="what to compile: train (default)")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
@@ -197,14 +208,15 @@ def main() -> None:
             if args.device != "cpu":
                 for dtype in (args.dtype or "fp32").split(","):
                     for fusion in (args.fusion or "all").split(","):
-                        cells.append(start_on_gpu(size, dtype, fusion, args.device, args.runs))
+                        cells.append(start_on_gpu(size, args.mode, dtype, fusion, args.device, args.runs))
                         print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
                 continue
-            cells.append(compile_size(size, args.runs, Path(folder)))
+            cells.append(compile_size(size, args.mode, args.runs, Path(folder)))
             if args.arch:
-                cells[-1] |= compile_for_gpu(size, args.arch, args.runs, Path(folder))
+                cells[-1] |= compile_for_gpu(size, args.mode, args.arch, args.runs, Path(folder))
             print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
-    record = describe(sys.argv) | {"device": args.device, "architecture": args.arch, "cells": cells}
+    record = describe(sys.argv) | {"device": args.device, "architecture": args.arch, "mode": args.mode}
+    record |= {"runs": args.runs, "cells": cells}
     write(record, markdown(record), args.output)
 
 

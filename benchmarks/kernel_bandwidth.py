@@ -50,10 +50,13 @@ def swiglu_backward(shape: tuple[int, int]) -> Group:
     return g
 
 
-def adamw(shape: tuple[int, int]) -> Group:
-    """An update of float32 parameters and moments."""
+def adamw(shape: tuple[int, int], shadow: str = "") -> Group:
+    """An update of float32 parameters and moments: 28 bytes an element, with a shadow too.
+
+    With `shadow`, as in a step of that type: by a gradient of the type, and the new parameter comes out in it as well.
+    """
     g = Group()
-    tensors = [g.input(shape) for _ in range(4)]
+    tensors = [g.input(shape), g.input(shape, shadow or "f32"), g.input(shape), g.input(shape)]
     scalars = [g.input(()) for _ in range(4)]
     p, gradient, m, v = (value.name for value in tensors)
     lr, correction1, correction2, scale = (value.name for value in scalars)
@@ -61,9 +64,10 @@ def adamw(shape: tuple[int, int]) -> Group:
     g.lines.append(
         f"%p, %m, %v = cs336.adamw {p}, {gradient}, {m}, {v} lr = {lr}, correction1 = {correction1}, "
         f"correction2 = {correction2}, scale = {scale}, apply = {apply.name} {{beta1 = 0.9 : f64, beta2 = 0.95 : f64, "
-        f"eps = 1.0e-08 : f64, weight_decay = 0.1 : f64}} : {', '.join([tensors[0].tensor] * 3)}, tensor<f32>"
+        f"eps = 1.0e-08 : f64, weight_decay = 0.1 : f64}} : {', '.join(t.tensor for t in tensors[:3])}, tensor<f32>"
     )
-    g.outputs = [Value(name, shape, "f32") for name in ("%p", "%m", "%v")]
+    parameter, *moments = (Value(name, shape, "f32") for name in ("%p", "%m", "%v"))
+    g.outputs = [parameter, *moments, *([g.cast(parameter, shadow)] if shadow else [])]
     return g
 
 
@@ -101,6 +105,7 @@ def benchmarks(width: int, d_ff: int, vocab: int) -> list[Benchmark]:
         Benchmark("cross entropy + gradient", vocab, rows(row_groups.cross_entropy)),
         Benchmark("cross entropy + gradient, fp32", vocab, rows(row_groups.cross_entropy, dtype="f32")),
         Benchmark("AdamW", width, adamw),
+        Benchmark("AdamW, bf16 gradient and shadow", width, lambda shape: adamw(shape, "bf16")),
     ]
 
 

@@ -39,7 +39,7 @@ class Step:
     label
         What was measured, without the level.
     levels
-        By level, what its pass is called, in the order of the passes; None where memory did not suffice or noise hid it.
+        By level, what its pass is called, in their order; None where memory did not suffice or noise hid it.
     peers
         By variant of PyTorch, in the type at the top, beside the first level that has it and whose values agree.
     """

@@ -73,6 +73,56 @@ def describe_difference(row: Row, variant: str) -> str:
     return ", ".join(f"{value:.0e}" for value in difference.values() if value is not None)
 
 
+# What rows have in common that are one cell in several modes.
+CELL = ("size", "batch_size", "context_length", "dtype", "fusion", "ladder", "added", "warmup")
+
+LARGEST_SPREAD = 0.1
+
+
+def cell_name(row: Row) -> str:
+    """The row's shape, type and pipeline, as its columns in the table have them."""
+    keys = ("size", "context_length", "dtype", "fusion", "added")
+    return " ".join(str(row[key]) for key in keys if row.get(key) is not None)
+
+
+def spread_steps(row: Row) -> list[str]:
+    """A sentence if the steps' standard deviation is above LARGEST_SPREAD of their mean."""
+    spread = row.get("std_over_mean")
+    if spread is None or spread <= LARGEST_SPREAD:
+        return []
+    return [f"{cell_name(row)} {row['mode']}: the steps' standard deviation is {spread:.0%} of the mean."]
+
+
+def long_parts(row: Row, rows: list[Row]) -> list[str]:
+    """A sentence for each peer whose forward and backward passes took longer than the step that begins with them."""
+    found = []
+    for step in rows:
+        if (row["mode"], step["mode"]) != ("forward_backward", "train"):
+            continue
+        if any(row.get(key) != step.get(key) for key in CELL):
+            continue
+        for variant in peer_columns([row]):
+            part, whole = (each.get(f"torch_{variant}_median_ms") for each in (row, step))
+            if part is not None and whole is not None and part > whole:
+                times = f"{part:.3f} ms, longer than the whole training step's {whole:.3f}"
+                found.append(f"{cell_name(row)}: PyTorch's forward_backward ({variant}) took {times}.")
+    return found
+
+
+def disturbances(rows: list[Row]) -> list[str]:
+    """A sentence for each measurement that something else on the machine must have disturbed."""
+    return [line for row in rows for line in [*spread_steps(row), *long_parts(row, rows)]]
+
+
+def warning_lines(rows: list[Row]) -> list[str]:
+    """The part of the page that says which cells not to rely on; nothing if there are none."""
+    found = disturbances(rows)
+    if not found:
+        return []
+    head = "Warning: by their own numbers these were disturbed while they were measured; do not rely on them:"
+    return [head, "", *(f"- {line}" for line in found), ""]
+
+
 def markdown(record: Row) -> str:
     """The record as a page."""
     rows = record["results"]
@@ -93,6 +143,7 @@ def markdown(record: Row) -> str:
         "",
         f"    {record['command']}",
         "",
+        *warning_lines(rows),
         "| " + " | ".join(titles) + " |",
         "|---" * len(titles) + "|",
     ]

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -38,7 +39,10 @@ def commit() -> str:
     if named := os.environ.get("CS336_COMMIT"):
         return named
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        sys.exit("error: there is no git, or no history, to ask for the commit of this copy: set CS336_COMMIT to it")
 
 
 def describe(argv: list[str]) -> dict[str, object]:

@@ -26,6 +26,24 @@ def test_every_program_runs_on_what_it_fills(name: str) -> None:
         assert np.isfinite(value.astype(np.float64)).all() and np.ptp(value.astype(np.float64)) > 0
 
 
+def test_an_update_in_bf16_moves_as_many_bytes_as_one_in_float32() -> None:
+    elements, scalars = 6 * 24, 4 * 4
+    # Parameter, moments and gradient read; parameter and moments written, and the shadow.
+    float32, bf16 = (benchmark.adamw((6, 24), *shadow) for shadow in ((), ("bf16",)))
+    assert float32.num_bytes == (4 + 4 + 8 + 12) * elements + scalars
+    assert bf16.num_bytes == (4 + 2 + 8 + 12 + 2) * elements + scalars
+
+
+def test_the_shadow_is_the_rounded_parameter() -> None:
+    session = cs336.Session(cs336.compile(benchmark.program(benchmark.adamw((6, 24), "bf16"), copies=1)))
+    session.initialize(0)
+    outputs = session.run("forward", {})
+    parameter, shadow = outputs["y0_0"], outputs["y0_3"]
+    # bf16 comes as float32, whose lower half it leaves empty.
+    assert not (shadow.view(np.uint32) & 0xFFFF).any() and (parameter.view(np.uint32) & 0xFFFF).any()
+    np.testing.assert_allclose(shadow, parameter, rtol=2**-8)
+
+
 def test_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = "--rows 4,8 --width 24 --bytes 4096 --repetitions 3 --device cpu --only RMSNorm$ --output".split()
     monkeypatch.setattr(sys, "argv", ["kernel_bandwidth.py", *flags, str(tmp_path / "record")])

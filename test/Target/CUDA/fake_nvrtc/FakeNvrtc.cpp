@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Refuses every kernel with one message, as NVRTC refuses text that is not CUDA C++: what generated text never is. Found
-// as a toolkit's library is, through CUDA_HOME.
+// Refuses every kernel with one message, as NVRTC refuses text that is not CUDA C++: what generated text never is.
+// Found as a toolkit's library is, through CUDA_HOME.
 //
 //===----------------------------------------------------------------------===//
 

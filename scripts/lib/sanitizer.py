@@ -1,0 +1,108 @@
+# ===- sanitizer.py - What compute-sanitizer says -------------------------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""Commands of compute-sanitizer, and its reports out of what it and ``pytest -v`` print between each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+TOOLS = ("memcheck", "racecheck", "initcheck")
+
+# The exit status of a program that succeeded, while the tool found something.
+FOUND = 99
+
+# Reports beyond these are only counted.
+PRINTED = 100
+
+# A line of the tool may begin where the program left off. Longer rules are pytest's.
+_LINE = re.compile(r"(?<!=)={9}(?: (?P<body>.*))?$")
+_SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed \(.*\))$")
+_NOTICE = re.compile(
+    r"COMPUTE-SANITIZER|\w+ SUMMARY: |Target application returned an error|Error: process didn't terminate successfully"
+)
+_TEST = re.compile(r"(?P<test>test/\S+\.py::.*?)(?: (?:PASSED|SKIPPED|FAILED|ERROR|XFAIL|XPASS)\b.*| ={9}.*|\s*)$")
+_KERNEL = re.compile(r"\bat (?P<name>.+?)\+0x[0-9a-f]+")
+_OF_PYTORCH = re.compile(r"\bat::native\b|\blibtorch")
+_OURS = re.compile(r" in \S*cs336\S*\.so\b")
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """One error, hazard or warning.
+
+    Attributes
+    ----------
+    kind
+        What it is, as the tool says it: ``Invalid __global__ read of size 4 bytes``.
+    kernel
+        Where it is; empty for a call of the host's.
+    test
+        The test that ran; empty before the first, and in programs without tests.
+    of_pytorch
+        Whether it is in a kernel that PyTorch launched.
+    """
+
+    kind: str
+    kernel: str
+    test: str
+    of_pytorch: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """What the tool found in a process.
+
+    Attributes
+    ----------
+    reports
+        Those that it printed.
+    not_printed
+        The number of others; at least that, where the process was killed before the tool could count.
+    """
+
+    reports: list[Report]
+    not_printed: int
+
+
+def command(tool: str, program: list[str]) -> list[str]:
+    """Write the command that runs a program under a tool."""
+    options = ["--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", str(PRINTED)]
+    return ["compute-sanitizer", *options, *program]
+
+
+def parse_findings(output: str) -> Findings:
+    """Find the reports in what a process under the tool printed."""
+    blocks: list[tuple[str, list[str]]] = []
+    counts = []
+    test, inside = "", False
+    for line in output.splitlines():
+        if found := _TEST.match(line):
+            test = found["test"]
+        found = _LINE.search(line)
+        if not found or (body := found["body"] or "").endswith("="):
+            continue
+        if summary := _SUMMARY.match(body):
+            counts.append(int(summary[1] or summary[2]))
+        if not body.strip() or _NOTICE.match(body):
+            inside = False
+        elif not body.startswith("  "):
+            blocks.append((test, [body]))
+            inside = True
+        elif inside:
+            blocks[-1][1].append(body)
+    reports = [_make_report(test, lines) for test, lines in blocks]
+    if counts:
+        return Findings(reports, max(0, sum(counts) - len(reports)))
+    return Findings(reports, int(len(reports) >= PRINTED))
+
+
+def _make_report(test: str, lines: list[str]) -> Report:
+    kernel = next((found["name"] for line in lines if (found := _KERNEL.search(line))), "")
+    text = "\n".join(lines)
+    of_pytorch = bool(_OF_PYTORCH.search(text)) and not _OURS.search(text)
+    return Report(lines[0].partition(" at ")[0], kernel, test, of_pytorch)

@@ -1,0 +1,39 @@
+"""`benchmarks/compile_time.py` on the CPU: what was compiled, and in how many runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import compile_time
+
+
+def measure(folder: Path, monkeypatch: pytest.MonkeyPatch, *flags: str) -> tuple[dict, str]:
+    """The record and its page."""
+    command = ["compile_time.py", "--sizes", "tiny", "--output", str(folder / "record"), *flags]
+    monkeypatch.setattr(sys, "argv", command)
+    compile_time.main()
+    return json.loads((folder / "record.json").read_text()), (folder / "record.md").read_text()
+
+
+def test_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forward, page = measure(tmp_path, monkeypatch, "--mode", "forward", "--runs", "1")
+    assert page.startswith("# Compiling a forward pass\n") and "\nOne whole process each.\n" in page
+    both, page = measure(tmp_path, monkeypatch, "--mode", "forward_backward", "--runs", "2")
+    assert page.startswith("# Compiling a loss and its gradients\n") and "\nMedians of 2 whole processes.\n" in page
+    assert (both["mode"], both["runs"]) == ("forward_backward", 2)
+    assert forward["cells"][0]["kernels"] < both["cells"][0]["kernels"]
+
+
+def test_what_starts_on_a_gpu() -> None:
+    cell = {"size": "tiny", "layers": 2, "dtype": "fp32", "fusion": "all", "kernels": 9}
+    cell |= {f"{state}_{part}_s": 0.5 for state in ("cold", "warm") for part in ("compile", "load")}
+    lines = compile_time.start_markdown({"runs": 1, "cells": [cell]})
+    assert lines[0].startswith("One process each with an empty cache (cold), followed by one")
+    assert lines[-1] == "| tiny | 2 | fp32 | all | 9 | 0.50 + 0.50 | 1.00 | 0.50 + 0.50 | 1.00 |"
+    lines = compile_time.start_markdown({"runs": 3, "cells": [cell]})
+    assert lines[0].startswith("Medians of 3 processes with an empty cache (cold)")
