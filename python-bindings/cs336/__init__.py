@@ -18,7 +18,7 @@ from cs336._compiler import (
     parse,
 )
 from cs336._config import Optimizer, TransformerConfig, size_names
-from cs336._session import Session, best_device
+from cs336._session import ProfileRow, Session, WrittenValue, best_device
 
 __all__ = [
     "Executable",
@@ -28,9 +28,11 @@ __all__ = [
     "Optimizer",
     "Output",
     "Plan",
+    "ProfileRow",
     "Session",
     "TransformerConfig",
     "Variable",
+    "WrittenValue",
     "best_device",
     "build",
     "compile",

@@ -210,6 +210,7 @@ def compile(
     architectures: Sequence[str] = (),
     use_cache: bool = True,
     *,
+    dump_dir: str | os.PathLike[str] | None = None,
     dtype: ComputeType | None = None,
     fusion: Fusion | None = None,
     checkpoint: int | None = None,
@@ -228,6 +229,9 @@ def compile(
         Of kernels for GPUs, such as `["sm_80", "sm_90a"]`; that of the GPU by default, `sm_90a` without one.
     use_cache
         Whether to take the executable and compiled GPU kernels from the cache, and to keep them there.
+    dump_dir
+        Folder for the IR after every pass, the memory plan, and the kernels' text and machine code, as the tools'
+        `--dump-dir`; made if it is missing.
     dtype
         Mixed precision: "fp32" (none, the default), "tf32", "bf16" or "fp16".
     fusion
@@ -240,12 +244,13 @@ def compile(
     Raises
     ------
     ValueError
-        If the module does not compile; the message holds the diagnostics.
+        If the module does not compile, or the folder cannot be written; the message holds the diagnostics.
     """
     parsed = parse(module) if isinstance(module, str) else module
     chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
     options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items() if value is not None)])
-    return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache))
+    folder = os.fspath(dump_dir) if dump_dir is not None else ""
+    return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache, folder))
 
 
 def operations() -> dict[str, bool]:

@@ -4,32 +4,65 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cs336 import _cs336
+from cs336._arrays import TensorLike, as_input
 from cs336._compiler import Executable
 
-# NumPy has no bf16; float32 holds it exactly.
-_NUMPY_TYPES = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "bf16": np.float32,
-    "f16": np.float16,
-    "i64": np.int64,
-    "i32": np.int32,
-    "i1": np.bool_,
-}
+
+@dataclass(frozen=True)
+class WrittenValue:
+    """A tensor that a command of a run wrote.
+
+    Attributes
+    ----------
+    index
+        Of the command among the entry's.
+    phase
+        "forward", "backward", "optimizer" or "prepare".
+    location
+        In the program: the layer and operation.
+    kind, command
+        "launch", "gemm", "copy" and so on, and the command's name.
+    name
+        Of the tensor; in-place commands write one of a name again.
+    array
+        A copy; bf16 comes as float32.
+    """
+
+    index: int
+    phase: str
+    location: str
+    kind: str
+    command: str
+    name: str
+    array: NDArray[Any]
 
 
-def _as_array(value: ArrayLike, dtype: str) -> NDArray[Any]:
-    """A dense array of the wanted type if the conversion is harmless: between floats, or to a wider integer."""
-    array = np.asarray(value, order="C")
-    wanted = np.dtype(_NUMPY_TYPES[dtype])
-    both_float = array.dtype.kind == wanted.kind == "f"
-    return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
+@dataclass(frozen=True)
+class ProfileRow:
+    """All runs of the commands of one name, on a GPU of the kernels of one name.
+
+    Attributes
+    ----------
+    phase
+        "forward", "backward", "optimizer" or "prepare"; "" of a kernel, which phases share.
+    name
+        Of the command or the kernel.
+    count
+        How often it ran.
+    seconds
+        Of all its runs together.
+    """
+
+    phase: str
+    name: str
+    count: int
+    seconds: float
 
 
 def best_device() -> str:
@@ -49,6 +82,11 @@ class Session:
     Indexing reads and writes variables under their checkpoint names: `session["lm_head.weight"]` is a copy,
     `session["lm_head.weight"] = array` sets it.
 
+    Wherever a session takes an array it takes a tensor of another library too, by DLPack: on the host it is read where
+    it lies, and on the session's GPU it is copied within the GPU, after what its library has enqueued in its stream.
+    On a GPU the element type must be the exact one, and the layout dense and row-major. The tensor may change as soon
+    as the call returns.
+
     Parameters
     ----------
     executable
@@ -62,13 +100,16 @@ class Session:
     poison_memory
         Before each run, fill inputs, outputs and temporary tensors with NaN, so that whatever is read before it was
         written, or left unwritten, shows. For debugging: it costs a pass over that memory.
+    profile
+        Prepare for `profile` on a GPU, by CUDA's CUPTI; the CPU needs no preparation. One session at a time can, and it
+        keeps a record of every kernel until it is asked: not for long training.
 
     Raises
     ------
     MemoryError
         If there is not enough memory; the message says how much was wanted for what.
     RuntimeError
-        If the executable is for another device, or there is none.
+        If the executable is for another device, or there is none; if kernels cannot be profiled.
     ValueError
         If there is no such device name.
     """
@@ -80,11 +121,19 @@ class Session:
         num_threads: int = 0,
         memory_limit_bytes: int = 0,
         poison_memory: bool = False,
+        profile: bool = False,
     ) -> None:
-        self._session = _cs336.Session(executable._executable, device, num_threads, memory_limit_bytes, poison_memory)
+        self._session = _cs336.Session(
+            executable._executable, device, num_threads, memory_limit_bytes, poison_memory, profile
+        )
         self._variables = executable.variables
         self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
         self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}
+
+    @property
+    def device(self) -> str:
+        """Where the session runs: "cpu", "cuda:0"."""
+        return self._session.device
 
     @property
     def allocated_bytes(self) -> int:
@@ -98,10 +147,11 @@ class Session:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._session.get_variable(name)
 
-    def __setitem__(self, name: str, value: ArrayLike) -> None:
+    def __setitem__(self, name: str, value: TensorLike) -> None:
         if name not in self._variables:
             raise ValueError(f"the executable has no variable '{name}'")
-        self._session.set_variable(name, _as_array(value, self._variables[name].dtype))
+        dtype = self._variables[name].dtype
+        self._session.set_variable(name, as_input(value, dtype, self.device, f"variable '{name}'"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._variables)
@@ -117,7 +167,7 @@ class Session:
         """Copies of the optimizer's state."""
         return {name: self[name] for name, variable in self._variables.items() if variable.kind == "state"}
 
-    def set_parameters(self, values: Mapping[str, ArrayLike]) -> None:
+    def set_parameters(self, values: Mapping[str, TensorLike]) -> None:
         """Set all parameters, and compute what is derived from them.
 
         Raises
@@ -137,8 +187,20 @@ class Session:
         """Compute what is derived from parameters: runs do so by themselves, unless parameters were shared."""
         self._session.prepare()
 
+    def _arguments(self, entry: str, inputs: Mapping[str, TensorLike]) -> dict[str, Any]:
+        ports = self._inputs.get(entry, {})
+        return {
+            name: as_input(value, ports[name].dtype if name in ports else None, self.device, f"input '{name}'")
+            for name, value in inputs.items()
+        }
+
     def run(
-        self, entry: str, inputs: Mapping[str, ArrayLike], outputs: Iterable[str] | None = None
+        self,
+        entry: str,
+        inputs: Mapping[str, TensorLike],
+        outputs: Iterable[str] | None = None,
+        *,
+        check_nan: bool = False,
     ) -> dict[str, NDArray[Any]]:
         """Run an entry to its end.
 
@@ -147,10 +209,13 @@ class Session:
         entry
             "train", "forward_backward", "loss", "forward", or whatever the module's functions are called.
         inputs
-            Every input by name.
+            Every input by name: arrays, or tensors of the host or the session's GPU.
         outputs
             Names of the outputs to copy; all unless some are named. The others stay where they are until the next run
             of any entry (see `share`); with none to copy, a run on a GPU is enqueued and not waited for.
+        check_nan
+            Stop at the first command that writes a NaN. For debugging: commands then run one by one, and the host looks
+            at all that they write.
 
         Returns
         -------
@@ -160,19 +225,88 @@ class Session:
         Raises
         ------
         ValueError
-            If an input is missing, extra, of another type or shape, or out of its bound; then nothing has changed. If
-            there is no such output.
+            If an input is missing, extra, of another type or shape, on another device, or out of its bound; then
+            nothing has changed. If there is no such output.
+        FloatingPointError
+            If a command wrote a NaN and that was to be checked; the message names the command, its place in the
+            program, and the element. Later commands have not run, and variables are as the earlier ones left them.
         """
         wanted = self._outputs.get(entry, {}) if outputs is None else list(outputs)
         if unknown := [name for name in wanted if name not in self._outputs.get(entry, {})]:
             raise ValueError(f"entry '{entry}' has no output '{unknown[0]}'")
-        ports = self._inputs.get(entry, {})
-        arrays = {
-            name: _as_array(value, ports[name].dtype) if name in ports else np.asarray(value, order="C")
-            for name, value in inputs.items()
-        }
-        self._session.run(entry, arrays)
+        self._session.run(entry, self._arguments(entry, inputs), check_nan)
         return {name: self._session.output(entry, name) for name in wanted}
+
+    def previous_output(self, entry: str, name: str) -> NDArray[Any]:
+        """Copy an output as the run before the entry's last left it, without waiting for the last.
+
+        So whoever follows the loss of a training run keeps a GPU busy: each step is enqueued with `outputs=[]`, and the
+        loss of the one before is read while it runs.
+
+        Parameters
+        ----------
+        entry
+            That has run at least twice.
+        name
+            Of an output of at most 4 KiB.
+
+        Raises
+        ------
+        ValueError
+            If there is no such entry or output.
+        RuntimeError
+            If the entry has not run twice, or the output is larger.
+        """
+        return self._session.previous_output(entry, name)
+
+    def values(self, entry: str, inputs: Mapping[str, TensorLike], pattern: str = "*") -> list[WrittenValue]:
+        """Run an entry, command by command, and copy what its commands write, as `cs336-run --dump-values` prints it.
+
+        Parameters
+        ----------
+        entry, inputs
+            As of `run`.
+        pattern
+            A glob: values whose name, or whose command's name or location matches it, "layers.0.attn.*".
+
+        Returns
+        -------
+        list
+            In the order of the commands.
+
+        Raises
+        ------
+        ValueError
+            As `run`; if the glob is none; if nothing matches it, which is known only after the run.
+        """
+        return [WrittenValue(*row) for row in self._session.values(entry, self._arguments(entry, inputs), pattern)]
+
+    def profile(self, entry: str, inputs: Mapping[str, TensorLike], steps: int = 1) -> list[ProfileRow]:
+        """Run an entry and say where the time goes, as `cs336-run --profile` prints it.
+
+        Parameters
+        ----------
+        entry, inputs
+            As of `run`.
+        steps
+            How often to run it, on the same inputs.
+
+        Returns
+        -------
+        list
+            The most time first: the commands on the CPU, which then run one by one; on a GPU the kernels and copies of
+            the whole process, as they run in the entry's graph.
+
+        Raises
+        ------
+        ValueError
+            As `run`; if `steps` is not positive.
+        RuntimeError
+            On a GPU, if the session was not created with `profile=True`.
+        """
+        if steps < 1:
+            raise ValueError(f"steps is {steps}, must be positive")
+        return [ProfileRow(*row) for row in self._session.profile(entry, self._arguments(entry, inputs), steps)]
 
     def share(self, name: str, entry: str | None = None) -> Any:
         """Give a variable, or an output of `entry`, to another library, without a copy.
@@ -180,7 +314,8 @@ class Session:
         What `torch.from_dlpack(session.share("lm_head.weight"))` gives is the variable itself, on the device where it
         lies, or in host memory that the GPU reaches if "prepare" alone reads it: what one side writes, the other
         reads. A library that works in streams of its own must be done before the next run
-        (`torch.cuda.synchronize()`), and `prepare()` follows what it has written.
+        (`torch.cuda.synchronize()`), and `prepare()` follows what it has written. To give what is shared back to this
+        session, as an input or a variable, `synchronize()` first.
 
         Parameters
         ----------

@@ -31,6 +31,8 @@ static std::optional<DType> toDType(nb::dlpack::dtype type) {
     return DType::kI1;
   if (type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Float) && type.bits == 16 && type.lanes == 1)
     return DType::kF16;
+  if (type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat) && type.bits == 16 && type.lanes == 1)
+    return DType::kBF16;
   return std::nullopt;
 }
 
@@ -57,11 +59,18 @@ static nb::dlpack::dtype toDLPack(DType type) {
 runtime::TensorView python::viewOf(const InputArray &array) {
   std::optional<DType> dtype = toDType(array.dtype());
   if (!dtype)
-    throw nb::type_error("arrays must be float64, float32, float16, int64, int32 or bool");
+    throw nb::type_error("arrays must be float64, float32, float16, bfloat16, int64, int32 or bool");
   runtime::TensorType type{*dtype, {}};
-  for (size_t axis = 0; axis < array.ndim(); ++axis)
+  runtime::Dims strides;
+  for (size_t axis = 0; axis < array.ndim(); ++axis) {
     type.shape.push_back(static_cast<int64_t>(array.shape(axis)));
-  return {type, array.data()};
+    strides.push_back(array.stride(axis));
+  }
+  return {type, strides, array.data()};
+}
+
+runtime::Placement python::placementOf(const InputArray &array) {
+  return array.device_type() == nb::device::cpu::value ? runtime::Placement::kHost : runtime::Placement::kDevice;
 }
 
 OutputArray python::toArray(const runtime::TensorView &tensor) {

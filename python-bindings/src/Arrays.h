@@ -9,20 +9,24 @@
 #define CS336_PYTHON_ARRAYS_H
 
 #include "cs336/runtime/DeviceId.h"
+#include "cs336/runtime/Session.h"
 #include "cs336/runtime/Tensor.h"
 
 #include <nanobind/ndarray.h>
 
 namespace cs336::python {
 
-/// An array as Python passes it: dense, in host memory, of any type.
-using InputArray = nanobind::ndarray<nanobind::ro, nanobind::c_contig, nanobind::device::cpu>;
+/// An array as Python passes it: of any type and layout, in host memory or in that of a GPU.
+using InputArray = nanobind::ndarray<nanobind::ro>;
 using OutputArray = nanobind::ndarray<nanobind::numpy>;
 /// What other libraries take by DLPack, on whichever device it lies.
 using SharedArray = nanobind::ndarray<nanobind::array_api>;
 
 /// The elements of `array`, where they lie. Throws TypeError for an element type that no tensor has.
 runtime::TensorView viewOf(const InputArray &array);
+
+/// Where they lie. Whoever passes the array has seen to it that this is the host or the session's own GPU.
+runtime::Placement placementOf(const InputArray &array);
 
 /// An array that owns a copy of the tensor. NumPy has no bf16: it comes as float32, which holds it exactly.
 OutputArray toArray(const runtime::TensorView &tensor);

@@ -34,7 +34,7 @@ static nb::list getCosts(const IRModule &module) {
 }
 
 static nb::bytes compile(const IRModule &module, const std::string &pipeline, const std::string &device,
-                         const std::vector<std::string> &architectures, bool useCache) {
+                         const std::vector<std::string> &architectures, bool useCache, const std::string &dumpDir) {
   CompileOptions options;
   options.pipeline = pipeline;
   runtime::DeviceId id = valueOrThrow(runtime::ParseDevice(device));
@@ -42,6 +42,7 @@ static nb::bytes compile(const IRModule &module, const std::string &pipeline, co
   options.architectures = architectures.empty() ? getArchitectures(id) : architectures;
   if (!useCache)
     options.cacheFolder.clear();
+  options.dumpDir = dumpDir;
   std::vector<uint8_t> bytes;
   {
     nb::gil_scoped_release release;
@@ -97,7 +98,8 @@ void python::bindCompiler(nb::module_ &module) {
       .def_static("parse", &IRModule::parse, nb::arg("text"), nb::arg("name"))
       .def("print", &IRModule::print, nb::arg("locations"))
       .def("run_passes", &IRModule::runPasses, nb::arg("pipeline"))
-      .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"))
+      .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"),
+           nb::arg("dump_dir"))
       .def("costs", &getCosts);
   module.def("transformer", &getTransformer, nb::arg("description"));
   module.def("parameter_count", &getParameterCount, nb::arg("description"));

@@ -23,9 +23,10 @@ void cs336::python::throwStatus(const absl::Status &status) {
   switch (status.code()) {
   case absl::StatusCode::kInvalidArgument:
   case absl::StatusCode::kNotFound:
-  case absl::StatusCode::kOutOfRange:
   case absl::StatusCode::kDataLoss:
     throwPython(PyExc_ValueError, status);
+  case absl::StatusCode::kOutOfRange:
+    throwPython(PyExc_FloatingPointError, status);
   case absl::StatusCode::kResourceExhausted:
     throwPython(PyExc_MemoryError, status);
   default:

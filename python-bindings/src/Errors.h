@@ -15,7 +15,8 @@
 
 namespace cs336::python {
 
-/// Throws the exception that suits the status: ValueError for what the caller gave, MemoryError, or RuntimeError.
+/// Throws the exception that suits the status: ValueError for what the caller gave, FloatingPointError for a
+/// NaN that a run was to look for, MemoryError, or RuntimeError.
 /// Needs the GIL.
 [[noreturn]] void throwStatus(const absl::Status &status);
 

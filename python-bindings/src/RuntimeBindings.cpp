@@ -5,15 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arrays.h"
 #include "Bindings.h"
 #include "Errors.h"
+#include "ProgramSession.h"
 
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/PlanSummary.h"
-#include "cs336/runtime/Session.h"
-#include "cs336/runtime/TensorFile.h"
 
 #include <algorithm>
 #include <nanobind/stl/string.h>
@@ -111,106 +109,6 @@ private:
   }
 };
 
-class ProgramSession {
-public:
-  ProgramSession(const ProgramFile &file, const std::string &device, int numThreads, int64_t memoryLimit,
-                 bool poisonMemory) {
-    runtime::SessionOptions options;
-    options.device = device;
-    options.num_threads = numThreads;
-    options.memory_limit_bytes = memoryLimit;
-    options.poison_memory = poisonMemory;
-    absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(file.executable, options);
-    if (!created.ok())
-      throwDeviceStatus(created.status());
-    session = *std::move(created);
-  }
-
-  int64_t getAllocatedBytes() const { return session->allocated_bytes(); }
-  void initialize(uint64_t seed) { throwIfError(session->InitializeVariables(seed)); }
-  void prepare() { throwIfError(session->Prepare()); }
-  void setVariable(const std::string &name, const InputArray &array) {
-    throwIfError(session->SetVariable(name, viewOf(array)));
-  }
-  OutputArray getVariable(const std::string &name) const { return toArray(valueOrThrow(session->GetVariable(name))); }
-
-  void load(const std::string &path, bool parametersOnly, bool ignoreExtra) {
-    absl::StatusOr<runtime::TensorMap> tensors = runtime::ReadTensors(path);
-    if (!tensors.ok())
-      throwFileStatus(tensors.status());
-    runtime::LoadOptions options;
-    options.set = toSet(parametersOnly);
-    options.ignore_extra = ignoreExtra;
-    throwIfError(session->LoadVariables(*tensors, options));
-  }
-
-  void save(const std::string &path, bool parametersOnly) const {
-    runtime::TensorMap tensors = valueOrThrow(session->SaveVariables(toSet(parametersOnly)));
-    if (absl::Status status = runtime::WriteTensors(path, tensors); !status.ok())
-      throwFileStatus(status);
-  }
-
-  /// Other Python threads go on while the entry runs.
-  void run(const std::string &entry, const nb::dict &inputs) {
-    std::vector<std::string> names;
-    std::vector<InputArray> arrays; // Keep what the views point to.
-    for (auto [name, array] : inputs) {
-      names.push_back(nb::cast<std::string>(name));
-      arrays.push_back(nb::cast<InputArray>(array));
-    }
-    std::vector<runtime::NamedTensor> tensors;
-    for (size_t i = 0; i < arrays.size(); ++i)
-      tensors.push_back({names[i], viewOf(arrays[i])});
-    absl::Status status;
-    {
-      nb::gil_scoped_release release;
-      status = session->Run(entry, tensors);
-    }
-    throwIfError(status);
-  }
-
-  /// Waits, so that whoever takes the array finds what the last run left there.
-  SharedArray shareVariable(nb::handle self, const std::string &name) {
-    throwIfError(session->Synchronize());
-    return shareArray(valueOrThrow(session->VariableOnDevice(name)), session->device(), self);
-  }
-  SharedArray shareOutput(nb::handle self, const std::string &entry, const std::string &name) {
-    throwIfError(session->Synchronize());
-    return shareArray(valueOrThrow(session->OutputOnDevice(entry, name)), session->device(), self);
-  }
-
-  void synchronize() {
-    absl::Status status;
-    {
-      nb::gil_scoped_release release;
-      status = session->Synchronize();
-    }
-    throwIfError(status);
-  }
-  double getLastRunSeconds(const std::string &entry) const {
-    return absl::ToDoubleSeconds(valueOrThrow(session->LastRunDuration(entry)));
-  }
-  nb::dict getMemory() const {
-    runtime::SessionMemory memory = valueOrThrow(session->Memory());
-    nb::dict result;
-    result["allocated_bytes"] = memory.allocated;
-    result["used_bytes"] = memory.used;
-    result["available_bytes"] = memory.available;
-    return result;
-  }
-
-  OutputArray getOutput(const std::string &entry, const std::string &name) const {
-    return toArray(valueOrThrow(session->Output(entry, name)));
-  }
-
-private:
-  static runtime::VariableSet toSet(bool parametersOnly) {
-    return parametersOnly ? runtime::VariableSet::kParameters : runtime::VariableSet::kParametersAndState;
-  }
-
-  std::unique_ptr<runtime::Session> session;
-};
-
 } // namespace
 
 /// Whether a GPU is here with all that running on it takes.
@@ -220,6 +118,16 @@ static bool hasUsableGpu() {
     return library.name.find("cublasLt") != std::string::npos && library.status.ok();
   });
   return hasProducts && runtime::QueryCudaTarget(0).ok();
+}
+
+static void createSession(ProgramSession *self, const ProgramFile &file, const std::string &device, int numThreads,
+                          int64_t memoryLimit, bool poisonMemory, bool profile) {
+  runtime::SessionOptions options;
+  options.device = device;
+  options.num_threads = numThreads;
+  options.memory_limit_bytes = memoryLimit;
+  options.poison_memory = poisonMemory;
+  new (self) ProgramSession(file.executable, options, profile);
 }
 
 void python::bindRuntime(nb::module_ &module) {
@@ -233,8 +141,9 @@ void python::bindRuntime(nb::module_ &module) {
       .def("variables", &ProgramFile::getVariables)
       .def("plan", &ProgramFile::getPlan, nb::arg("entry"), nb::arg("largest"));
   nb::class_<ProgramSession>(module, "Session")
-      .def(nb::init<const ProgramFile &, const std::string &, int, int64_t, bool>(), nb::arg("executable"),
-           nb::arg("device"), nb::arg("num_threads"), nb::arg("memory_limit_bytes"), nb::arg("poison_memory"))
+      .def("__init__", &createSession, nb::arg("executable"), nb::arg("device"), nb::arg("num_threads"),
+           nb::arg("memory_limit_bytes"), nb::arg("poison_memory"), nb::arg("profile"))
+      .def_prop_ro("device", &ProgramSession::getDevice)
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))
       .def("prepare", &ProgramSession::prepare)
@@ -242,8 +151,11 @@ void python::bindRuntime(nb::module_ &module) {
       .def("get_variable", &ProgramSession::getVariable, nb::arg("name"))
       .def("load", &ProgramSession::load, nb::arg("path"), nb::arg("parameters_only"), nb::arg("ignore_extra"))
       .def("save", &ProgramSession::save, nb::arg("path"), nb::arg("parameters_only"))
-      .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"))
+      .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"), nb::arg("check_nan"))
+      .def("values", &ProgramSession::getValues, nb::arg("entry"), nb::arg("inputs"), nb::arg("pattern"))
+      .def("profile", &ProgramSession::profile, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"))
       .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"))
+      .def("previous_output", &ProgramSession::getPreviousOutput, nb::arg("entry"), nb::arg("name"))
       .def(
           "share_variable",
           [](nb::handle self, const std::string &name) {

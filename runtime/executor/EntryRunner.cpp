@@ -172,6 +172,8 @@ absl::Status EntryRunner::CheckInputs(absl::Span<const NamedTensor> inputs) {
     if (input.value.type() != expected)
       return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is a ", ToString(expected),
                                                      ", the value a ", ToString(input.value.type())));
+    if (input.placement == Placement::kDevice)
+      CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(input.value), absl::StrCat("input '", input.name, "'")));
   }
   for (size_t i = 0; i != given_.size(); ++i)
     if (!given_[i])
@@ -184,10 +186,17 @@ absl::Status EntryRunner::FeedInputs(absl::Span<const NamedTensor> inputs) {
   CS336_ASSIGN_OR_RETURN(char *block, feed_->Begin());
   for (const NamedTensor &input : inputs) {
     size_t index = input_index_.find(input.name)->second;
-    MutableTensorView copy(input_types_[index], block + input_offsets_[index]);
-    CS336_RETURN_IF_ERROR(CopyElements(input.value, copy));
-    // The copy is checked, so that no other thread can change what was.
     const format::InputPortT &port = *entry_.inputs[index];
+    int64_t offset = input_offsets_[index], bytes = input.value.num_bytes();
+    if (input.placement == Placement::kDevice && port.bound == 0) {
+      CS336_RETURN_IF_ERROR(feed_->TakeFromDevice(offset, input.value.data(), bytes));
+      continue;
+    }
+    MutableTensorView copy(input_types_[index], block + offset);
+    // The host has to see what it checks; tokens are few.
+    CS336_RETURN_IF_ERROR(input.placement == Placement::kDevice ? feed_->Fetch(offset, input.value.data(), bytes)
+                                                                : CopyElements(input.value, copy));
+    // The copy is checked, so that nobody can change what was.
     if (port.bound > 0)
       CS336_RETURN_IF_ERROR(port.type->dtype == format::DType::i64 ? CheckBound<int64_t>(copy, port.bound, port.name)
                                                                    : CheckBound<int32_t>(copy, port.bound, port.name));

@@ -10,6 +10,7 @@
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace cs336::runtime {
 
@@ -21,6 +22,14 @@ int64_t ExtentBytes(const TensorView &view) {
     last += (view.shape()[dim] - 1) * view.strides()[dim];
   }
   return (last + 1) * ByteSize(view.dtype());
+}
+
+absl::Status CheckIsDense(const TensorView &value) {
+  if (value.is_dense())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the ", ToString(value.type()), " in the device's memory is not dense and row-major, with strides [",
+      absl::StrJoin(value.strides(), ", "), "]: give a dense copy of it (in PyTorch, tensor.contiguous())"));
 }
 
 absl::Status CopyToDevice(DeviceMemory &memory, const TensorView &host, const MutableTensorView &target) {

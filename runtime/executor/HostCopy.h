@@ -22,6 +22,9 @@ namespace cs336::runtime {
 /// Bytes from a view's first element to its last.
 int64_t ExtentBytes(const TensorView &view);
 
+/// INVALID_ARGUMENT if a value in a device's memory has gaps or another order.
+absl::Status CheckIsDense(const TensorView &value);
+
 /// Copies a host tensor of any layout to dense memory of a device.
 absl::Status CopyToDevice(DeviceMemory &memory, const TensorView &host, const MutableTensorView &target);
 

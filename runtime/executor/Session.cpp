@@ -168,8 +168,8 @@ public:
     return absl::OkStatus();
   }
 
-  absl::Status SetVariable(absl::string_view name, const TensorView &value) {
-    CS336_RETURN_IF_ERROR(variables_.Set(name, value));
+  absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
+    CS336_RETURN_IF_ERROR(variables_.Set(name, value, placement));
     is_stale_ = true;
     return absl::OkStatus();
   }
@@ -246,8 +246,8 @@ absl::Status Session::InitializeVariables(uint64_t seed, const TensorMap &given)
   return impl_->Prepare();
 }
 
-absl::Status Session::SetVariable(absl::string_view name, const TensorView &value) {
-  return impl_->SetVariable(name, value);
+absl::Status Session::SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
+  return impl_->SetVariable(name, value, placement);
 }
 
 absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const { return impl_->variables().Get(name); }

@@ -135,12 +135,16 @@ absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) co
   return named.value;
 }
 
-absl::Status VariableStore::Set(absl::string_view name, const TensorView &value) {
+absl::Status VariableStore::Set(absl::string_view name, const TensorView &value, Placement placement) {
   CS336_ASSIGN_OR_RETURN(Named target, FindNamed(name));
   if (target.value.type() != value.type())
     return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
                                                    ", the value a ", ToString(value.type())));
-  return CopyToDevice(*target.memory, value, target.value);
+  if (placement == Placement::kHost)
+    return CopyToDevice(*target.memory, value, target.value);
+  CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(value), absl::StrCat("variable '", name, "'")));
+  // The device reaches what stays in host memory, too.
+  return memory_->CopyFromOthers(target.value.mutable_data(), value.data(), value.num_bytes());
 }
 
 absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {

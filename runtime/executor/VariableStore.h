@@ -48,7 +48,7 @@ public:
   /// Gives each its initial value.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
 
-  absl::Status Set(absl::string_view name, const TensorView &value);
+  absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
   absl::Status Load(const TensorMap &tensors, const LoadOptions &options);
   absl::StatusOr<TensorMap> Save(VariableSet set) const;

@@ -1,6 +1,8 @@
-"""Variables and outputs of a session as PyTorch's tensors: the same memory, on the device of these tests."""
+"""Variables and outputs of a session as PyTorch's tensors, and PyTorch's as inputs: on the device of these tests."""
 
 from __future__ import annotations
+
+import contextlib
 
 import cs336
 import numpy as np
@@ -98,3 +100,75 @@ def test_tensors_outlive_the_session(session: cs336.Session) -> None:
     values = session["lm_head.weight"]
     del session
     assert np.array_equal(shared.cpu().numpy(), values)
+
+
+def tensors() -> dict[str, torch.Tensor]:
+    """The batch where the session computes."""
+    return {name: torch.from_numpy(array).to(DEVICE) for name, array in batch().items()}
+
+
+def test_inputs_come_from_where_pytorch_has_them(session: cs336.Session) -> None:
+    expected = session.run("forward_backward", batch())
+    given = session.run("forward_backward", tensors())
+    for name, value in expected.items():
+        assert np.array_equal(value, given[name]), name
+
+
+def test_inputs_are_what_pytorch_has_yet_to_write(session: cs336.Session) -> None:
+    expected = session.run("forward_backward", batch())["loss"]
+    given = {name: torch.zeros_like(tensor) for name, tensor in tensors().items()}
+    large = torch.ones(2048, 2048, device=DEVICE)
+    # In a stream of its own, and before that what takes it longer than the session takes to come there.
+    with torch.cuda.stream(torch.cuda.Stream()) if DEVICE != "cpu" else contextlib.nullcontext():
+        synchronize()
+        for _ in range(8):
+            large = large @ large / 2048
+        for name, tensor in tensors().items():
+            given[name].copy_(tensor)
+        loss = session.run("forward_backward", given)["loss"]
+        # It has been read: what follows is no matter.
+        given["tokens"].zero_()
+    assert loss == expected
+
+
+def test_variables_come_from_where_pytorch_has_them(session: cs336.Session) -> None:
+    for name in PARAMETERS:
+        values = torch.randn(session[name].shape, device=DEVICE)
+        session[name] = values
+        assert np.array_equal(session[name], values.cpu().numpy())
+    before = session.run("forward_backward", batch())["loss"]
+    session["lm_head.weight"] = torch.zeros(31, 16, device=DEVICE)
+    assert session.run("forward_backward", tensors())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
+    assert before != pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
+
+
+def test_a_token_of_pytorch_out_of_bound_is_refused(session: cs336.Session) -> None:
+    given = tensors()
+    given["tokens"][1, 2] = CONFIG.vocab_size
+    with pytest.raises(ValueError, match=r"input 'tokens' holds 31 at \[1, 2\], outside of \[0, 31\)"):
+        session.run("forward_backward", given)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="the host converts what it is given")
+def test_a_gpu_takes_exact_and_dense_tensors(session: cs336.Session) -> None:
+    rows = torch.arange(16, device=DEVICE).reshape(2, 8)
+    with pytest.raises(ValueError, match=r"input 'tokens': .* is not dense .* tensor\.contiguous\(\)"):
+        session.run("forward_backward", {"tokens": rows[:, :-1], "targets": rows[:, 1:].contiguous()})
+    given = tensors()
+    with pytest.raises(ValueError, match=r"'tokens' is a i64\[2, 7\], the value a i32\[2, 7\]"):
+        session.run("forward_backward", {**given, "tokens": given["tokens"].int()})
+
+
+@pytest.mark.skipif(DEVICE == "cpu" or torch.cuda.device_count() < 2, reason="takes two GPUs")
+def test_a_tensor_of_another_gpu_is_refused(session: cs336.Session) -> None:
+    other = next(index for index in range(2) if session.device != f"cuda:{index}")
+    with pytest.raises(
+        ValueError, match=rf"input 'tokens' lies on cuda:{other}, but the session runs on {session.device}"
+    ):
+        session.run("forward_backward", {name: tensor.to(f"cuda:{other}") for name, tensor in tensors().items()})
+
+
+@pytest.mark.skipif(DEVICE != "cpu" or not torch.cuda.is_available(), reason="takes a GPU and a session without one")
+def test_a_tensor_of_a_gpu_is_refused_on_the_cpu(session: cs336.Session) -> None:
+    with pytest.raises(ValueError, match=r"'tokens' lies on cuda:0, but the session runs on cpu: .*tensor\.cpu\(\)"):
+        session.run("forward_backward", {name: tensor.cuda() for name, tensor in tensors().items()})

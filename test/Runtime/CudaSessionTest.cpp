@@ -239,6 +239,112 @@ TEST_F(CudaSessionTest, RefusesWrongInputsWithoutEffect) {
   EXPECT_EQ(fake.graphs_launched, launched);
 }
 
+/// Values of another library: variables of a session that does nothing else.
+ProgramBuilder OtherLibrary() {
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  program.Entry("forward");
+  program.Variable("x", MakeType(DType::kF32, {3, 4}));
+  program.Variable("tokens", MakeType(DType::kI32, {2, 3}));
+  program.Variable("norm", MakeType(DType::kF32, {4}));
+  return program;
+}
+
+TEST_F(CudaSessionTest, TakesInputsFromTheDevice) {
+  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  auto on_device = [&](const char *name) {
+    return NamedTensor{name, *other->VariableOnDevice(name), Placement::kDevice};
+  };
+  auto first_of_y = [&] { return session->Output("train", "y")->values<float>()[0]; };
+  Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  for (float step : {1, 2, 3}) { // More than the feed has places.
+    x.mutable_values<float>()[0] = step;
+    // Done only if the session waits for it.
+    fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("x", x).ok()); };
+    ASSERT_TRUE(session->Run("train", {{"tokens", tokens}, on_device("x")}).ok());
+    // It was read before Run returned.
+    Tensor later = MakeTensor<float>(DType::kF32, {3, 4}, {});
+    ASSERT_TRUE(other->SetVariable("x", later).ok());
+    EXPECT_EQ(first_of_y(), step);
+    EXPECT_EQ(session->Output("train", "y")->values<float>()[11], 11);
+  }
+  // Either may come from either side.
+  ASSERT_TRUE(other->SetVariable("tokens", tokens).ok());
+  ASSERT_TRUE(other->SetVariable("x", x).ok());
+  ASSERT_TRUE(session->Run("train", {on_device("tokens"), on_device("x")}).ok());
+  EXPECT_EQ(first_of_y(), 3);
+  x.mutable_values<float>()[0] = 4;
+  ASSERT_TRUE(session->Run("train", {{"x", x}, on_device("tokens")}).ok());
+  EXPECT_EQ(first_of_y(), 4);
+}
+
+TEST_F(CudaSessionTest, PutsInputsOfBothSidesInTheirPlaces) {
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  EntryBuilder entry = program.Entry("forward");
+  for (const char *name : {"a", "b", "c", "d"})
+    entry.Copy(entry.Input(name, MakeType(DType::kF32, {4})),
+               entry.Output(std::string(name) + ".out", MakeType(DType::kF32, {4})));
+  ProgramBuilder library = OtherLibrary();
+  library.Variable("second", MakeType(DType::kF32, {4}));
+  auto session = *Create(program), other = *Create(library);
+  Tensor a = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4}), b = MakeTensor<float>(DType::kF32, {4}, {5, 6, 7, 8});
+  Tensor c = MakeTensor<float>(DType::kF32, {4}, {9, 10, 11, 12}), d = MakeTensor<float>(DType::kF32, {4}, {13});
+  ASSERT_TRUE(other->SetVariable("norm", b).ok());
+  ASSERT_TRUE(other->SetVariable("second", d).ok());
+  NamedTensor given_b{"b", *other->VariableOnDevice("norm"), Placement::kDevice};
+  NamedTensor given_d{"d", *other->VariableOnDevice("second"), Placement::kDevice};
+  auto output = [&](const char *name) { return session->Output("forward", name)->values<float>(); };
+  ASSERT_TRUE(session->Run("forward", {given_d, {"c", c}, given_b, {"a", a}}).ok());
+  EXPECT_THAT(output("a.out"), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(output("b.out"), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(output("c.out"), ElementsAre(9, 10, 11, 12));
+  EXPECT_THAT(output("d.out"), ElementsAre(13, 0, 0, 0));
+  // The next run takes from the device only what it says.
+  ASSERT_TRUE(session->Run("forward", {{"a", c}, {"b", a}, {"c", b}, given_d}).ok());
+  EXPECT_THAT(output("b.out"), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(CudaSessionTest, ChecksInputsFromTheDevice) {
+  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  NamedTensor x{"x", *other->VariableOnDevice("x"), Placement::kDevice};
+  NamedTensor given{"tokens", *other->VariableOnDevice("tokens"), Placement::kDevice};
+  int launched = fake.graphs_launched;
+  auto run = [&](std::vector<NamedTensor> inputs) {
+    absl::Status status = session->Run("train", inputs);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return Message(status);
+  };
+  tokens.mutable_values<int32_t>()[4] = 16;
+  fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("tokens", tokens).ok()); };
+  EXPECT_THAT(run({x, given}), HasSubstr("'tokens' holds 16 at [1, 1]"));
+  EXPECT_THAT(run({{"x", given.value, Placement::kDevice}, given}), HasSubstr("is a f32[3, 4], the value a i32[2, 3]"));
+  NamedTensor columns{"x", TensorView(x.value.type(), {1, 3}, x.value.data()), Placement::kDevice};
+  EXPECT_THAT(run({columns, given}), HasSubstr("input 'x': the f32[3, 4] in the device's memory is not dense"));
+  EXPECT_EQ(fake.graphs_launched, launched);
+  EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], 0);
+}
+
+TEST_F(CudaSessionTest, SetsVariablesFromTheDevice) {
+  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  TensorView norm = *other->VariableOnDevice("norm");
+  Tensor values = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
+  fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("norm", values).ok()); };
+  // The one stays in host memory, as "prepare" alone reads it; the other does not.
+  for (const char *name : {"norm.weight", "norm.shadow"}) {
+    ASSERT_TRUE(session->SetVariable(name, norm, Placement::kDevice).ok());
+    EXPECT_THAT(session->GetVariable(name)->values<float>(), ElementsAre(1, 2, 3, 4)) << name;
+  }
+  absl::Status status = session->SetVariable("norm.weight", TensorView(norm.type(), {2}, norm.data()), //
+                                             Placement::kDevice);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("variable 'norm.weight': the f32[4] in the device's memory is not dense"));
+  EXPECT_EQ(session->SetVariable("step", norm, Placement::kDevice).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(CudaSessionTest, FaultsComeOutWhereSomebodyWaits) {
   ProgramBuilder program = SampleProgram();
   EntryBuilder entry = program.Entry("bad");

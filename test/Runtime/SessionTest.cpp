@@ -201,6 +201,22 @@ TEST(SessionTest, RefusesWrongInputs) {
   EXPECT_EQ(session->Output("train", "z").status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(SessionTest, TheMemoryOfTheDeviceIsTheHosts) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
+  ASSERT_TRUE(session->SetVariable("norm.weight", norm, Placement::kDevice).ok());
+  SampleInputs inputs;
+  std::vector<NamedTensor> named = inputs.named();
+  for (NamedTensor &input : named)
+    input.placement = Placement::kDevice;
+  ASSERT_TRUE(session->Run("train", named).ok());
+  EXPECT_THAT(session->Output("train", "x_scaled")->values<float>(),
+              ElementsAre(0, 2, 6, 12, 4, 10, 18, 28, 8, 18, 30, 44));
+  inputs.tokens.mutable_values<int32_t>()[4] = 16;
+  EXPECT_THAT(Message(session->Run("train", named)), HasSubstr("'tokens' holds 16 at [1, 1]"));
+}
+
 TEST(SessionTest, PrepareFillsDerivedVariables) {
   auto session = MakeSession(SampleProgram());
   auto shadow = [&] { return *session->GetVariable("qkv.shadow"); };

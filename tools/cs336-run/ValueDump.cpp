@@ -16,20 +16,11 @@ using namespace cs336::runtime;
 
 static llvm::StringRef toRef(absl::string_view text) { return {text.data(), text.size()}; }
 
-bool ValueDump::Reads(const CommandInfo &command, absl::string_view tensor) const {
-  return pattern.match(toRef(command.name)) || pattern.match(toRef(command.location)) || pattern.match(toRef(tensor));
-}
-
-absl::Status ValueDump::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
-                                      absl::Span<const WrittenTensor> written) {
-  for (const WrittenTensor &tensor : written) {
-    if (!Reads(command, tensor.name)) // Another observer does.
-      continue;
-    stream << "[" << command.index << "] " << toRef(command.phase) << " " << toRef(command.location) << ": "
-           << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " "
-           << summarize(tensor.value) << "\n";
-    ++numPrinted;
-  }
+absl::Status ValueDump::onValue(const CommandInfo &command, const WrittenTensor &tensor) {
+  stream << "[" << command.index << "] " << toRef(command.phase) << " " << toRef(command.location) << ": "
+         << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " "
+         << summarize(tensor.value) << "\n";
+  ++numPrinted;
   return absl::OkStatus();
 }
 

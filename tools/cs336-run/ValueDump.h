@@ -8,27 +8,23 @@
 #ifndef CS336_TOOLS_RUN_VALUEDUMP_H
 #define CS336_TOOLS_RUN_VALUEDUMP_H
 
-#include "cs336/runtime/RunObserver.h"
-#include "llvm/Support/GlobPattern.h"
+#include "cs336/Driver/ValueObserver.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <vector>
 
 namespace cs336 {
 
-/// Prints every tensor that a command writes and whose name, or whose command's name or location, matches a glob.
-class ValueDump : public runtime::RunObserver {
+/// Prints the values that it sees, a line for each.
+class ValueDump : public ValueObserver {
 public:
-  ValueDump(llvm::GlobPattern pattern, llvm::raw_ostream &stream) : pattern(std::move(pattern)), stream(stream) {}
-
-  bool Reads(const runtime::CommandInfo &command, absl::string_view tensor) const override;
-  absl::Status OnCommandDone(const runtime::CommandInfo &command, absl::Duration elapsed,
-                             absl::Span<const runtime::WrittenTensor> written) override;
+  ValueDump(llvm::GlobPattern pattern, llvm::raw_ostream &stream) : ValueObserver(std::move(pattern)), stream(stream) {}
 
   int64_t getNumPrinted() const { return numPrinted; }
 
 private:
-  llvm::GlobPattern pattern;
+  absl::Status onValue(const runtime::CommandInfo &command, const runtime::WrittenTensor &tensor) override;
+
   llvm::raw_ostream &stream;
   int64_t numPrinted = 0;
 };

@@ -41,6 +41,11 @@ absl::Status HostMemory::CopyToHost(void *dst, const void *src, int64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status HostMemory::CopyFromOthers(void *dst, const void *src, int64_t bytes) {
+  ParallelCopy(dst, src, bytes);
+  return absl::OkStatus();
+}
+
 absl::Status HostMemory::Write(void *dst, int64_t bytes, Producer produce) {
   produce(dst, 0, bytes);
   return absl::OkStatus();

@@ -11,7 +11,9 @@
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -37,13 +39,33 @@ public:
       CS336_ASSIGN_OR_RETURN(slot.sent, CudaEvent::Create(context_));
       CS336_ASSIGN_OR_RETURN(slot.taken, CudaEvent::Create(context_));
     }
+    CS336_ASSIGN_OR_RETURN(written_, CudaEvent::Create(context_));
     return absl::OkStatus();
   }
 
   absl::StatusOr<char *> Begin() override {
     Slot &slot = slots_[turn_];
     CS336_RETURN_IF_ERROR(slot.sent.Synchronize());
+    parts_.clear();
     return slot.host.data();
+  }
+
+  absl::Status Fetch(int64_t offset, const void *src, int64_t bytes) override {
+    if (bytes == 0)
+      return absl::OkStatus();
+    const DriverApi &driver = context_.driver();
+    CurrentContext current(context_);
+    CS336_RETURN_IF_ERROR(current.status());
+    CS336_RETURN_IF_ERROR(WaitForOthers());
+    CUdeviceptr host = ToDevicePointer(slots_[turn_].host.data() + offset);
+    CS336_RETURN_IF_ERROR(driver.MemcpyAsync(host, ToDevicePointer(src), bytes, stream_));
+    return driver.StreamSynchronize(stream_);
+  }
+
+  absl::Status TakeFromDevice(int64_t offset, const void *src, int64_t bytes) override {
+    if (bytes != 0)
+      parts_.push_back({offset, bytes, ToDevicePointer(src)});
+    return absl::OkStatus();
   }
 
   absl::Status Send() override {
@@ -51,24 +73,60 @@ public:
       return absl::OkStatus();
     Slot &slot = slots_[turn_];
     turn_ ^= 1;
-    const DriverApi &driver = context_.driver();
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
-    CUdeviceptr device = ToDevicePointer(slot.device.data());
     CS336_RETURN_IF_ERROR(slot.taken.Block(stream_));
-    CS336_RETURN_IF_ERROR(driver.MemcpyHtoDAsync(device, slot.host.data(), bytes_, stream_));
+    CS336_RETURN_IF_ERROR(Fill(slot));
     CS336_RETURN_IF_ERROR(slot.sent.Record(stream_));
     CS336_RETURN_IF_ERROR(slot.sent.Block(context_.stream()));
-    CS336_RETURN_IF_ERROR(driver.MemcpyAsync(inputs_, device, bytes_, context_.stream()));
-    return slot.taken.Record(context_.stream());
+    CS336_RETURN_IF_ERROR(
+        context_.driver().MemcpyAsync(inputs_, ToDevicePointer(slot.device.data()), bytes_, context_.stream()));
+    CS336_RETURN_IF_ERROR(slot.taken.Record(context_.stream()));
+    // Whoever owns the parts may free them as soon as this returns.
+    return parts_.empty() ? absl::OkStatus() : slot.sent.Synchronize();
   }
 
 private:
+  /// Of the inputs, from elsewhere in the device's memory.
+  struct Part {
+    int64_t offset, bytes;
+    CUdeviceptr src;
+  };
+
   struct Slot {
     MemoryBlock host, device;
     CudaEvent sent;  // From the host to the device.
     CudaEvent taken; // From there to the entry's inputs.
   };
+
+  /// Enqueues the copies to the slot's place on the device.
+  absl::Status Fill(Slot &slot) {
+    if (!parts_.empty())
+      CS336_RETURN_IF_ERROR(WaitForOthers());
+    std::sort(parts_.begin(), parts_.end(), [](const Part &a, const Part &b) { return a.offset < b.offset; });
+    CUdeviceptr device = ToDevicePointer(slot.device.data());
+    int64_t filled = 0;
+    for (const Part &part : parts_) {
+      CS336_RETURN_IF_ERROR(FillFromHost(slot, filled, part.offset));
+      CS336_RETURN_IF_ERROR(context_.driver().MemcpyAsync(device + part.offset, part.src, part.bytes, stream_));
+      filled = part.offset + part.bytes;
+    }
+    return FillFromHost(slot, filled, bytes_);
+  }
+
+  absl::Status FillFromHost(Slot &slot, int64_t begin, int64_t end) {
+    if (begin == end)
+      return absl::OkStatus();
+    return context_.driver().MemcpyHtoDAsync(ToDevicePointer(slot.device.data() + begin), slot.host.data() + begin,
+                                             end - begin, stream_);
+  }
+
+  /// What comes from the device's memory is there once the default stream is as
+  /// far as it was told to go.
+  absl::Status WaitForOthers() {
+    CS336_RETURN_IF_ERROR(written_.Record(CU_STREAM_LEGACY));
+    return written_.Block(stream_);
+  }
 
   const CudaContext &context_;
   CUdeviceptr inputs_;
@@ -76,6 +134,8 @@ private:
   CUstream stream_ = nullptr;
   std::array<Slot, 2> slots_;
   int turn_ = 0;
+  std::vector<Part> parts_; // Of the next run.
+  CudaEvent written_;       // By others.
 };
 
 } // namespace

@@ -120,6 +120,19 @@ absl::Status CudaMemory::CopyToHost(void *dst, const void *src, int64_t bytes) {
   return context_.driver().StreamSynchronize(context_.stream());
 }
 
+absl::Status CudaMemory::CopyFromOthers(void *dst, const void *src, int64_t bytes) {
+  if (bytes == 0)
+    return absl::OkStatus();
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_ASSIGN_OR_RETURN(CudaEvent written, CudaEvent::Create(context_));
+  CS336_RETURN_IF_ERROR(written.Record(CU_STREAM_LEGACY));
+  CS336_RETURN_IF_ERROR(written.Block(context_.stream()));
+  CS336_RETURN_IF_ERROR(
+      context_.driver().MemcpyAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context_.stream()));
+  return context_.driver().StreamSynchronize(context_.stream());
+}
+
 absl::Status CudaMemory::PrepareStaging() {
   if (staging_.front().block.data())
     return absl::OkStatus();

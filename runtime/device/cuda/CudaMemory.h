@@ -34,6 +34,7 @@ public:
   absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) override;
   absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) override;
   absl::Status CopyToHost(void *dst, const void *src, int64_t bytes) override;
+  absl::Status CopyFromOthers(void *dst, const void *src, int64_t bytes) override;
   absl::Status Write(void *dst, int64_t bytes, Producer produce) override;
 
 private:

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 using cs336::runtime::testing::FakeCuda;
@@ -30,7 +31,9 @@ struct CUgraphExec_st {
 struct CUstream_st {
   CUgraph capture = nullptr;
 };
-struct CUevent_st {};
+struct CUevent_st {
+  bool in_default_stream = false;
+};
 struct CUmod_st {};
 struct CUfunc_st {
   size_t parameters;
@@ -230,7 +233,11 @@ CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUst
 CUresult cuStreamCreate(CUstream *stream, unsigned) { return Make(stream); }
 CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
 CUresult cuStreamSynchronize(CUstream) { return State(); }
-CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return State(); }
+CUresult cuStreamWaitEvent(CUstream, CUevent event, unsigned) {
+  if (event->in_default_stream && TheFakeCuda().default_stream_work)
+    std::exchange(TheFakeCuda().default_stream_work, nullptr)();
+  return State();
+}
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return Make(&stream->capture); }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   *graph = stream->capture;
@@ -239,7 +246,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
 }
 CUresult cuEventCreate(CUevent *event, unsigned) { return Make(event); }
 CUresult cuEventDestroy(CUevent event) { return Destroy(event); }
-CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  event->in_default_stream = stream == CU_STREAM_LEGACY;
+  return CUDA_SUCCESS;
+}
 CUresult cuEventSynchronize(CUevent) { return State(); }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
   *milliseconds = 1.5;

@@ -9,7 +9,8 @@
 // functions that the runtime uses, on the host: whoever links it has the
 // runtime find it in place of the driver. Addresses of "device" memory are
 // useless to the host, work that is captured does not run, modules hold three
-// kernels of our own, and a fault stays with the context, as on a GPU.
+// kernels of our own, nobody waits but for the default stream, and a fault stays
+// with the context, as on a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #define CS336_TEST_RUNTIME_FAKECUDA_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 
 namespace cs336::runtime::testing {
@@ -37,6 +39,9 @@ struct FakeCuda {
   int contexts_pushed = 0; // Minus those popped.
   int kernels_run = 0, graphs_launched = 0, objects = 0;
   bool faulted = false;
+  /// Of another library in the legacy default stream: done once a stream has to
+  /// wait for that.
+  std::function<void()> default_stream_work;
 };
 
 /// The one of this process.

@@ -64,7 +64,8 @@ public:
 };
 
 /// Brings the inputs of each run, laid out in one block, to where the entry's
-/// commands read them.
+/// commands read them. What comes from the device's memory is others', and is
+/// read after what they ordered before CUDA's legacy default stream.
 class InputFeed {
 public:
   virtual ~InputFeed();
@@ -72,7 +73,14 @@ public:
   /// Where to write the inputs of the next run. A run that is under way does
   /// not see them.
   virtual absl::StatusOr<char *> Begin() = 0;
-  /// Hands over what was written: all that is enqueued from now on reads it.
+  /// Writes what lies at `src` in the device's memory to `offset` of what
+  /// Begin() gave, where the host sees it on return.
+  virtual absl::Status Fetch(int64_t offset, const void *src, int64_t bytes) = 0;
+  /// Has Send() take this part of the inputs from `src` in the device's memory,
+  /// in place of what Begin() gave.
+  virtual absl::Status TakeFromDevice(int64_t offset, const void *src, int64_t bytes) = 0;
+  /// Hands over what was written, and has read what it takes from the device's
+  /// memory: all that is enqueued from now on reads it.
   virtual absl::Status Send() = 0;
 };
 

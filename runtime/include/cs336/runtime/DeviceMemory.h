@@ -76,6 +76,9 @@ public:
   virtual absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) = 0;
   virtual absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) = 0;
   virtual absl::Status CopyToHost(void *dst, const void *src, int64_t bytes) = 0;
+  /// Between two places that the device reaches. `src` is others', and is read
+  /// after what they ordered before CUDA's legacy default stream.
+  virtual absl::Status CopyFromOthers(void *dst, const void *src, int64_t bytes) = 0;
   /// Fills dst with what `produce` gives, chunk after chunk in order; a chunk
   /// starts at a multiple of 64 bytes.
   virtual absl::Status Write(void *dst, int64_t bytes, Producer produce) = 0;

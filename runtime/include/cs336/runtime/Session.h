@@ -46,11 +46,21 @@ struct SessionOptions {
   std::shared_ptr<Communicator> communicator;
 };
 
-/// An input of a run. `value` is in host memory, read before Run returns and not
-/// kept.
+/// Where a value lies that a session is given.
+enum class Placement : uint8_t {
+  kHost,
+  /// In the memory of the session's device, dense. It is read after what CUDA's
+  /// legacy default stream was given, where DLPack has others order their work,
+  /// but not after this session's own runs: Synchronize() before giving it what
+  /// they write.
+  kDevice,
+};
+
+/// An input of a run. `value` is read before Run returns and not kept.
 struct NamedTensor {
   absl::string_view name;
   TensorView value;
+  Placement placement = Placement::kHost;
 };
 
 /// Which variables a checkpoint holds. Derived ones are in none.
@@ -108,9 +118,10 @@ public:
   /// have their types.
   absl::Status InitializeVariables(uint64_t seed, const TensorMap &given = {});
 
-  /// Sets a variable, or a named view of one, from a tensor of its exact type.
-  /// Derived variables follow before the next run, or at Prepare().
-  absl::Status SetVariable(absl::string_view name, const TensorView &value);
+  /// Sets a variable, or a named view of one, from a tensor of its exact type,
+  /// which has been read on return. Derived variables follow before the next
+  /// run, or at Prepare().
+  absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   /// A copy of a variable or a named view.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// A variable or a named view in the device's memory, as long as the session

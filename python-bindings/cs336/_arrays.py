@@ -1,0 +1,92 @@
+"""What a session is given: NumPy's arrays, and tensors of other libraries by DLPack."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class DLPackTensor(Protocol):
+    """What PyTorch, JAX, CuPy and others call their tensors, on whichever device."""
+
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, int]: ...
+
+
+TensorLike = Union[ArrayLike, DLPackTensor]  # noqa: UP007 - evaluated, by Python 3.9 too.
+
+# NumPy has no bf16; float32 holds it exactly.
+_NUMPY_TYPES = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "bf16": np.float32,
+    "f16": np.float16,
+    "i64": np.int64,
+    "i32": np.int32,
+    "i1": np.bool_,
+}
+
+# DLPack's numbers of devices: the host's memory, pinned or not, and CUDA's.
+_HOST_KINDS = (1, 3)
+_CUDA_KIND = 2
+
+# To DLPack the legacy default stream, after which the runtime reads.
+_DEFAULT_STREAM = 1
+
+
+def _converted(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The array in the wanted type if the conversion is harmless: between floats, or to a wider integer."""
+    wanted = np.dtype(_NUMPY_TYPES[dtype])
+    both_float = array.dtype.kind == wanted.kind == "f"
+    return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
+
+
+def _misplaced(kind: int, ordinal: int, device: str, what: str) -> str:
+    place = f"cuda:{ordinal}" if kind == _CUDA_KIND else f"a device of DLPack's kind {kind}"
+    remedy = (
+        "copy it to the host (in PyTorch, tensor.cpu()), or compile for that device and open the session there"
+        if device == "cpu"
+        else f"copy it to that device (in PyTorch, tensor.to('{device}')) or to the host"
+    )
+    return f"{what} lies on {place}, but the session runs on {device}: {remedy}"
+
+
+def as_input(value: TensorLike, dtype: str | None, device: str, what: str) -> Any:
+    """Make of a value what the extension module takes.
+
+    Parameters
+    ----------
+    value
+        An array, what makes one, or a tensor of another library on the host or on `device`.
+    dtype
+        The element type that the session wants, if it is known. Only what lies on the host is converted.
+    device
+        Where the session runs: "cpu", "cuda:0".
+    what
+        How messages call the value: "input 'tokens'".
+
+    Returns
+    -------
+    object
+        A dense array of NumPy's, on the same memory if it can be, or DLPack's capsule of what NumPy has no array for: a
+        tensor on the GPU, or of bf16.
+
+    Raises
+    ------
+    ValueError
+        If the tensor lies on another device.
+    """
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        kind, ordinal = (int(number) for number in value.__dlpack_device__())
+        if kind == _CUDA_KIND and device == f"cuda:{ordinal}":
+            return value.__dlpack__(stream=_DEFAULT_STREAM)
+        if kind not in _HOST_KINDS:
+            raise ValueError(_misplaced(kind, ordinal, device, what))
+        try:
+            value = np.from_dlpack(value)
+        except (BufferError, RuntimeError):  # Of a type that NumPy lacks: bf16.
+            return value.__dlpack__()
+    array = np.asarray(value, order="C")
+    return array if dtype is None else _converted(array, dtype)

@@ -1,0 +1,221 @@
+//===- ProgramSession.cpp - A session as Python drives it -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramSession.h"
+
+#include "Errors.h"
+
+#include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/ValueObserver.h"
+#include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/TensorFile.h"
+
+#include <nanobind/stl/string.h>
+
+#include <vector>
+
+namespace nb = nanobind;
+using namespace cs336;
+using namespace cs336::python;
+
+static runtime::VariableSet toSet(bool parametersOnly) {
+  return parametersOnly ? runtime::VariableSet::kParameters : runtime::VariableSet::kParametersAndState;
+}
+
+static nb::str toStr(absl::string_view text) { return nb::str(text.data(), text.size()); }
+
+/// What `function` returns, a status; other Python threads go on meanwhile.
+template <typename Function>
+static void waitFor(Function &&function) {
+  absl::Status status;
+  {
+    nb::gil_scoped_release release;
+    status = function();
+  }
+  throwIfError(status);
+}
+
+/// Before the session that it is to profile.
+static std::unique_ptr<runtime::KernelProfiler> createProfiler() {
+  // CUPTI's own answer to a machine without a GPU is an unknown error.
+  if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); !info.ok())
+    throwDeviceStatus(info.status());
+  absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
+  if (!profiler.ok())
+    throwDeviceStatus(profiler.status());
+  return *std::move(profiler);
+}
+
+namespace {
+
+/// A value that a command wrote.
+struct Value {
+  runtime::CommandInfo command;
+  std::string name;
+  runtime::Tensor tensor;
+};
+
+class ValueList : public ValueObserver {
+public:
+  using ValueObserver::ValueObserver;
+
+  std::vector<Value> values;
+
+private:
+  absl::Status onValue(const runtime::CommandInfo &command, const runtime::WrittenTensor &tensor) override {
+    absl::StatusOr<runtime::Tensor> copy = runtime::Tensor::CopyOf(tensor.value);
+    if (copy.ok())
+      values.push_back({command, std::string(tensor.name), *std::move(copy)});
+    return copy.status();
+  }
+};
+
+} // namespace
+
+ProgramSession::ProgramSession(std::shared_ptr<const runtime::Executable> executable,
+                               const runtime::SessionOptions &options, bool profile) {
+  runtime::DeviceId device = valueOrThrow(runtime::ParseDevice(options.device));
+  if (profile && device.kind == runtime::DeviceKind::kCuda)
+    profiler = createProfiler();
+  absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(std::move(executable), options);
+  if (!created.ok())
+    throwDeviceStatus(created.status());
+  session = *std::move(created);
+}
+
+nb::dict ProgramSession::getMemory() const {
+  runtime::SessionMemory memory = valueOrThrow(session->Memory());
+  nb::dict result;
+  result["allocated_bytes"] = memory.allocated;
+  result["used_bytes"] = memory.used;
+  result["available_bytes"] = memory.available;
+  return result;
+}
+
+void ProgramSession::initialize(uint64_t seed) { throwIfError(session->InitializeVariables(seed)); }
+void ProgramSession::prepare() { throwIfError(session->Prepare()); }
+
+void ProgramSession::setVariable(const std::string &name, const InputArray &array) {
+  runtime::TensorView value = viewOf(array);
+  waitFor([&] { return session->SetVariable(name, value, placementOf(array)); });
+}
+
+OutputArray ProgramSession::getVariable(const std::string &name) const {
+  return toArray(valueOrThrow(session->GetVariable(name)));
+}
+
+void ProgramSession::load(const std::string &path, bool parametersOnly, bool ignoreExtra) {
+  absl::StatusOr<runtime::TensorMap> tensors = runtime::ReadTensors(path);
+  if (!tensors.ok())
+    throwFileStatus(tensors.status());
+  runtime::LoadOptions options;
+  options.set = toSet(parametersOnly);
+  options.ignore_extra = ignoreExtra;
+  throwIfError(session->LoadVariables(*tensors, options));
+}
+
+void ProgramSession::save(const std::string &path, bool parametersOnly) const {
+  runtime::TensorMap tensors = valueOrThrow(session->SaveVariables(toSet(parametersOnly)));
+  if (absl::Status status = runtime::WriteTensors(path, tensors); !status.ok())
+    throwFileStatus(status);
+}
+
+void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
+                              int64_t steps) {
+  std::vector<std::string> names;
+  std::vector<InputArray> arrays; // Keep what the views point to.
+  for (auto [name, array] : inputs) {
+    names.push_back(nb::cast<std::string>(name));
+    arrays.push_back(nb::cast<InputArray>(array));
+  }
+  std::vector<runtime::NamedTensor> tensors;
+  for (size_t i = 0; i < arrays.size(); ++i)
+    tensors.push_back({names[i], viewOf(arrays[i]), placementOf(arrays[i])});
+  waitFor([&] {
+    absl::Status status;
+    for (int64_t step = 0; step < steps && status.ok(); ++step)
+      status = session->Run(entry, tensors, observer);
+    return status;
+  });
+}
+
+void ProgramSession::run(const std::string &entry, const nb::dict &inputs, bool checkNaN) {
+  runtime::NanCheck nanCheck;
+  runSteps(entry, inputs, checkNaN ? &nanCheck : nullptr);
+}
+
+nb::list ProgramSession::getValues(const std::string &entry, const nb::dict &inputs, const std::string &pattern) {
+  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
+  if (!glob)
+    throw nb::value_error(("'" + pattern + "': " + llvm::toString(glob.takeError())).c_str());
+  ValueList observer(*std::move(glob));
+  runSteps(entry, inputs, &observer);
+  if (observer.values.empty())
+    throw nb::value_error(
+        ("no value, command or location of '" + entry + "' matches '" + pattern + "'; '*' selects all").c_str());
+  nb::list values;
+  for (const Value &value : observer.values)
+    values.append(nb::make_tuple(value.command.index, toStr(value.command.phase), toStr(value.command.location),
+                                 toStr(value.command.kind), toStr(value.command.name), value.name,
+                                 toArray(value.tensor)));
+  return values;
+}
+
+nb::list ProgramSession::profile(const std::string &entry, const nb::dict &inputs, int64_t steps) {
+  if (session->device().kind == runtime::DeviceKind::kCpu)
+    return profileCommands(entry, inputs, steps);
+  return profileKernels(entry, inputs, steps);
+}
+
+nb::list ProgramSession::profileCommands(const std::string &entry, const nb::dict &inputs, int64_t steps) {
+  runtime::CommandProfile profile;
+  runSteps(entry, inputs, &profile, steps);
+  nb::list rows;
+  for (const CommandSummary &command : summarizeCommands(profile))
+    rows.append(nb::make_tuple(command.phase, command.name, command.runs, absl::ToDoubleSeconds(command.total)));
+  return rows;
+}
+
+nb::list ProgramSession::profileKernels(const std::string &entry, const nb::dict &inputs, int64_t steps) {
+  if (!profiler)
+    throw std::runtime_error("the kernels of a GPU can be timed in a session that expects it: cs336.Session(…, "
+                             "profile=True)");
+  synchronize();
+  throwIfError(profiler->Start());
+  runSteps(entry, inputs, nullptr, steps);
+  synchronize();
+  nb::list rows;
+  for (const runtime::KernelSummary &kernel : runtime::SummarizeKernels(valueOrThrow(profiler->Stop())))
+    rows.append(nb::make_tuple("", kernel.name, kernel.instances, static_cast<double>(kernel.total) * 1e-9));
+  return rows;
+}
+
+void ProgramSession::synchronize() {
+  waitFor([&] { return session->Synchronize(); });
+}
+
+double ProgramSession::getLastRunSeconds(const std::string &entry) const {
+  return absl::ToDoubleSeconds(valueOrThrow(session->LastRunDuration(entry)));
+}
+
+OutputArray ProgramSession::getOutput(const std::string &entry, const std::string &name) const {
+  return toArray(valueOrThrow(session->Output(entry, name)));
+}
+
+OutputArray ProgramSession::getPreviousOutput(const std::string &entry, const std::string &name) const {
+  return toArray(valueOrThrow(session->PreviousOutput(entry, name)));
+}
+
+SharedArray ProgramSession::shareVariable(nb::handle self, const std::string &name) {
+  synchronize();
+  return shareArray(valueOrThrow(session->VariableOnDevice(name)), session->device(), self);
+}
+
+SharedArray ProgramSession::shareOutput(nb::handle self, const std::string &entry, const std::string &name) {
+  synchronize();
+  return shareArray(valueOrThrow(session->OutputOnDevice(entry, name)), session->device(), self);
+}

@@ -1,0 +1,72 @@
+//===- ProgramSession.h - A session as Python drives it ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_PYTHON_PROGRAMSESSION_H
+#define CS336_PYTHON_PROGRAMSESSION_H
+
+#include "Arrays.h"
+
+#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/runtime/Session.h"
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cs336::python {
+
+/// A runtime session. Statuses are thrown, and other Python threads go on while it waits for its device.
+class ProgramSession {
+public:
+  /// `profile` prepares for profile() on a GPU, which has to come before the session.
+  ProgramSession(std::shared_ptr<const runtime::Executable> executable, const runtime::SessionOptions &options,
+                 bool profile);
+
+  std::string getDevice() const { return runtime::ToString(session->device()); }
+  int64_t getAllocatedBytes() const { return session->allocated_bytes(); }
+  nanobind::dict getMemory() const;
+
+  void initialize(uint64_t seed);
+  void prepare();
+  void setVariable(const std::string &name, const InputArray &array);
+  OutputArray getVariable(const std::string &name) const;
+  void load(const std::string &path, bool parametersOnly, bool ignoreExtra);
+  void save(const std::string &path, bool parametersOnly) const;
+
+  /// `inputs` holds by name what nanobind takes for an InputArray.
+  void run(const std::string &entry, const nanobind::dict &inputs, bool checkNaN);
+  /// Runs the entry; (index, phase, location, kind, command, name, array) of each value that the glob selects.
+  nanobind::list getValues(const std::string &entry, const nanobind::dict &inputs, const std::string &pattern);
+  /// Runs the entry so often; (phase, name, count, seconds) of the commands of one name on the CPU, of the kernels of
+  /// one name, without a phase, on a GPU; the most time first.
+  nanobind::list profile(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
+  void synchronize();
+  double getLastRunSeconds(const std::string &entry) const;
+
+  OutputArray getOutput(const std::string &entry, const std::string &name) const;
+  OutputArray getPreviousOutput(const std::string &entry, const std::string &name) const;
+
+  /// The tensor itself. Waits, so that whoever takes the array finds what the last run left there; `self` is this
+  /// session's object, which the array keeps.
+  SharedArray shareVariable(nanobind::handle self, const std::string &name);
+  SharedArray shareOutput(nanobind::handle self, const std::string &entry, const std::string &name);
+
+private:
+  void runSteps(const std::string &entry, const nanobind::dict &inputs, runtime::RunObserver *observer,
+                int64_t steps = 1);
+  nanobind::list profileCommands(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
+  nanobind::list profileKernels(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
+
+  std::unique_ptr<runtime::KernelProfiler> profiler; // From before the session until after it; null without one.
+  std::unique_ptr<runtime::Session> session;
+};
+
+} // namespace cs336::python
+
+#endif // CS336_PYTHON_PROGRAMSESSION_H

@@ -1,0 +1,101 @@
+"""What `cs336-run` says with --check-nan, --dump-values, --profile and --dump-dir, from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cs336
+import numpy as np
+import pytest
+from device import DEVICE, compile_program, open_session
+
+# Its logarithm of -1 is the second command's; the first is fine, and the third only spreads the NaN.
+PROGRAM = """
+func.func @forward(%x: tensor<2x3xf32>, %w: tensor<3x3xf32>) -> tensor<2x3xf32> {
+  %0 = cs336.matmul %x, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32> loc("first")
+  %1 = cs336.log %0 : tensor<2x3xf32> loc("second")
+  %2 = cs336.matmul %1, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32> loc("third")
+  return %2 : tensor<2x3xf32>
+}
+"""
+
+GOOD = {"arg0": np.array([[1, 2, 3], [4, 5, 6]], np.float32), "arg1": np.eye(3, dtype=np.float32)}
+BAD = {**GOOD, "arg0": np.array([[1, 2, 3], [4, -1, 6]], np.float32)}
+
+
+@pytest.fixture(scope="module")
+def executable() -> cs336.Executable:
+    return compile_program(PROGRAM)
+
+
+@pytest.fixture
+def session(executable: cs336.Executable) -> cs336.Session:
+    return open_session(executable)
+
+
+def test_the_first_nan_has_a_command_and_a_place(session: cs336.Session) -> None:
+    with pytest.raises(FloatingPointError, match=r"launch '\S+' .*second.* first to write NaN at \[1, 1\]"):
+        session.run("forward", BAD, check_nan=True)
+    assert np.isnan(next(iter(session.run("forward", BAD).values()))).any()
+    (checked,) = session.run("forward", GOOD, check_nan=True).values()
+    np.testing.assert_allclose(checked, np.log(GOOD["arg0"]), rtol=1e-6)
+
+
+def test_values_are_what_the_device_computed(session: cs336.Session) -> None:
+    (value,) = session.values("forward", BAD, "*gemm_first*")
+    assert (value.index, value.phase, value.kind, value.command) == (0, "forward", "gemm", "gemm_first")
+    assert value.location == '"first"'
+    np.testing.assert_array_equal(value.array, BAD["arg0"])
+    everything = session.values("forward", GOOD)
+    assert [each.index for each in everything] == [0, 1, 2]
+    np.testing.assert_allclose(everything[1].array, np.log(GOOD["arg0"]), rtol=1e-6)
+    # They are copies: later runs leave them alone.
+    np.testing.assert_array_equal(value.array, BAD["arg0"])
+
+
+def test_a_glob_that_selects_nothing_is_an_error(session: cs336.Session) -> None:
+    with pytest.raises(ValueError, match=r"no value, command or location of 'forward' matches 'nobody'"):
+        session.values("forward", GOOD, "nobody")
+    with pytest.raises(ValueError, match=r"'\[': invalid glob pattern"):
+        session.values("forward", GOOD, "[")
+
+
+def test_a_profile_counts_every_run(executable: cs336.Executable) -> None:
+    session = open_session(executable, profile=True)
+    session.run("forward", GOOD)
+    rows = session.profile("forward", GOOD, steps=3)
+    assert all(row.count % 3 == 0 and row.seconds > 0 for row in rows)
+    assert [row.seconds for row in rows] == sorted((row.seconds for row in rows), reverse=True)
+    if DEVICE == "cpu":
+        assert {(row.phase, row.name.split("_")[0], row.count) for row in rows} == {
+            ("forward", "gemm", 3),
+            ("forward", "log", 3),
+        }
+    else:
+        assert any("log" in row.name and row.count == 3 for row in rows)
+    # It can be asked again, and starts from nothing.
+    assert {row.name: row.count for row in session.profile("forward", GOOD)} == {r.name: r.count // 3 for r in rows}
+    with pytest.raises(ValueError, match=r"steps is 0, must be positive"):
+        session.profile("forward", GOOD, steps=0)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="the CPU's commands are timed one by one, at any time")
+def test_kernels_are_profiled_where_that_was_foreseen(session: cs336.Session) -> None:
+    with pytest.raises(RuntimeError, match="profile=True"):
+        session.profile("forward", GOOD)
+
+
+def test_observed_runs_check_their_inputs(session: cs336.Session) -> None:
+    for observed in (session.values, session.profile):
+        with pytest.raises(ValueError, match=r"input 'arg1', a f32\[3, 3\], is missing"):
+            observed("forward", {"arg0": GOOD["arg0"]})
+
+
+def test_the_compiler_shows_its_stages(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "dump"
+    compile_program(PROGRAM, dump_dir=folder)
+    assert (folder / "plan.txt").stat().st_size > 0
+    assert any((folder / "passes").iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="file"):
+        compile_program(PROGRAM, dump_dir=tmp_path / "file")
