@@ -25,6 +25,9 @@ REQUIRED = {
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 
+# Options of the pipeline that leave out the passes that it has at every level of fusion, but need not have.
+NO_OTHERS = "hoist-invariants=false merge-gemms=false"
+
 # Passes that change what is computed; others may only change the order in which sums are added up.
 ROUNDS = {"cs336-autocast"}
 

@@ -46,11 +46,17 @@ def test_a_wrong_reference_disagrees_with_the_compiled_model(
     must_fail(lambda: compare(mutation))
 
 
-def forward_of(module: cs336.Module, golden: Golden) -> np.ndarray:
-    session = open_session(compile_program(module))
+def forward_of(module: cs336.Module, golden: Golden, fusion: str) -> np.ndarray:
+    session = open_session(compile_program(module, fusion=fusion))
     session.initialize(0)
     session.set_parameters(golden.parameters)
     return session.run("forward", {"tokens": golden.tokens})["logits"]
+
+
+def check_forward(right: str, wrong: str, golden: Golden, fusion: str) -> None:
+    """Logits of the right program are golden's, those of the wrong one are not."""
+    assert_close(forward_of(cs336.parse(right), golden, fusion), golden.logits, 1e-5, "logits")
+    must_fail(lambda: assert_close(forward_of(cs336.parse(wrong), golden, fusion), golden.logits, 1e-5, "logits"))
 
 
 @pytest.mark.parametrize(
@@ -64,12 +70,17 @@ def forward_of(module: cs336.Module, golden: Golden) -> np.ndarray:
     ],
     ids=["mask off by one", "mask reversed", "theta", "eps"],
 )
-def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str) -> None:
-    module = cs336.build(transformer_config(golden.config), "forward")
-    text = str(module)
+@pytest.mark.parametrize("fusion", ["none", "all"])
+def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str, fusion: str) -> None:
+    text = str(cs336.build(transformer_config(golden.config), "forward"))
     assert right in text
-    assert_close(forward_of(module, golden), golden.logits, 1e-5, "logits")
-    must_fail(lambda: assert_close(forward_of(cs336.parse(text.replace(right, wrong)), golden), golden.logits, 1e-5))
+    check_forward(text, text.replace(right, wrong), golden, fusion)
+
+
+def launches(text: str, operation: str, fusion: str) -> list[str]:
+    """Of the compiled program, those whose kernels have the operation; flash attention would leave no softmax."""
+    planned = str(cs336.parse(text).run_passes(f"cs336-pipeline{{fusion={fusion}}}"))
+    return re.findall(rf"exec\.launch @((?:\w+_)?{operation}_\w+) ", planned)
 
 
 @pytest.mark.parametrize(
@@ -83,22 +94,23 @@ def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str) 
     ],
     ids=["scale", "scale left out", "mask off by one"],
 )
-def test_wrong_fused_softmax_disagrees_with_golden(golden: Golden, right: str, wrong: str) -> None:
-    module = cs336.build(transformer_config(golden.config), "forward").run_passes("func.func(cs336-fuse-softmax)")
-    text = str(module)
+@pytest.mark.parametrize("fusion", ["none", "softmax"])
+def test_wrong_fused_softmax_disagrees_with_golden(golden: Golden, right: str, wrong: str, fusion: str) -> None:
+    text = str(cs336.build(transformer_config(golden.config), "forward").run_passes("func.func(cs336-fuse-softmax)"))
     assert right in text
-    assert_close(forward_of(module, golden), golden.logits, 1e-5, "logits")
-    must_fail(lambda: assert_close(forward_of(cs336.parse(text.replace(right, wrong)), golden), golden.logits, 1e-5))
+    assert len(launches(text, "softmax", fusion)) == golden.config.num_layers
+    check_forward(text, text.replace(right, wrong), golden, fusion)
 
 
 @pytest.mark.parametrize("wrong", ["scale", "operands"])
-def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str) -> None:
+@pytest.mark.parametrize("fusion", ["none", "softmax"])
+def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str, fusion: str) -> None:
     """The forward pass stays right: only gradients can show it."""
     built = cs336.build(transformer_config(golden.config), "forward_backward")
     text = str(built.run_passes("func.func(cs336-fuse-softmax,cs336-differentiate)"))
 
     def compare(program: str) -> None:
-        session = open_session(compile_program(program))
+        session = open_session(compile_program(program, fusion=fusion))
         session.initialize(0)
         session.set_parameters(golden.parameters)
         outputs = session.run("forward_backward", {"tokens": golden.tokens, "targets": golden.targets})
@@ -107,6 +119,7 @@ def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str
             assert_close(outputs[name], gradient, 1e-4, name)
 
     compare(text)
+    assert len(launches(text, "softmax_backward", fusion)) == golden.config.num_layers
     lines = text.splitlines()
     backward = [i for i, line in enumerate(lines) if "cs336.softmax_backward" in line]
     assert len(backward) == golden.config.num_layers
@@ -120,9 +133,7 @@ def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str
 def test_attention_without_its_mask_disagrees_with_golden(golden: Golden) -> None:
     text = str(cs336.build(transformer_config(golden.config), "forward").run_passes("func.func(cs336-flash-attention)"))
     assert text.count("{causal, ") == golden.config.num_layers
-    assert_close(forward_of(cs336.parse(text), golden), golden.logits, 1e-5, "logits")
-    wrong = cs336.parse(text.replace("{causal, ", "{"))
-    must_fail(lambda: assert_close(forward_of(wrong, golden), golden.logits, 1e-5))
+    check_forward(text, text.replace("{causal, ", "{"), golden, "none")
 
 
 def swap_operands(line: str) -> str:

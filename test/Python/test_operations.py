@@ -14,10 +14,10 @@ from operation_cases import CASES, Case, finite_differences
 
 
 @cache
-def session() -> cs336.Session:
+def session(fusion: str = "all") -> cs336.Session:
     """All cases, compiled in one module."""
     text = "\n".join(case.program(case.arrays()).text("forward_backward") for case in CASES)
-    result = open_session(compile_program(text))
+    result = open_session(compile_program(text, fusion=fusion))
     result.initialize(0)
     return result
 
@@ -27,12 +27,13 @@ def test_every_differentiable_operation_has_a_case() -> None:
     assert {case.operation for case in CASES} == differentiable
 
 
+@pytest.mark.parametrize("fusion", ["none", "all"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_value_and_gradient_match_numpy(case: Case) -> None:
+def test_value_and_gradient_match_numpy(case: Case, fusion: str) -> None:
     program = case.program(case.arrays())
     for name, array in program.parameters.items():
-        session()[name] = array
-    outputs = session().run(case.function, program.inputs)
+        session(fusion)[name] = array
+    outputs = session(fusion).run(case.function, program.inputs)
     for name, value in program.outputs:
         assert_close(outputs[name], value.array, 1e-7 if case.is_narrow else 1e-12, name)
     for name, gradient in program.gradients().items():

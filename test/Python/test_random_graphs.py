@@ -48,6 +48,7 @@ def check_graphs(seeds: range, **options: Any) -> None:
             check(name, outputs[name], value, TOLERANCES[dtype_of(seed)], program)
 
 
+@pytest.mark.parametrize("fusion", ["none", "all"])
 @pytest.mark.parametrize("first", range(0, GRAPHS, GRAPHS_PER_MODULE))
-def test_compiled_values_and_gradients_match_numpy(first: int) -> None:
-    check_graphs(range(first, first + GRAPHS_PER_MODULE))
+def test_compiled_values_and_gradients_match_numpy(first: int, fusion: str) -> None:
+    check_graphs(range(first, first + GRAPHS_PER_MODULE), fusion=fusion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import cs336
@@ -39,10 +40,11 @@ def port(kind: str, name: str) -> str:
     return f'{{cs336.kind = "{kind}", cs336.name = "{name}"}}'
 
 
+@pytest.mark.parametrize("fusion", ["none", "all"])
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", SIZES, ids=str)
-def test_operations_match_numpy(shape: tuple[int, ...], dtype: str) -> None:
-    """Inputs are numbers that every type has, so only the operation rounds."""
+def test_operations_match_numpy(shape: tuple[int, ...], dtype: str, fusion: str) -> None:
+    """Inputs are numbers that every type has, so only the operation rounds, alone and in a kernel with the casts."""
     rng = np.random.default_rng(len(shape) + shape[-1])
     x, dy = (rng.integers(-32, 33, shape) / 8.0 for _ in range(2))
     mask = rng.random(shape[-2:]) < 0.7
@@ -66,7 +68,7 @@ def test_operations_match_numpy(shape: tuple[int, ...], dtype: str) -> None:
       return %yw, %dw : {wide}, {wide}
     }}"""
     number = np.float64 if outer == "f64" else np.float32
-    session = open_session(compile_program(text))
+    session = open_session(compile_program(text, fusion=fusion))
     outputs = session.run("f", {"x": x.astype(number), "dy": dy.astype(number), "m": mask})
     y = softmax(x, mask, 0.5)
     rounding = 4 * ROUNDING[dtype] * max(1.0, np.log2(shape[-1])) if dtype in ("f32", "f64") else 1.01 * ROUNDING[dtype]
@@ -148,7 +150,7 @@ def run_program(program: cs336.Module | str, x: NDArray[Any], inputs: Mapping[st
 
 @pytest.mark.parametrize("seed", range(24))
 def test_fused_primitives_match_numpy(seed: int) -> None:
-    """Random shapes and forms; fused before differentiation, after it, and not at all."""
+    """Random shapes and forms; fused before differentiation, after it, not at all, and with all else."""
     rng = np.random.default_rng(seed)
     shape = tuple(int(size) for size in rng.integers(2, 9, rng.integers(1, 5)))
     dtype = ("f64", "f32")[seed % 2]
@@ -171,8 +173,8 @@ def test_fused_primitives_match_numpy(seed: int) -> None:
     assert "cs336.exp" not in str(early)
     assert "cs336.softmax_backward" in str(late)
     assert "cs336.exp" not in str(late)
-    for program in (text, early, late):
-        outputs = run_program(program, x, {"w": w, "m": visible})
+    for program, fusion in ((early, "none"), (late, "none"), (text, "none"), (text, "all")):
+        outputs = run_program(program, x, {"w": w, "m": visible}, fusion=fusion)
         assert_close(outputs["y"], y, values, "y")
         assert_close(outputs["x"], dx, gradients, "dx")
 
@@ -187,8 +189,8 @@ def test_rows_without_a_visible_element_are_nan_as_before() -> None:
     visible[0, 0] = visible[2, 0] = visible[3, 0] = True
     inputs = {"w": w, "m": visible}
     unfused = run_program(text, x, inputs, fusion="none")
-    for passes in (FUSE, FUSE_LATE):
-        fused = run_program(cs336.parse(text).run_passes(passes), x, inputs)
+    for passes, fusion in product((FUSE, FUSE_LATE), ("none", "all")):
+        fused = run_program(cs336.parse(text).run_passes(passes), x, inputs, fusion=fusion)
         for name in ("y", "x"):
             assert np.array_equal(np.isnan(fused[name]), np.isnan(unfused[name]))
             assert_close(np.nan_to_num(fused[name]), np.nan_to_num(unfused[name]), 1e-6, name)
@@ -196,10 +198,12 @@ def test_rows_without_a_visible_element_are_nan_as_before() -> None:
         assert np.all(fused["x"][:, ~visible] == 0)
 
 
-def test_scores_that_overflow_without_the_maximum() -> None:
+@pytest.mark.parametrize("fusion", ["none", "all"])
+def test_scores_that_overflow_without_the_maximum(fusion: str) -> None:
     text = primitives((3, 6), "f32", "none", "none", maximum_has_gradient=False)
     x = np.array([[1e4, -1e4, 1e4, 0, 1, 2], [-3e38, 3e38, 0, 0, 0, 0], [88, 89, 90, 91, 92, 93]], np.float32)
-    outputs = run_program(cs336.parse(text).run_passes(FUSE), x, {"w": np.ones_like(x), "m": np.ones((3, 6), bool)})
+    inputs = {"w": np.ones_like(x), "m": np.ones((3, 6), bool)}
+    outputs = run_program(cs336.parse(text).run_passes(FUSE), x, inputs, fusion=fusion)
     assert_close(outputs["y"], softmax(x.astype(np.float64)), 1e-6)
 
 

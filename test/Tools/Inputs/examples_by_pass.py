@@ -1,4 +1,4 @@
-"""Runs every example before and after every pass, and compares outputs and parameters.
+"""Runs every example before and after every pass, without other optional passes, and compares outputs and parameters.
 
 examples_by_pass.py EXAMPLES FOLDER
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Python"))
 from comparison import relative_error
-from pass_pipelines import ROUNDS, flags_of, pass_names
+from pass_pipelines import NO_OTHERS, ROUNDS, flags_of, pass_names
 
 examples, folder = map(pathlib.Path, sys.argv[1:])
 folder.mkdir(parents=True, exist_ok=True)
@@ -40,6 +40,7 @@ def run(program: pathlib.Path, name: str, *flags: str) -> dict[str, np.ndarray]:
     """Outputs, and parameters after the step."""
     files = {key: folder / f"{name}.{key}.safetensors" for key in ("outputs", "params")}
     command = ["cs336-run", str(program), "--random-inputs", "--seed", "3", *flags]
+    command += ["--fusion", "none", "--pipeline-options", NO_OTHERS]
     command += ["--outputs", str(files["outputs"]), "--save-params", str(files["params"])]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return {f"{key} {tensor}": value for key, path in files.items() for tensor, value in read(path).items()}

@@ -5,6 +5,31 @@
 // RUN: cs336-opt %t.once.mlir --cs336-autocast -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 
+// The toy model's types, which are PyTorch's under autocast: parameters f32, products and relu low, layer norm f32, logits
+// low, loss f32, gradients f32.
+// RUN: cs336-opt %examples/toy_model.mlir --cs336-autocast=dtype=fp16 -o %t.toy.fp16.mlir
+// RUN: cs336-opt %examples/toy_model.mlir --cs336-autocast=dtype=bf16 -o %t.toy.bf16.mlir
+// RUN: cs336-opt %t.toy.fp16.mlir --mlir-print-debuginfo=false | FileCheck %s --check-prefix=TOY -DLOW=f16
+// RUN: cs336-opt %t.toy.bf16.mlir --mlir-print-debuginfo=false | FileCheck %s --check-prefix=TOY -DLOW=bf16
+// TOY-LABEL: func.func @train(
+// TOY-SAME: %{{[a-z0-9]+}}: tensor<16x10xf32> {{{[^}]*}}cs336.name = "fc1.weight"}
+// TOY-SAME: %[[SCALE:[a-z0-9]+]]: tensor<16xf32> {{{[^}]*}}cs336.name = "ln.weight"}
+// TOY-SAME: %[[SHIFT:[a-z0-9]+]]: tensor<16xf32> {{{[^}]*}}cs336.name = "ln.bias"}
+// TOY-SAME: %{{[a-z0-9]+}}: tensor<5x16xf32> {{{[^}]*}}cs336.name = "fc2.weight"}
+// TOY: cs336.linear {{.*}} : tensor<20x10x[[LOW]]>, tensor<16x10x[[LOW]]> -> tensor<20x16x[[LOW]]>
+// TOY: cs336.relu {{.*}} : tensor<20x16x[[LOW]]>
+// TOY: cs336.layer_norm {{.*}}, %[[SCALE]], %[[SHIFT]] {{.*}} : tensor<20x16xf32>, tensor<16xf32>
+// TOY: %[[LOGITS:.*]] = cs336.linear {{.*}} : tensor<20x16x[[LOW]]>, tensor<5x16x[[LOW]]> -> tensor<20x5x[[LOW]]>
+// TOY: %[[LOSS:.*]] = cs336.cross_entropy {{.*}} : tensor<20x5xf32>, tensor<20xi64> -> tensor<f32>
+// TOY: return %[[LOSS]], %[[LOGITS]] : tensor<f32>, tensor<20x5x[[LOW]]>
+// RUN: cs336-opt %t.toy.fp16.mlir --cs336-decompose --cs336-differentiate | FileCheck %s --check-prefix=GRADIENTS
+// RUN: cs336-opt %t.toy.bf16.mlir --cs336-decompose --cs336-differentiate | FileCheck %s --check-prefix=GRADIENTS
+// GRADIENTS-LABEL: func.func @train(
+// GRADIENTS-SAME: tensor<16x10xf32> {cs336.kind = "gradient", cs336.name = "fc1.weight"}
+// GRADIENTS-SAME: tensor<16xf32> {cs336.kind = "gradient", cs336.name = "ln.weight"}
+// GRADIENTS-SAME: tensor<16xf32> {cs336.kind = "gradient", cs336.name = "ln.bias"}
+// GRADIENTS-SAME: tensor<5x16xf32> {cs336.kind = "gradient", cs336.name = "fc2.weight"}
+
 // The toy model in mixed precision: parameters f32, fc1 low, layer norm f32, logits low, loss f32.
 // CHECK-LABEL: func.func @toy(
 // CHECK-SAME: -> (tensor<f32> {{{.*}}"loss"}, tensor<20x5xbf16> {{{.*}}"logits"})
