@@ -76,7 +76,9 @@ def attention_steps(row: Row) -> list[tuple[str, float | None, str]]:
     """Label, median and the prefix of a peer's keys, of each pass."""
     heads = f"{row['num_heads']} × " if row["num_heads"] != 1 else ""
     shape = f"{row['batch_size']} × {heads}{row['length']} × {row['head_dim']}, {row['mask']}, {top(row)}"
-    return [(f"{shape}, {part}", row[f"{part}_median_ms"], f"{part}_") for part in ("forward", "backward")]
+    # A backward pass is a difference, which noise may make negative.
+    medians = {part: row[f"{part}_median_ms"] for part in ("forward", "backward")}
+    return [(f"{shape}, {part}", time if time and time > 0 else None, f"{part}_") for part, time in medians.items()]
 
 
 def model_steps(row: Row) -> list[tuple[str, float | None, str]]:

@@ -8,6 +8,7 @@
 #include "cs336/Driver/CompileFlags.h"
 
 #include "cs336/Pipelines/Ladder.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace cs336;
 namespace cl = llvm::cl;
@@ -54,6 +55,17 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
           "Instead of --fusion: from a kernel for each operation in float32 to all fusion in --dtype, one pass more "
           "at a time, side by side"),
       cl::cat(category), cl::sub(subcommand));
+}
+
+absl::Status CompileFlags::check(runtime::DeviceId device) const {
+  if (ladder && *ladder && !fusions.empty())
+    return absl::InvalidArgumentError("--ladder takes what --fusion chooses one pass at a time: leave --fusion out");
+  if (!architectures.empty() && device.kind != runtime::DeviceKind::kCuda)
+    return absl::InvalidArgumentError("--arch is of kernels on GPUs, and the device is the cpu, whose instruction set "
+                                      "--cpu names: leave it out, or give --device cuda");
+  if (llvm::is_contained(architectures, ""))
+    return absl::InvalidArgumentError("--arch has a name that is empty: architectures are as in 'sm_80,sm_90a'");
+  return absl::OkStatus();
 }
 
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {

@@ -82,7 +82,10 @@ def test_values_agree_with_numpy(peer, heads: int, fusion: str) -> None:
             difference = row[f"torch_{variant}_difference"]
             assert difference["output"] < 1e-6 and difference["gradient"] < 1e-5
             assert row[f"torch_{variant}_forward_ratio"] == pytest.approx(1000.0 / row["forward_median_ms"])
-            assert row[f"torch_{variant}_backward_ratio"] == pytest.approx(2500.0 / row["backward_median_ms"])
+            # Of so few numbers the backward pass, which is a difference, may be lost in noise.
+            backward = row["backward_median_ms"]
+            ratio = row[f"torch_{variant}_backward_ratio"]
+            assert ratio == pytest.approx(2500.0 / backward) if backward > 0 else ratio is None
 
 
 @pytest.mark.parametrize("heads", [1, 3])

@@ -116,6 +116,8 @@ absl::StatusOr<std::vector<double>> AccumulateCommand::accumulate(const CompileO
 }
 
 absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
   constexpr int64_t kMost = 100000;
   if (count < 1 || count > kMost)
     return absl::InvalidArgumentError(

@@ -95,7 +95,9 @@ absl::Status AttentionCommand::checkFlags() const {
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
       llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
     return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
-  return memoryLimit.check();
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  return compile.check(device);
 }
 
 std::vector<AttentionCase> AttentionCommand::getCases() const {

@@ -22,6 +22,9 @@ namespace {
 /// Of the backward pass: what a step with gradients takes longer.
 struct BackwardTimes {
   double mean, median, sum;
+
+  /// Whether the difference is more than what steps vary by, which may make it negative.
+  bool isMeasured() const { return median > 0; }
 };
 } // namespace
 
@@ -36,12 +39,15 @@ std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusi
 
 static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-/// Nothing where the difference is lost in what steps vary by.
-static std::optional<BackwardTimes> subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
+static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
   Statistics with = computeStatistics(both), without = computeStatistics(loss);
-  if (with.median <= without.median)
-    return std::nullopt;
-  return BackwardTimes{with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+  return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+}
+
+/// How often `theirs` has the time of `ours`; nothing where either was not measured.
+static Cell makeSpeedUp(const std::optional<BackwardTimes> &theirs, const std::optional<BackwardTimes> &ours) {
+  bool areMeasured = theirs && theirs->isMeasured() && ours && ours->isMeasured();
+  return areMeasured ? Cell::number(theirs->median / ours->median, 2) : Cell::empty();
 }
 
 static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
@@ -149,6 +155,13 @@ static double getTeraRate(double flops, double milliseconds) {
   return milliseconds > 0 ? flops / (milliseconds * 1e9) : 0;
 }
 
+static Cell makeBackwardRate(const AttentionCase &attention, const std::optional<BackwardTimes> &backward) {
+  if (!backward)
+    return Cell::empty();
+  return backward->isMeasured() ? Cell::number(getTeraRate(attention.getBackwardFlops(), backward->median), 3)
+                                : Cell("lost in noise", nullptr);
+}
+
 static void appendPeer(const AttentionRow &row, llvm::StringRef variant, std::optional<BackwardTimes> backward,
                        std::vector<Cell> &cells) {
   const AttentionMeasurement &measurement = row.measurement;
@@ -168,7 +181,7 @@ static void appendPeer(const AttentionRow &row, llvm::StringRef variant, std::op
   json::Object differences{{"output", peer->outputDifference}, {"gradient", peer->gradientDifference}};
   llvm::append_values(
       cells, Cell::number(forward, 3), makeRatio(forward, ownForward), Cell::number(theirBackward, 3),
-      backward ? makeRatio(theirBackward, backward->median) : Cell::empty(),
+      backward && backward->isMeasured() ? makeRatio(theirBackward, backward->median) : Cell::empty(),
       Cell(llvm::formatv("o {0:e1}, gradient {1:e1}", peer->outputDifference, peer->gradientDifference).str(),
            std::move(differences)),
       makeMiB(peer->beforeBackwardMiB), makeMiB(peer->backwardPeakMiB));
@@ -187,20 +200,16 @@ static void appendTimes(const AttentionMeasurement &measurement, std::optional<B
     cells.resize(cells.size() + 4, Cell::empty());
   }
   if (backward)
-    llvm::append_values(cells, Cell::number(backward->median, 3), Cell::number(backward->mean, 3),
-                        Cell::number(backward->sum, 1));
-  else
     llvm::append_values(
-        cells,
-        Cell(measurement.backwardStatus.ok() ? "lost in noise" : getFailureText(measurement.backwardStatus).str(),
-             nullptr),
-        Cell::empty(), Cell::empty());
-  bool hasEvents = !measurement.forward.device.empty();
+        cells, backward->isMeasured() ? Cell::number(backward->median, 3) : Cell("lost in noise", backward->median),
+        Cell::number(backward->mean, 3), Cell::number(backward->sum, 1));
+  else
+    llvm::append_values(cells, Cell(getFailureText(measurement.backwardStatus).str(), nullptr), Cell::empty(),
+                        Cell::empty());
+  bool hasEvents = !measurement.forward.device.empty(), hasBackwardEvents = !measurement.both.device.empty();
   cells.push_back(hasEvents ? Cell::number(computeStatistics(measurement.forward.device).median, 3) : Cell::empty());
-  std::optional<BackwardTimes> events;
-  if (!measurement.both.device.empty())
-    events = subtract(measurement.both.device, measurement.loss.device);
-  cells.push_back(events ? Cell::number(events->median, 3) : Cell::empty());
+  cells.push_back(hasBackwardEvents ? Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3)
+                                    : Cell::empty());
 }
 
 static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
@@ -226,20 +235,18 @@ static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<Attenti
   std::optional<double> forward;
   if (measurement.forwardStatus.ok())
     forward = computeStatistics(measurement.forward.host).median;
-  llvm::append_values(
-      cells, forward ? Cell::number(getTeraRate(attention.getForwardFlops(), *forward), 3) : Cell::empty(),
-      backward ? Cell::number(getTeraRate(attention.getBackwardFlops(), backward->median), 3) : Cell::empty(),
-      makeMiB(measurement.memory.beforeBackward), makeMiB(measurement.memory.forwardPeak),
-      makeMiB(measurement.memory.backwardPeak), Cell::integer(measurement.forwardCommands),
-      Cell::integer(measurement.backwardCommands));
+  llvm::append_values(cells,
+                      forward ? Cell::number(getTeraRate(attention.getForwardFlops(), *forward), 3) : Cell::empty(),
+                      makeBackwardRate(attention, backward), makeMiB(measurement.memory.beforeBackward),
+                      makeMiB(measurement.memory.forwardPeak), makeMiB(measurement.memory.backwardPeak),
+                      Cell::integer(measurement.forwardCommands), Cell::integer(measurement.backwardCommands));
   for (const AttentionMeasurement *base : {findUnfused(row, rows), findFloat32(row, rows)}) {
     std::optional<BackwardTimes> baseBackward;
     if (base)
       baseBackward = subtract(base->both.host, base->loss.host);
     cells.push_back(base && forward ? Cell::number(computeStatistics(base->forward.host).median / *forward, 2)
                                     : Cell::empty());
-    cells.push_back(baseBackward && backward ? Cell::number(baseBackward->median / backward->median, 2)
-                                             : Cell::empty());
+    cells.push_back(makeSpeedUp(baseBackward, backward));
   }
   llvm::append_values(cells, Cell::number(measurement.compileSeconds, 2), makeTimes(measurement.forward.host),
                       makeTimes(measurement.loss.host), makeTimes(measurement.both.host));

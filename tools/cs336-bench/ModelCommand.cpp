@@ -86,6 +86,8 @@ absl::Status ModelCommand::checkFlags() const {
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())

@@ -140,6 +140,8 @@ static Cell makeError(double error) {
 }
 
 absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
   for (const cl::opt<int64_t> *size : {&rows, &width})
     if (*size < 1 || *size > (1 << 20))
       return absl::InvalidArgumentError(

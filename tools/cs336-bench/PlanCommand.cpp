@@ -97,6 +97,8 @@ void PlanCommand::print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLin
 }
 
 absl::Status PlanCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (most < 0)

@@ -118,6 +118,8 @@ static absl::Status checkOutputPath(const std::string &path) {
 }
 
 absl::Status Runner::checkFlags() {
+  if (absl::Status status = flags.compile.check(flags.device); !status.ok())
+    return status;
   if (flags.steps < 1)
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", flags.steps.getValue(), ", must be positive"));
   if (flags.numThreads < 0)

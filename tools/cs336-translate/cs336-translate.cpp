@@ -144,6 +144,10 @@ static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &
 }
 
 static LogicalResult emitExecutable(const Flags &flags, MLIRContext &context) {
+  if (absl::Status status = flags.compile.check(flags.device); !status.ok()) {
+    llvm::WithColor::error(llvm::errs()) << std::string(status.message()) << "\n";
+    return failure();
+  }
   std::unique_ptr<InputModule> input = readModule(flags, context);
   if (!input)
     return failure();

@@ -14,6 +14,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "absl/status/status.h"
+
 #include <memory>
 
 namespace cs336 {
@@ -37,6 +39,10 @@ public:
   enum class Sweep { No, Yes };
 
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No);
+
+  /// INVALID_ARGUMENT for flags that would do nothing: `--fusion` beside `--ladder`, and `--arch` for the CPU or
+  /// without a name.
+  absl::Status check(runtime::DeviceId device) const;
 
   /// Every combination of `--dtype` and `--fusion`, the last varying fastest; or, with `--ladder`, every type's ladder.
   /// Without a sweep there is one.
