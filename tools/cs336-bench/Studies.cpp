@@ -13,6 +13,15 @@ const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
   static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384,65536";
   static const std::vector<Study> studies{
+      {"benchmarking_script",
+       "steps of every size by context, mode and type, unfused, after 0, 1, 2 and 5 steps to warm up",
+       {{"model",
+         {{"size", sizes},
+          {"context-length", "128,256,512,1024"},
+          {"mode", "forward,forward_backward,train"},
+          {"dtype", "fp32,tf32"},
+          {"fusion", "none"},
+          {"warmup", "0,1,2,5"}}}}},
       {"mixed_precision_accumulation",
        "0.01 added a thousand times, in four combinations of types, unfused and fused",
        {{"accumulate", {{"fusion", "none,all"}}}}},
