@@ -62,6 +62,10 @@ PeerProcess::~PeerProcess() {
   waitpid(process, nullptr, 0);
 }
 
+absl::Status PeerProcess::endedWithoutAnswer() const {
+  return absl::UnavailableError(absl::StrCat(program, " ended without an answer; what it said is above"));
+}
+
 absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
   std::string text = (line + "\n").str();
   for (size_t written = 0; written != text.size();) {
@@ -69,9 +73,11 @@ absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0) {
+      int error = errno;
       // What a terminal interrupts, it interrupts too.
       absl::Status status = checkInterruption();
-      status.Update(absl::UnavailableError(absl::StrCat(program, " reads no more: ", std::strerror(errno))));
+      status.Update(error == EPIPE ? endedWithoutAnswer()
+                                   : absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(error))));
       return status;
     }
     written += count;
@@ -96,7 +102,7 @@ absl::StatusOr<std::string> PeerProcess::readLine() {
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
-      return absl::UnavailableError(absl::StrCat(program, " ended without an answer; what it said is above"));
+      return endedWithoutAnswer();
     pending.append(buffer.data(), count);
   }
 }

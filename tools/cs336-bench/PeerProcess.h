@@ -38,6 +38,7 @@ private:
 
   absl::StatusOr<std::string> readLine();
   absl::Status writeLine(llvm::StringRef line) const;
+  absl::Status endedWithoutAnswer() const;
 
   std::string program;
   pid_t process;

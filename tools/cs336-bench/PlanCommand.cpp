@@ -112,6 +112,8 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   llvm::outs().flush();
   if (!status.ok())
     return status;
-  llvm::errs() << "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n";
+  llvm::errs() << (memoryLimit.getNumOccurrences() > 0
+                       ? "next: cs336-bench model runs it\n"
+                       : "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n");
   return absl::OkStatus();
 }
