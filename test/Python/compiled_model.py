@@ -21,6 +21,12 @@ def optimizer(numbers: reference.Optimizer) -> cs336.Optimizer:
     return cs336.Optimizer(**asdict(numbers))
 
 
+def small_batch() -> dict[str, NDArray[np.int64]]:
+    """Tokens and targets of two rows of seven, below 16."""
+    tokens = np.arange(14).reshape(2, 7)
+    return {"tokens": tokens, "targets": tokens + 1}
+
+
 @cache
 def executable(
     config: reference.Config,

@@ -30,11 +30,11 @@ def optimizer_attribute(numbers: reference.Optimizer) -> str:
     return f"#cs336.optimizer<{', '.join(fields)}>"
 
 
-def sum_of_products(dtype: str, rng: np.random.Generator) -> Program:
+def sum_of_products(dtype: str, rng: np.random.Generator, shapes: list[tuple[int, ...]] = SHAPES) -> Program:
     """The loss Σ p·g over all parameters p and inputs g."""
     program = Program("train")
     total = None
-    for shape in SHAPES:
+    for shape in shapes:
         p = program.parameter(rng.standard_normal(shape), dtype)
         g = program.input(np.zeros(shape), dtype)
         term = program.reduce("sum", program.binary("mul", p, g), list(range(len(shape))))
@@ -44,13 +44,10 @@ def sum_of_products(dtype: str, rng: np.random.Generator) -> Program:
     return program
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-6), ("f64", 1e-13)])
-@pytest.mark.parametrize("form", ["pytorch", "cs336_2025", "cs336_2026"])
-@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_updates_match_numpy(variant: dict[str, float], form: str, dtype: str, tolerance: float) -> None:
-    numbers = reference.Optimizer(form=form, **variant)
-    rng = np.random.default_rng(5)
-    program = sum_of_products(dtype, rng)
+def check_updates(
+    program: Program, numbers: reference.Optimizer, rng: np.random.Generator, steps: int, tolerance: float
+) -> None:
+    """Compare the parameters after some steps by random gradients with NumPy's in float64."""
     text = program.text("train").replace(
         "cs336.mode = #cs336.mode<train>",
         f"cs336.mode = #cs336.mode<train>, cs336.optimizer = {optimizer_attribute(numbers)}",
@@ -60,9 +57,25 @@ def test_updates_match_numpy(variant: dict[str, float], form: str, dtype: str, t
     session.set_parameters(program.parameters)
     expected = {name: value.astype(np.float64) for name, value in program.parameters.items()}
     adamw = reference.AdamW(expected, numbers)
-    for _ in range(STEPS):
+    for _ in range(steps):
         inputs = {name: rng.standard_normal(value.shape).astype(value.dtype) for name, value in program.inputs.items()}
         session.run("train", inputs)
         adamw.step({p: g.astype(np.float64) for p, g in zip(expected, inputs.values(), strict=True)})
     for name, value in expected.items():
         assert_close(session[name], value, tolerance, name)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-6), ("f64", 1e-13)])
+@pytest.mark.parametrize("form", ["pytorch", "cs336_2025", "cs336_2026"])
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_updates_match_numpy(variant: dict[str, float], form: str, dtype: str, tolerance: float) -> None:
+    numbers = reference.Optimizer(form=form, **variant)
+    rng = np.random.default_rng(5)
+    check_updates(sum_of_products(dtype, rng), numbers, rng, STEPS, tolerance)
+
+
+def test_a_norm_of_more_gradients_than_one_kernel_adds_up() -> None:
+    """Sums of 1024 gradients are one kernel, and their sums another."""
+    rng = np.random.default_rng(6)
+    program = sum_of_products("f32", rng, [(3,)] * 1100)
+    check_updates(program, reference.Optimizer(**PLAIN, max_norm=0.5), rng, 2, 1e-6)

@@ -7,6 +7,7 @@ import contextlib
 import cs336
 import numpy as np
 import pytest
+from compiled_model import small_batch
 from device import DEVICE, compile_program, open_session
 
 torch = pytest.importorskip("torch")
@@ -23,11 +24,6 @@ def session() -> cs336.Session:
     session = open_session(compile_program(cs336.build(CONFIG, "forward_backward")))
     session.initialize(0)
     return session
-
-
-def batch() -> dict[str, np.ndarray]:
-    tokens = np.arange(14).reshape(2, 7)
-    return {"tokens": tokens, "targets": tokens + 1}
 
 
 def synchronize() -> None:
@@ -57,24 +53,24 @@ def test_what_either_side_writes_the_other_reads(session: cs336.Session, name: s
 
 
 def test_a_run_computes_with_what_pytorch_wrote(session: cs336.Session) -> None:
-    before = session.run("forward_backward", batch())["loss"]
+    before = session.run("forward_backward", small_batch())["loss"]
     weight = torch.from_dlpack(session.share("lm_head.weight"))
     weight.zero_()
     synchronize()
     session.prepare()
     # Equal logits: every token is as likely as the others.
-    assert session.run("forward_backward", batch())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
+    assert session.run("forward_backward", small_batch())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
     assert before != pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["loss", *PARAMETERS])
 def test_an_output_is_overwritten_by_the_next_run(session: cs336.Session, name: str) -> None:
-    first = session.run("forward_backward", batch())[name]
+    first = session.run("forward_backward", small_batch())[name]
     shared = torch.from_dlpack(session.share(name, entry="forward_backward"))
     assert np.array_equal(shared.cpu().numpy(), first)
     assert shared.data_ptr() == torch.from_dlpack(session.share(name, entry="forward_backward")).data_ptr()
     session["lm_head.weight"] = session["lm_head.weight"] * 2
-    second = session.run("forward_backward", batch())[name]
+    second = session.run("forward_backward", small_batch())[name]
     session.synchronize()
     assert not np.array_equal(first, second)
     assert np.array_equal(shared.cpu().numpy(), second)
@@ -87,9 +83,9 @@ def test_another_entry_takes_the_place_of_outputs() -> None:
     session.initialize(0)
     with pytest.raises(RuntimeError, match=r"output 'loss' of entry 'train' .* the entry has not run"):
         session.share("loss", entry="train")
-    loss = session.run("train", batch())["loss"]
+    loss = session.run("train", small_batch())["loss"]
     kept = torch.from_dlpack(session.share("loss", entry="train")).clone()
-    session.run("loss", batch())
+    session.run("loss", small_batch())
     with pytest.raises(RuntimeError, match=r"output 'loss' of entry 'train' .* entry 'loss' has run since"):
         session.share("loss", entry="train")
     assert kept.cpu().numpy() == loss
@@ -104,18 +100,18 @@ def test_tensors_outlive_the_session(session: cs336.Session) -> None:
 
 def tensors() -> dict[str, torch.Tensor]:
     """The batch where the session computes."""
-    return {name: torch.from_numpy(array).to(DEVICE) for name, array in batch().items()}
+    return {name: torch.from_numpy(array).to(DEVICE) for name, array in small_batch().items()}
 
 
 def test_inputs_come_from_where_pytorch_has_them(session: cs336.Session) -> None:
-    expected = session.run("forward_backward", batch())
+    expected = session.run("forward_backward", small_batch())
     given = session.run("forward_backward", tensors())
     for name, value in expected.items():
         assert np.array_equal(value, given[name]), name
 
 
 def test_inputs_are_what_pytorch_has_yet_to_write(session: cs336.Session) -> None:
-    expected = session.run("forward_backward", batch())["loss"]
+    expected = session.run("forward_backward", small_batch())["loss"]
     given = {name: torch.zeros_like(tensor) for name, tensor in tensors().items()}
     large = torch.ones(2048, 2048, device=DEVICE)
     # In a stream of its own, and before that what takes it longer than the session takes to come there.
@@ -136,7 +132,7 @@ def test_variables_come_from_where_pytorch_has_them(session: cs336.Session) -> N
         values = torch.randn(session[name].shape, device=DEVICE)
         session[name] = values
         assert np.array_equal(session[name], values.cpu().numpy())
-    before = session.run("forward_backward", batch())["loss"]
+    before = session.run("forward_backward", small_batch())["loss"]
     session["lm_head.weight"] = torch.zeros(31, 16, device=DEVICE)
     assert session.run("forward_backward", tensors())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
     assert before != pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)

@@ -7,6 +7,7 @@ from typing import Any
 import cs336
 import numpy as np
 import pytest
+from compiled_model import small_batch
 from cs336._arrays import as_input
 from device import DEVICE, compile_program, open_session
 
@@ -45,14 +46,9 @@ def session() -> cs336.Session:
     return result
 
 
-def batch() -> dict[str, np.ndarray]:
-    tokens = np.arange(14).reshape(2, 7)
-    return {"tokens": tokens, "targets": tokens + 1}
-
-
 def test_inputs_come_from_other_libraries(session: cs336.Session) -> None:
-    expected = session.run("forward_backward", batch())
-    given = session.run("forward_backward", {name: Tensor(array) for name, array in batch().items()})
+    expected = session.run("forward_backward", small_batch())
+    given = session.run("forward_backward", {name: Tensor(array) for name, array in small_batch().items()})
     assert expected.keys() == given.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(value, given[name], err_msg=name)
@@ -120,7 +116,7 @@ def test_variables_of_bf16_pass_without_numpy() -> None:
 )
 def test_wrong_tensors_are_refused(session: cs336.Session, tensor: Tensor, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        session.run("forward_backward", {**batch(), "tokens": tensor})
+        session.run("forward_backward", {**small_batch(), "tokens": tensor})
 
 
 def test_a_gpus_library_is_asked_to_order_its_work() -> None:
