@@ -17,6 +17,7 @@
 
 #include "cs336/Support/FileCache.h"
 
+#include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
 #include "llvm/Support/Endian.h"
@@ -83,23 +84,12 @@ llvm::Error FileCache::store(llvm::StringRef key, llvm::StringRef bytes) const {
   };
   if (std::error_code error = fs::create_directories(folder))
     return fail(llvm::errorCodeToError(error));
-  // A killed process leaves its file; with the prefix, pruning finds it.
-  llvm::Expected<fs::TempFile> file = fs::TempFile::create(getPath("%%%%%%%%.tmp"));
-  if (!file)
-    return fail(file.takeError());
-  llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-  stream << magic << " " << getChecksum(bytes) << "\n" << bytes;
-  stream.flush();
-  if (std::error_code error = stream.error()) {
-    stream.clear_error();
-    llvm::consumeError(file->discard());
-    return fail(llvm::errorCodeToError(error));
-  }
-  if (llvm::Error error = file->keep(getPath(key))) {
-    llvm::consumeError(file->discard());
-    return fail(std::move(error));
-  }
-  return llvm::Error::success();
+  // A killed process leaves its file, which begins as the entry's name does: pruning finds it.
+  llvm::Error error = writeOutput(getPath(key), [&](llvm::raw_ostream &stream) {
+    stream << magic << " " << getChecksum(bytes) << "\n" << bytes;
+    return llvm::Error::success();
+  });
+  return error ? fail(std::move(error)) : llvm::Error::success();
 }
 
 void FileCache::prune() const {

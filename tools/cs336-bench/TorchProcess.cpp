@@ -7,6 +7,7 @@
 
 #include "TorchProcess.h"
 
+#include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -23,14 +24,13 @@ static constexpr llvm::StringLiteral kAnswerJobs =
     ;
 
 static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
-  std::error_code error;
-  llvm::raw_fd_ostream script(path, error);
-  script << text;
-  script.close();
-  if (!error && !script.has_error())
+  llvm::Error error = cs336::writeOutput(path, [&](llvm::raw_ostream &stream) {
+    stream << text;
+    return llvm::Error::success();
+  });
+  if (!error)
     return absl::OkStatus();
-  script.clear_error();
-  return absl::UnavailableError(absl::StrCat(path, " cannot be written"));
+  return absl::UnavailableError(absl::StrCat(path, " cannot be written: ", llvm::toString(std::move(error))));
 }
 
 absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRef name, llvm::StringRef text,

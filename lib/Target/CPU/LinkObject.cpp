@@ -7,6 +7,7 @@
 
 #include "NativeObject.h"
 
+#include "cs336/Support/WriteOutput.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
@@ -46,16 +47,13 @@ public:
   }
 
   LogicalResult write(const Twine &name, ArrayRef<char> bytes, Location loc) const {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(getPath(name), error);
-    if (!error) {
+    std::string file = getPath(name);
+    llvm::Error error = cs336::writeOutput(file, [&](raw_ostream &stream) {
       stream.write(bytes.data(), bytes.size());
-      stream.close();
-      error = stream.error();
-      stream.clear_error();
-    }
+      return llvm::Error::success();
+    });
     if (error)
-      return emitError(loc) << "cannot write the temporary file " << getPath(name) << ": " << error.message();
+      return emitError(loc) << "cannot write the temporary file " << file << ": " << llvm::toString(std::move(error));
     return success();
   }
 
