@@ -10,6 +10,7 @@
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/MatmulLayouts.h"
 #include "device/cuda/RandomMatrix.h"
+#include "device/cuda/ReLUCommand.h"
 #include "status/StatusMacros.h"
 #include "tensor/Elements.h"
 
@@ -305,7 +306,7 @@ private:
       }
     });
     if (!keeps)
-      return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN: compile with fuse-epilogues=false");
+      return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN");
     return absl::OkStatus();
   }
 
@@ -375,8 +376,16 @@ CublasLt::~CublasLt() {
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCublasLtGemm(CublasLt &library, const GemmProblem &problem,
                                                                      void *workspace, int64_t workspace_bytes) {
   auto command = std::make_unique<CublasLtGemm>(library, problem, workspace, workspace_bytes);
-  CS336_RETURN_IF_ERROR(Annotate(command->Prepare(), ToString(problem)));
-  return command;
+  absl::Status status = command->Prepare();
+  if (status.ok())
+    return command;
+  if (!problem.relu || !absl::IsUnimplemented(status))
+    return Annotate(status, ToString(problem));
+  GemmProblem without_relu = problem;
+  without_relu.relu = false;
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product,
+                         PrepareCublasLtGemm(library, without_relu, workspace, workspace_bytes));
+  return PrepareReLUAfter(library.context(), problem, std::move(product));
 }
 
 } // namespace cs336::runtime

@@ -55,10 +55,11 @@ private:
 /// A GEMM that is enqueued in the context's stream when it executes, and that
 /// a graph may capture. f32 (ieee or tf32), f64, and bf16 or f16 accumulated in
 /// f32, to C's own type; UNIMPLEMENTED: anything that the library has no
-/// algorithm for. Nothing is copied, whichever operands are transposed. Bits
-/// are the same at each execution, for each equal problem on the device
-/// (DescribeForTuning), and in each process that finds the same algorithm
-/// remembered.
+/// algorithm for; ReLU that it has not (in f64), or that makes 0 of a NaN in all
+/// of its algorithms, is a kernel of its own after the product. Nothing is
+/// copied, whichever operands are transposed. Bits are the same at each
+/// execution, for each equal problem on the device (DescribeForTuning), and in
+/// each process that finds the same algorithm remembered.
 ///
 /// The first time that a problem is met its candidates are timed here, on
 /// random numbers at the operands' own addresses: all of them are written

@@ -94,22 +94,16 @@ absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::Functio
 
 } // namespace
 
-void CudaKernels::Unload::operator()(CUmodule module) const {
-  CurrentContext current(*context);
-  context->driver().ModuleUnload(module).IgnoreError();
-}
-
 absl::StatusOr<CUmodule> CudaKernels::LoadModule(const format::CodeObjectT &object, uint32_t index,
                                                  const CudaContext &context) {
   auto found = modules_.find(index);
   if (found != modules_.end())
     return found->second.get();
   CS336_RETURN_IF_ERROR(CheckCubin(object.image));
-  CUmodule module = nullptr;
-  CS336_RETURN_IF_ERROR(Annotate(context.driver().ModuleLoadData(&module, object.image.data()),
-                                 absl::StrCat("a code object for ", object.target)));
-  modules_.emplace(index, Module(module, Unload{&context}));
-  return module;
+  absl::StatusOr<CudaModule> module = LoadCudaModule(context, object.image.data());
+  if (!module.ok())
+    return Annotate(module.status(), absl::StrCat("a code object for ", object.target));
+  return modules_.emplace(index, *std::move(module)).first->second.get();
 }
 
 absl::StatusOr<CudaKernels> CudaKernels::Load(const Executable &executable, const CudaContext &context) {

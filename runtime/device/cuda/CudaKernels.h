@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/Executable.h"
 #include "device/cuda/CudaContext.h"
+#include "device/cuda/CudaModule.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -17,7 +18,6 @@
 #include "absl/types/span.h"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace cs336::runtime {
@@ -41,15 +41,9 @@ public:
   absl::Span<const CudaFunction> functions(size_t index) const { return functions_[index]; }
 
 private:
-  struct Unload {
-    const CudaContext *context;
-    void operator()(CUmodule module) const;
-  };
-  using Module = std::unique_ptr<CUmod_st, Unload>;
-
   absl::StatusOr<CUmodule> LoadModule(const format::CodeObjectT &object, uint32_t index, const CudaContext &context);
 
-  absl::flat_hash_map<uint32_t, Module> modules_; // By code object.
+  absl::flat_hash_map<uint32_t, CudaModule> modules_; // By code object.
   std::vector<std::vector<CudaFunction>> functions_;
 };
 
