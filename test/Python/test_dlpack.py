@@ -85,6 +85,7 @@ def test_another_entry_takes_the_place_of_outputs() -> None:
         session.share("loss", entry="train")
     loss = session.run("train", small_batch())["loss"]
     kept = torch.from_dlpack(session.share("loss", entry="train")).clone()
+    synchronize()
     session.run("loss", small_batch())
     with pytest.raises(RuntimeError, match=r"output 'loss' of entry 'train' .* entry 'loss' has run since"):
         session.share("loss", entry="train")

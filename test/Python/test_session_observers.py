@@ -73,7 +73,8 @@ def test_kernels_are_profiled_where_that_was_foreseen(session: cs336.Session) ->
         session.profile("forward", GOOD)
 
 
-def test_observed_runs_check_their_inputs(session: cs336.Session) -> None:
+def test_observed_runs_check_their_inputs(executable: cs336.Executable) -> None:
+    session = open_session(executable, profile=True)
     for observed in (session.values, session.profile):
         with pytest.raises(ValueError, match=r"input 'arg1', a f32\[3, 3\], is missing"):
             observed("forward", {"arg0": GOOD["arg0"]})
