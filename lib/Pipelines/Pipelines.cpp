@@ -102,6 +102,17 @@ void cs336::buildPlanning(OpPassManager &manager, Target target) {
       exec::createPlanMemoryPass({target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
 }
 
+/// By default programs whose operations all write their results drop large ones again, where that saves memory worth
+/// the time: else they hold more than a framework does whose softmax is one operation.
+static void addRecomputation(OpPassManager &manager, const PipelineOptions &options) {
+  if (options.recomputePointwise.hasValue() ? options.recomputePointwise == 0 : options.fuses(Fusion::Elementwise))
+    return;
+  RecomputePointwisePassOptions chosen{/*minBytes=*/1 << 20, /*minSaving=*/0.05};
+  if (options.recomputePointwise.hasValue())
+    chosen = {options.recomputePointwise, /*minSaving=*/0};
+  manager.addNestedPass<func::FuncOp>(createRecomputePointwisePass(chosen));
+}
+
 void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
   // Before autocast, whose casts would stand between scores and softmax; what it makes has a policy of its own.
@@ -121,8 +132,7 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
   // On gradients, which the optimizer replaces by updates.
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
-  if (options.recomputePointwise > 0)
-    manager.addNestedPass<func::FuncOp>(createRecomputePointwisePass({options.recomputePointwise}));
+  addRecomputation(manager, options);
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
   // After the updates, which write the shadows.
   if (options.weightShadows && options.fuses(Fusion::Elementwise))

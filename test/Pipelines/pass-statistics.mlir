@@ -13,6 +13,7 @@
 // CHECK-NEXT: cs336-differentiate {{ *}}num-adjoints {{ *}}16  Number of adjoints built
 // CHECK-NEXT: cs336-differentiate {{ *}}num-gradients {{ *}}4  Number of gradients returned
 // CHECK-NEXT: cs336-differentiate {{ *}}num-erased {{ *}}2  Number of backward operations erased because unused
+// CHECK-NEXT: cs336-recompute-pointwise {{ *}}num-dropped {{ *}}0  Number of results dropped
 // CHECK-NEXT: cs336-optimizer {{ *}}num-updates {{ *}}2  Number of parameters updated
 // CHECK:      convert-cs336-to-exec {{ *}}num-entries {{ *}}2  Number of entry points
 // CHECK-NEXT: convert-cs336-to-exec {{ *}}num-kernels {{ *}}[[#]]  Number of distinct kernels

@@ -68,7 +68,7 @@ def plan(every: int, num_layers: int, fusion: str = "none") -> Entry:
         vocab_size=97, context_length=128, d_model=64, num_layers=num_layers, num_heads=4, d_ff=176, batch_size=4
     )
     module = cs336.build(config, "forward_backward")
-    pipeline = f"cs336-pipeline{{checkpoint={every} fusion={fusion}}}"
+    pipeline = f"cs336-pipeline{{checkpoint={every} recompute-pointwise=0 fusion={fusion}}}"
     return read_entries(str(module.run_passes(pipeline)))["forward_backward"]
 
 

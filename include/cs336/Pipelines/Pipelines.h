@@ -51,8 +51,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<uint64_t> recomputePointwise{
       *this, "recompute-pointwise",
       llvm::cl::desc("Pointwise results of at least so many bytes are computed again for the backward pass where their "
-                     "operands are kept anyway; 0 keeps all"),
-      llvm::cl::init(0)};
+                     "operands are kept anyway; 0 keeps all. If it is not given: none at a level of fusion, else those "
+                     "of 1 MiB, if that saves a twentieth")};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ForwardOperations.h"
+#include "LiveSet.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
@@ -23,12 +24,6 @@ namespace cs336 {
 
 using namespace mlir;
 using namespace cs336;
-
-/// Whether readers of the result read the operand's memory instead, if it has any: views, broadcasts, constants.
-static bool hasNoMemory(Operation *op) {
-  auto fusible = dyn_cast<FusibleOpInterface>(op);
-  return isa<ViewOpInterface>(op) || (fusible && fusible.isRematerializable());
-}
 
 /// Whether memory is won where the backward pass computes `value`: not if the function returns it.
 static bool isWorthDropping(Value value, uint64_t minBytes) {
@@ -51,8 +46,6 @@ public:
 
 private:
   bool isForward(Operation *op) const { return forward.contains(op); }
-  /// What `value` holds elements of; null for what is computed wherever it is read.
-  static Value getSource(Value value);
   bool isReadByBackward(Value value) const;
   /// Whether the backward pass can compute the operation's result from what it has.
   bool canRepeat(Operation *op) const;
@@ -75,6 +68,8 @@ public:
 
 private:
   void runOnOperation() override;
+  /// Whether memory that is won is won where the function holds the most, too; a remark if not.
+  bool savesEnough();
 
   PassCounter numDropped{this, "num-dropped", "Number of results dropped"};
 };
@@ -96,17 +91,6 @@ Activations::Activations(func::FuncOp function, uint64_t minBytes)
       droppedBytes += isRead ? getTensorBytes(result) : 0;
     }
   }
-}
-
-Value Activations::getSource(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && hasNoMemory(op)) {
-    if (op->getNumOperands() == 0)
-      return nullptr;
-    value = op->getOperand(0);
-    op = value.getDefiningOp();
-  }
-  return value;
 }
 
 bool Activations::isReadByBackward(Value value) const {
@@ -172,12 +156,26 @@ void Activations::recompute() {
   }
 }
 
+bool RecomputePointwisePass::savesEnough() {
+  func::FuncOp function = getOperation();
+  OwningOpRef<func::FuncOp> trial(function.clone());
+  Activations(*trial, minBytes).recompute();
+  int64_t before = getLargestLiveSet(function.getBody().front());
+  int64_t saved = before - getLargestLiveSet(trial->getBody().front());
+  if (static_cast<double>(saved) >= minSaving * static_cast<double>(before))
+    return true;
+  remark::missed(function.getLoc(), remark::RemarkOpts::name("TooLittle").category("cs336-recompute-pointwise"))
+      << remark::add("nothing is computed again: of the {0} bytes that the function holds at most, {1} would be saved",
+                     before, saved);
+  return false;
+}
+
 void RecomputePointwisePass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal() || !hasResultOfKind(function, port::kGradient) || !function.getBody().hasOneBlock())
     return;
   Activations activations(function, minBytes);
-  if (activations.numDropped == 0)
+  if (activations.numDropped == 0 || (minSaving > 0 && !savesEnough()))
     return;
   activations.recompute();
   numDropped += activations.numDropped;

@@ -6,6 +6,7 @@
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-recompute-pointwise | FileCheck %s --check-prefix=SMALL
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-recompute-pointwise=min-bytes=0 -o /dev/null --remarks-filter=cs336-recompute-pointwise --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-recompute-pointwise=min-bytes=0 | FileCheck %s --check-prefix=LOC
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-recompute-pointwise='min-bytes=0 min-saving=0.01' --remarks-filter=cs336-recompute-pointwise --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=SAVING
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-recompute-pointwise{min-bytes=0}))' --pass-statistics --mlir-pass-statistics-display=list -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNT
 
 // Nothing is worth a launch.
@@ -15,6 +16,12 @@
 // REMARK: [Passed] Recomputed {{.*}}3 pointwise results of 384 bytes are dropped after the forward pass and computed again
 // REMARK: [Passed] Recomputed {{.*}}2 pointwise results of 192 bytes are
 // REMARK-NOT: Recomputed
+
+// The most is held when these gradients are computed: eight tensors of 128 bytes and the loss, without what can be dropped.
+// SAVING: [Missed] TooLittle {{.*}}nothing is computed again: of the 1028 bytes that the function holds at most, 0 would be saved
+// SAVING: [Missed] TooLittle {{.*}}of the 580 bytes
+// SAVING-NOT: cs336.barrier
+
 // LOC: cs336.barrier %{{.*}} loc(#[[BARRIER:.*]])
 // LOC: #[[BARRIER]] = loc("backward"(
 

@@ -119,8 +119,10 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
     between are copied with them. Gradients are the same to the bit.
 
     Kept are results below `min-bytes` (a launch costs more than they are worth), what the function returns, what depends on
-    arguments alone (casts of weights), and what `CostOpInterface` says must happen once. A function with something to drop has a
-    remark with the bytes. A second run changes nothing: what is computed again is read by the backward pass alone.
+    arguments alone (casts of weights), and what `CostOpInterface` says must happen once. All are kept where the largest set
+    of tensors that are live at once would not shrink by `min-saving` of its bytes: it may be that of the gradients, when
+    activations are gone. A function with something to drop has a remark with the bytes. A second run changes nothing:
+    what is computed again is read by the backward pass alone.
 
     Contract: after `cs336-differentiate`, before `cs336-optimizer`.
 
@@ -148,7 +150,9 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
 
     Counts `num-dropped`, results dropped.
   }];
-  let options = [Option<"minBytes", "min-bytes", "uint64_t", "65536", "Smallest result that is worth a launch">];
+  let options = [Option<"minBytes", "min-bytes", "uint64_t", "65536", "Smallest result that is worth a launch">,
+                 Option<"minSaving", "min-saving", "double", "0.0",
+                        "By what part the largest live set has to shrink, for anything to be dropped">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
