@@ -1,6 +1,7 @@
 """The device that the numerics tests run on: the same tests prove the CPU and the GPU.
 
-`CS336_TEST_DEVICE=cuda python -m pytest test/Python` compiles for a GPU and runs there.
+`CS336_TEST_DEVICE=cuda python -m pytest test/Python` compiles for a GPU and runs there. `CS336_TEST_TOOL` names a tool
+of compute-sanitizer that pytest runs under.
 """
 
 from __future__ import annotations
@@ -9,8 +10,14 @@ import os
 from typing import Any
 
 import cs336
+import pytest
 
 DEVICE = os.environ.get("CS336_TEST_DEVICE", "cpu")
+
+# Of tests that ask for the times of single kernels.
+times_kernels = pytest.mark.skipif(
+    DEVICE != "cpu" and "CS336_TEST_TOOL" in os.environ, reason="CUPTI allows no other tool beside it"
+)
 
 
 def compile_program(program: cs336.Module | str, **options: Any) -> cs336.Executable:

@@ -7,7 +7,7 @@ from pathlib import Path
 import cs336
 import numpy as np
 import pytest
-from device import DEVICE, compile_program, open_session
+from device import DEVICE, compile_program, open_session, times_kernels
 from nan_program import BAD, GOOD, PROGRAM
 
 
@@ -48,6 +48,7 @@ def test_a_glob_that_selects_nothing_is_an_error(session: cs336.Session) -> None
         session.values("forward", GOOD, "[")
 
 
+@times_kernels
 def test_a_profile_counts_every_run(executable: cs336.Executable) -> None:
     session = open_session(executable, profile=True)
     session.run("forward", GOOD)
@@ -73,6 +74,7 @@ def test_kernels_are_profiled_where_that_was_foreseen(session: cs336.Session) ->
         session.profile("forward", GOOD)
 
 
+@times_kernels
 def test_observed_runs_check_their_inputs(executable: cs336.Executable) -> None:
     session = open_session(executable, profile=True)
     for observed in (session.values, session.profile):
