@@ -24,7 +24,8 @@ struct Rung {
 };
 
 /// From a kernel for each operation, in float32, to all fusion in `type`: every optional pass that makes steps faster,
-/// added in turn. Those that do nothing in the type are not there.
+/// added in turn. Those that do nothing in the type are not there. The lowest keeps all results for the backward pass,
+/// where the pipeline without fusion would compute large ones again to save memory.
 std::vector<Rung> getLadder(ComputeType type);
 
 } // namespace cs336

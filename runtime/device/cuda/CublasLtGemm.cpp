@@ -134,11 +134,18 @@ public:
 
     const MatmulAlignments alignments(layouts_);
     std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
-    if (absl::optional<GemmChoice> known = library_.tuning().Find(key); known && Take(*known))
-      return absl::OkStatus();
+    if (absl::optional<GemmChoice> known = library_.tuning().Find(key)) {
+      if (problem_.relu && known->is_none())
+        return LosesNaN();
+      if (Take(*known))
+        return absl::OkStatus();
+    }
     CS336_ASSIGN_OR_RETURN(std::vector<cublaslt::MatmulAlgo> candidates, Propose(alignments));
-    CS336_ASSIGN_OR_RETURN(GemmChoice choice, ChooseFastest(candidates));
-    if (GemmChoice settled = library_.tuning().Settle(key, choice); settled != choice)
+    absl::StatusOr<GemmChoice> choice = ChooseFastest(candidates);
+    if (problem_.relu && absl::IsUnimplemented(choice.status()))
+      library_.tuning().Settle(key, GemmChoice());
+    CS336_RETURN_IF_ERROR(choice.status());
+    if (GemmChoice settled = library_.tuning().Settle(key, *choice); settled != *choice)
       Take(settled);
     return absl::OkStatus();
   }
@@ -241,7 +248,9 @@ private:
       if (absl::IsInternal(microseconds.status()))
         return microseconds.status();
       if (!microseconds.ok()) {
-        refused.Update(microseconds.status());
+        // One that only loses a NaN says that there is another way.
+        if (refused.ok() || absl::IsUnimplemented(microseconds.status()))
+          refused = microseconds.status();
       } else if (*microseconds < best * kClearly) {
         best = *microseconds;
         algorithm_ = candidate;
@@ -305,10 +314,10 @@ private:
         return false;
       }
     });
-    if (!keeps)
-      return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN");
-    return absl::OkStatus();
+    return keeps ? absl::OkStatus() : LosesNaN();
   }
+
+  static absl::Status LosesNaN() { return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN"); }
 
   absl::StatusOr<float> TimeRuns(const cublaslt::MatmulAlgo &candidate, int runs) const {
     const DriverApi &driver = library_.context().driver();

@@ -17,10 +17,13 @@
 
 namespace cs336::runtime {
 
-/// A cuBLASLt algorithm as it is stored, which its library understands.
+/// A cuBLASLt algorithm as it is stored, which its library understands; all
+/// zeros where none of the library's will do.
 struct GemmChoice {
   std::array<uint64_t, 8> algorithm = {};
   double microseconds = 0; // As it was timed, for readers of the file.
+
+  bool is_none() const { return algorithm == decltype(algorithm)(); }
 
   friend bool operator==(const GemmChoice &, const GemmChoice &) = default;
 };

@@ -67,6 +67,7 @@ public:
   using RecomputePointwisePassBase::RecomputePointwisePassBase;
 
 private:
+  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
   /// Whether memory that is won is won where the function holds the most, too; a remark if not.
   bool savesEnough();
@@ -154,6 +155,12 @@ void Activations::recompute() {
     for (OpOperand &operand : op.getOpOperands())
       operand.set(getForBackward(operand.get(), &op));
   }
+}
+
+LogicalResult RecomputePointwisePass::initialize(MLIRContext *context) {
+  if (minSaving >= 0 && minSaving <= 1)
+    return success();
+  return emitError(UnknownLoc::get(context)) << "min-saving is " << minSaving << ", must be a share from 0 to 1";
 }
 
 bool RecomputePointwisePass::savesEnough() {

@@ -9,6 +9,9 @@
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-recompute-pointwise='min-bytes=0 min-saving=0.01' --remarks-filter=cs336-recompute-pointwise --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=SAVING
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-recompute-pointwise{min-bytes=0}))' --pass-statistics --mlir-pass-statistics-display=list -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNT
 
+// RUN: not cs336-opt %s --split-input-file --cs336-recompute-pointwise=min-saving=1.5 2>&1 | FileCheck %s --check-prefix=SHARE
+// SHARE: error: min-saving is 1.5{{.*}}, must be a share from 0 to 1
+
 // Nothing is worth a launch.
 // SMALL-NOT: cs336.barrier
 
