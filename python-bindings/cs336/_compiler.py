@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import get_args
 
 from cs336 import _cs336
 from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig
@@ -244,8 +245,12 @@ def compile(
     Raises
     ------
     ValueError
-        If the module does not compile, or the folder cannot be written; the message holds the diagnostics.
+        If the module does not compile, or the folder cannot be written; the message holds the diagnostics. If there is
+        no such type or level of fusion.
     """
+    for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
+        if value is not None and value not in known:
+            raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
     parsed = parse(module) if isinstance(module, str) else module
     chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
     options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items() if value is not None)])

@@ -18,18 +18,16 @@ AFTER_DIFFERENTIATE = [
     "cs336-hoist-invariants",
     "cs336-fuse-epilogues",
     "cs336-fuse-elementwise",
-    "cs336-weight-shadows",
 ]
 REQUIRED = {
+    # Without casts there is nothing to keep a shadow of.
+    "cs336-weight-shadows": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
     **dict.fromkeys(["cs336-checkpoint", "cs336-recompute-pointwise", "cs336-optimizer"], GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 
 # Options of the pipeline that leave out the passes that it has at every level of fusion, but need not have.
 NO_OTHERS = "hoist-invariants=false merge-gemms=false"
-
-# Passes that change what is computed; others may only change the order in which sums are added up.
-ROUNDS = {"cs336-autocast"}
 
 
 def pass_names() -> list[str]:
@@ -42,6 +40,11 @@ def pass_names() -> list[str]:
 def flags_of(name: str) -> list[str]:
     """Of cs336-opt: the pass, after what it requires."""
     return [*REQUIRED.get(name, []), f"--{name}"]
+
+
+def rounds(name: str) -> bool:
+    """Whether values have fewer digits after the pass; others may only change the order in which sums are added up."""
+    return any(flag.startswith("--cs336-autocast") for flag in flags_of(name))
 
 
 def run_passes(text: str, *flags: str) -> str:

@@ -96,10 +96,12 @@ def test_unknown_passes_and_options() -> None:
         module.run_passes("no-such-pass")
     with pytest.raises(ValueError, match=r"\w"):
         cs336.compile(module, "no-such-option=1")
-    with pytest.raises(ValueError, match="pipeline options 'dtype=fp8'"):
+    with pytest.raises(ValueError, match="fusion is 'some', must be one of none, elementwise, softmax, flash, all"):
+        cs336.compile(module, fusion="some")
+    with pytest.raises(ValueError, match="dtype is 'fp8', must be one of fp32, tf32, bf16, fp16"):
         cs336.compile(module, dtype="fp8")
     with pytest.raises(ValueError, match="pipeline options 'fusion=some'"):
-        cs336.compile(module, fusion="some")
+        cs336.compile(module, "fusion=some")
 
 
 # --- Inputs. ---

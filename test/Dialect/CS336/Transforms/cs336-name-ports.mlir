@@ -1,5 +1,6 @@
 // RUN: cs336-opt %s --cs336-name-ports | FileCheck %s --check-prefixes=CHECK,FORWARD
 // RUN: cs336-opt %s --cs336-name-ports=mode=forward_backward | FileCheck %s --check-prefixes=CHECK,BACKWARD
+// RUN: cs336-opt %s --cs336-name-ports -o %t.once && cs336-opt %t.once --cs336-name-ports | diff %t.once -
 // RUN: cs336-opt %s --cs336-name-ports=mode=loss | FileCheck %s --check-prefixes=CHECK,LOSS
 // RUN: not cs336-opt %s --cs336-name-ports=mode=prepare 2>&1 | FileCheck %s --check-prefix=MODE
 
