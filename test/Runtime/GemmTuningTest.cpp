@@ -82,6 +82,13 @@ TEST_F(GemmTuningTest, AChoiceThatTheLibraryNoLongerHasIsReplaced) {
   EXPECT_EQ(Open().Find("a"), Choice(2));
 }
 
+TEST_F(GemmTuningTest, ThatNoAlgorithmWillDoIsRemembered) {
+  EXPECT_FALSE(Choice(1).is_none());
+  Open().Settle("a", GemmChoice());
+  ASSERT_TRUE(Open().Find("a"));
+  EXPECT_TRUE(Open().Find("a")->is_none());
+}
+
 TEST_F(GemmTuningTest, ManyProcessesLoseNothing) {
   constexpr int kProcesses = 6, kEach = 10;
   std::vector<pid_t> children;
