@@ -7,6 +7,9 @@
 
 /// A block computes dQ of `warps` · Rows::perWarp queries of a head. Keys and values come in tiles of `keysPerTile`, of
 /// which `stages` are in shared memory.
+///
+/// Rows of dS sum to zero, so dQ = scale · dS · (K − k) for any k. They sum to something else where D is that of a
+/// rounded output, and with k = 0 that would be multiplied by what all keys have in common; so k is the keys' mean.
 template <class Problem, class Rows, int warps, int keysPerTile, int stages, bool keepsRows>
 class AttentionBackwardQueries {
   using Element = typename Rows::Element;
@@ -14,6 +17,10 @@ class AttentionBackwardQueries {
   using Scores = typename Rows::template Product<keysPerTile>;
   using Result = typename Rows::template Result<Tile::depth>;
   using Left = typename Rows::template Left<Tile, keepsRows>;
+
+  /// Whether D is not that of the probabilities.
+  static constexpr bool outputIsRounded = sizeof(Element) == 2;
+  using Mean = MeanOfKeys<Rows, Tile, 32 * warps, keysPerTile, outputIsRounded>;
 
   static constexpr int queriesPerTile = warps * Rows::perWarp;
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
@@ -81,6 +88,8 @@ public:
 
     Result result;
     Rows::clear(result);
+    [[maybe_unused]] Mean mean;
+    [[maybe_unused]] float rests[Rows::perLane] = {};
     waitForCopies<stages - 2>();
     __syncthreads();
     const Left left(ownQueries), leftGradient(ownGradients);
@@ -92,6 +101,8 @@ public:
       }
       load(tile + stages - 1);
       const int firstKey = tile * keysPerTile, endKey = firstKey + keysPerTile, offset = tile % stages * tileBytes;
+      if constexpr (outputIsRounded)
+        mean.add(keyTiles + offset, Problem::keys - firstKey);
       if (Problem::isCausal && firstKey >= ownFirst + Rows::perWarp)
         continue;
       Scores scores, gradients;
@@ -102,10 +113,23 @@ public:
 #pragma unroll
       for (int i = 0; i < Rows::perLane; ++i)
 #pragma unroll
-        for (int j = 0; j < Scores::perRow; ++j)
+        for (int j = 0; j < Scores::perRow; ++j) {
           gradients.values[i][j] =
               exp2Approximate(fmaf(scores.values[i][j], scale, -logSums[i])) * (gradients.values[i][j] - sums[i]);
+          if constexpr (outputIsRounded)
+            rests[i] += gradients.values[i][j];
+        }
       Rows::template addProduct<Tile>(result, gradients, keyTiles + offset, 0, scratch);
+    }
+    if constexpr (outputIsRounded) {
+      mean.write(keyTiles);
+#pragma unroll
+      for (int i = 0; i < Rows::perLane; ++i) {
+        const float rest = reduceWarp<Rows::lanesPerRow>(rests[i], [](float a, float b) { return a + b; });
+#pragma unroll
+        for (int j = 0; j < Result::perRow; ++j)
+          result.values[i][j] -= rest * Mean::get(keyTiles, Result::getColumn(j));
+      }
     }
     writeResult<Rows, Tile, typename Problem::QueryGradientLayout>(result, Problem::scale, ownQueries, queryGradient,
                                                                    batch, head, ownFirst, Problem::queries, 0);

@@ -136,15 +136,23 @@ struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::que
     const int end = Problem::isCausal && query + 1 < Problem::keys ? query + 1 : Problem::keys;
     const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
     const Vector gradient = Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
-    const Compute rowSum =
-        gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
     const Compute logSum = *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
+    auto getSlope = [&](int key, const Vector &right, Compute rowSum) {
+      const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
+      return PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).slope;
+    };
+    // D of a rounded output would leave rows of dS with sums, which multiply what keys have in common.
+    Compute rowSum = 0;
+    if constexpr (sizeof(Type) < sizeof(Compute)) {
+      for (int key = 0; key < end; ++key)
+        rowSum += getSlope(key, Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)), 0);
+    } else {
+      rowSum = gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
+    }
     Vector result = {};
     for (int key = 0; key < end; ++key) {
       const Vector right = Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key));
-      const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
-      result.add(PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).slope,
-                 right);
+      result.add(getSlope(key, right, rowSum), right);
     }
     result.store(Problem::QueryGradientLayout::getVectors(queryGradient, batch, head, query), Problem::scale);
   }

@@ -172,6 +172,15 @@ struct TensorCoreRows : TensorCoreProducts<ElementType, blocks> {
                         Core::pack(result.values[i][j], result.values[i][j + 1]));
   }
 
+  /// Adds elements, each to its own sum.
+  __device__ static void addChunk(float (&sums)[8], const Chunk &chunk) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      sums[2 * i] += Core::getFirst(chunk.words[i]);
+      sums[2 * i + 1] += Core::getSecond(chunk.words[i]);
+    }
+  }
+
   /// The sum of the products of elements.
   __device__ static float multiplyChunks(const Chunk &a, const Chunk &b) {
     float sum = 0;

@@ -42,7 +42,10 @@ BOUNDS = {"f64": 2.0**-49, "f32": 2.0**-20, "tf32": 2 * 2.0**-11, "bf16": 3 * 2.
 
 @dataclass(frozen=True)
 class Case:
-    """An attention; in its operands `padding` elements stand between heads, and twice as many between positions."""
+    """An attention; in its operands `padding` elements stand between heads, and twice as many between positions.
+
+    Keys, and values, have a component in common, of so many standard deviations of what differs.
+    """
 
     #: Of elements; "tf32" is float32 whose products may be of tf32.
     dtype: str
@@ -54,6 +57,7 @@ class Case:
     head_dim: int
     causal: bool
     padding: int = 0
+    common: float = 0
 
     @property
     def scale(self) -> float:
@@ -119,13 +123,15 @@ exec.kernel @backward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"
     def check(self, kernels: dict[str, HostKernel], number: int, rng: np.random.Generator) -> None:
         dtype = DTYPES[self.dtype]
 
-        def draw(shape: tuple[int, ...]) -> tuple[Array, Array]:
-            return self.place(rng.standard_normal(shape).astype(dtype))
+        def draw(shape: tuple[int, ...], common: float = 0) -> tuple[Array, Array]:
+            offset = common * rng.standard_normal(shape[2:]) if common else 0
+            return self.place((rng.standard_normal(shape) + offset).astype(dtype))
 
         def unknown(shape: tuple[int, ...]) -> Array:
             return np.full(shape, np.nan, dtype)
 
-        (q, q_view), (k, k_view), (v, v_view) = draw(self.queries_shape), draw(self.keys_shape), draw(self.keys_shape)
+        q, q_view = draw(self.queries_shape)
+        (k, k_view), (v, v_view) = draw(self.keys_shape, self.common), draw(self.keys_shape, self.common)
         do, do_view = draw(self.queries_shape)
         o = unknown(self.queries_shape)
         sums = np.full(self.sums_shape, np.nan, np.float64 if self.dtype == "f64" else np.float32)
@@ -182,6 +188,17 @@ CASES = {
         Case("f16", 1, 4, 2, 130, 130, 64, causal=True),
         Case("f16", 1, 3, 1, 65, 17, 80, causal=False),
         Case("f16", 1, 1, 1, 1, 130, 72, causal=False),
+    ],
+    # Rows of dS sum to zero, or dQ would have it.
+    "something in common": [
+        Case("bf16", 1, 2, 2, 65, 65, 64, causal=True, common=1),
+        Case("bf16", 1, 2, 1, 130, 130, 80, causal=False, common=1),
+        Case("bf16", 1, 1, 1, 33, 130, 256, causal=False, common=1),
+        Case("bf16", 1, 1, 1, 65, 17, 128, causal=False, common=1),
+        Case("bf16", 1, 1, 1, 65, 65, 8, causal=True, common=1),
+        Case("f16", 1, 1, 1, 130, 130, 64, causal=False, common=1),
+        # Without tiles.
+        Case("bf16", 1, 1, 1, 65, 65, 20, causal=True, common=1),
     ],
     "f32": [
         Case("f32", 1, 2, 1, 65, 130, 64, causal=True),
@@ -345,12 +362,22 @@ def test_growing_scores(tmp_path: pathlib.Path) -> None:
         ("keyResult, Problem::scale", "keyResult, Problem::scale * Problem::scale"),
         # D belongs to the row.
         ("(gradients.values[i][j] - sums[i])", "gradients.values[i][j]"),
+        # What rows of dS sum to goes into dQ.
+        ("result.values[i][j] -= rest *", "result.values[i][j] -= 0 *"),
     ],
-    ids=["sees the past only", "sees zeros", "sums keep their scale", "does not wait", "scales twice", "leaves out D"],
+    ids=[
+        "sees the past only",
+        "sees zeros",
+        "sums keep their scale",
+        "does not wait",
+        "scales twice",
+        "leaves out D",
+        "leaves what is in common",
+    ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_mutations_are_noticed(right: str, wrong: str, tmp_path: pathlib.Path) -> None:
-    cases = [GROWING, Case("bf16", 1, 1, 1, 65, 65, 64, causal=False)]
+    cases = [GROWING, Case("bf16", 1, 1, 1, 65, 65, 64, causal=False, common=1)]
     kernels = compile_mutated(cases, right, wrong, tmp_path)
     with pytest.raises(AssertionError, match="is off by"):
         for i, case in enumerate(cases):

@@ -68,6 +68,7 @@ private:
   void emitQueries(const Place &place);
   void emitQueryGradient(const Place &place);
   void emitKeyGradients(const Place &place);
+  Value emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value end, Value logSumExp);
   void emitScoreGradients(Value count, function_ref<Value(Value)> logSumExp, function_ref<Value(Value)> delta,
                           function_ref<Value(Value, Value)> hide);
 
@@ -77,6 +78,8 @@ private:
   OpBuilder &builder;
   Location loc;
   FloatType compute;
+  /// Whether the output has fewer digits than what it was computed from.
+  bool outputIsRounded;
   int64_t lanes;
   /// Storages of the kernel; positions of the operation's operands and results among them.
   KernelPlan plan;
@@ -97,6 +100,7 @@ AttentionEmitter::AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &
     : kernel(kernel), sizes(sizes), vectorBits(vectorBits), builder(builder), loc(kernel.getLoc()) {
   Type element = getElementTypeOrSelf(values.front().getType());
   compute = element.isF64() ? FloatType(builder.getF64Type()) : FloatType(builder.getF32Type());
+  outputIsRounded = element != compute;
   lanes = kRegisters * std::max<int64_t>(vectorBits / compute.getWidth(), 1);
   for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes())) {
     auto memref = cast<MemRefType>(type);
@@ -284,6 +288,27 @@ void AttentionEmitter::emitScoreGradients(Value count, function_ref<Value(Value)
   });
 }
 
+/// Δ = Σ p·(dO·v) over the keys that lanes of queries meet. It is dO·O, too, but if O is rounded Σ p·(dO·v − dO·O) is
+/// not zero, as it should be, and multiplies in dQ what all keys have in common.
+Value AttentionEmitter::emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value end,
+                                  Value logSumExp) {
+  BlockBuilder &b = *blocks;
+  Value zero = b.index(0), headDim = b.index(sizes.headDim), scale = b.splat(sizes.scale);
+  return b
+      .loop(zero, end, kMetPositions, b.splat(0.0),
+            [&](Value first, ValueRange carried) {
+              Value met = b.minIndex(b.index(kMetPositions), b.subIndex(end, first));
+              b.multiply(key, first, zero, met, headDim, left, scores, /*accumulates=*/false);
+              b.multiply(value, first, zero, met, headDim, right, slopes, /*accumulates=*/false);
+              return b.loop(zero, met, 1, carried, [&](Value row, ValueRange so) {
+                Value power = b.exp(b.sub(b.mul(b.load(scores, row), scale), logSumExp));
+                Value probability = hideBefore(true, place.first, b.addIndex(first, row), power, 0.0);
+                return SmallVector<Value>{b.add(so[0], b.mul(probability, b.load(slopes, row)))};
+              });
+            })
+      .front();
+}
+
 /// Lanes are queries, which meet keys.
 void AttentionEmitter::emitQueryGradient(const Place &place) {
   BlockBuilder &b = *blocks;
@@ -303,9 +328,10 @@ void AttentionEmitter::emitQueryGradient(const Place &place) {
     b.storeNumber(b.loadNumber(operands[4], index), numbers, lane);
     b.storeNumber(b.dot(gradient, output, query, sizes.headDim), numbers, b.addIndex(b.index(lanes), lane));
   });
-  Value logSumExp = b.load(numbers, zero), delta = b.load(numbers, one), end = b.index(sizes.keys);
+  Value logSumExp = b.load(numbers, zero), end = b.index(sizes.keys);
   if (sizes.isCausal)
     end = b.minIndex(end, b.addIndex(place.first, place.count));
+  Value delta = outputIsRounded ? emitDelta(place, key, value, end, logSumExp) : b.load(numbers, one);
   forEachMet(zero, end, [&](Value first, Value met) {
     b.multiply(key, first, zero, met, headDim, left, scores, /*accumulates=*/false);
     b.multiply(value, first, zero, met, headDim, right, slopes, /*accumulates=*/false);

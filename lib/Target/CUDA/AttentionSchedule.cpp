@@ -147,7 +147,8 @@ void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
                            "head_layout.cuh", "attention.cuh"})
     sources.insert(source);
   if (problem.isBackward)
-    for (StringRef source : {"attention_backward.cuh", "attention_backward_queries.cuh", "attention_backward_keys.cuh"})
+    for (StringRef source : {"attention_backward.cuh", "mean_of_keys.cuh", "attention_backward_queries.cuh",
+                             "attention_backward_keys.cuh"})
       sources.insert(source);
   else
     sources.insert("attention_forward.cuh");

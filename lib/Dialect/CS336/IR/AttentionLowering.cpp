@@ -217,8 +217,11 @@ Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs
         Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
         return s.hide(b, at, power, 0.0);
       });
-  Indexed delta = s.sumOfProducts(gradient, output, s.kRows);
   Indexed slopes = s.sumOfProducts(gradient, value, s.kScores);
+  // The same but for the rounding of the output, with which rows of score gradients would not sum to zero.
+  bool outputIsRounded = getElementTypeOrSelf(output.tensor.getType()).getIntOrFloatBitWidth() < 32;
+  Indexed delta =
+      outputIsRounded ? s.sumOfProducts(probabilities, slopes, s.kRows) : s.sumOfProducts(gradient, output, s.kRows);
   Indexed scoreGradients =
       s.map({probabilities, slopes, delta}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
         Value slope = arith::MulFOp::create(b, at, x[0], arith::SubFOp::create(b, at, x[1], x[2]));

@@ -1,0 +1,55 @@
+//===- mean_of_keys.cuh - What keys have in common --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+/// The mean of a sample of a head's keys, of the first rows of each tile: what a thread sums up is one chunk of one row.
+/// Nothing where it is not needed.
+template <class Rows, class Tile, int threads, int keysPerTile, bool isNeeded>
+class MeanOfKeys {};
+
+template <class Rows, class Tile, int threads, int keysPerTile>
+class MeanOfKeys<Rows, Tile, threads, keysPerTile, true> {
+  static constexpr int perChunk = Tile::elementsPerChunk, columns = Tile::fullChunks * perChunk;
+  static constexpr int fittingRows = threads / Tile::fullChunks;
+  static constexpr int rows = fittingRows < keysPerTile ? fittingRows : keysPerTile;
+  static_assert(rows > 0 && rows * columns * 4 <= keysPerTile * Tile::pitch * 2, "two tiles have room for the sums");
+
+public:
+  /// Of a tile `existing` rows are keys, and the others zeros.
+  __device__ void add(unsigned tile, int existing) {
+    if (row < rows)
+      Rows::addChunk(sums, loadSharedChunk(tile + Tile::getOffset(row, chunk)));
+    count += existing < rows ? existing : rows;
+  }
+
+  /// Writes the mean to shared memory that nobody reads or copies to any more, two tiles, by all threads of the block.
+  __device__ void write(unsigned to) const {
+    __syncthreads();
+    if (row < rows)
+#pragma unroll
+      for (int i = 0; i < perChunk; ++i)
+        storeSharedWord(to + (row * columns + chunk * perChunk + i) * 4, __float_as_uint(sums[i]));
+    __syncthreads();
+    for (int column = threadIdx.x; column < columns; column += threads) {
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        sum += __uint_as_float(loadSharedWord(to + (i * columns + column) * 4));
+      storeSharedWord(to + column * 4, __float_as_uint(sum / static_cast<float>(count)));
+    }
+    __syncthreads();
+  }
+
+  /// A column of what `write` has written; zero beyond the elements of a row.
+  __device__ static float get(unsigned from, int column) {
+    return column < columns ? __uint_as_float(loadSharedWord(from + column * 4)) : 0;
+  }
+
+private:
+  const int row = threadIdx.x / Tile::fullChunks, chunk = threadIdx.x % Tile::fullChunks;
+  float sums[perChunk] = {};
+  int count = 0;
+};
