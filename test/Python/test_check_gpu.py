@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -230,6 +231,19 @@ def test_the_script_without_time(tmp_path: Path) -> None:
     process = run_script(tmp_path, "", "--suites", "tests", "--seconds", "0.01")
     assert process.returncode == 1, process.stderr
     assert "tests: no test passed" in process.stdout and "tests were not reached." in process.stdout
+
+
+def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
+    """On a machine without a GPU they skip themselves, and tests of pytest fail."""
+    options = ["--device", "cuda", "--suites", "memcheck", "--leave-out", "memcheck:OnAGpuAllTypes"]
+    options += ["--leave-out", "memcheck:test_loss_scaling", "--gtest", str(Path(shutil.which("gemm_test")).parent)]
+    process = run_script(tmp_path, OURS, *options)
+    record = json.loads((tmp_path / "out/check.json").read_text())
+    rows = {row["module"]: row for row in record["results"]}
+    products, relu = rows["gemm_test"], rows["relu_command_test"]
+    assert (products["passed"] + products["skipped"], products["left_out"]) == (2, 1), process.stdout + process.stderr
+    assert (relu["passed"] + relu["skipped"], relu["reports"]) == (2, 1)
+    assert process.returncode == 1 and "memcheck: 2 reports outside of PyTorch's kernels" in process.stdout
 
 
 @pytest.mark.parametrize(
