@@ -15,6 +15,7 @@
 #include "executor/VariableStore.h"
 #include "status/StatusMacros.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -90,6 +91,16 @@ absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &option
       ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs ", FormatBytes(demand.workspace)));
 }
 
+/// Whether "prepare" does more than launch kernels. These need not reach their
+/// operands before they run; products are tried out to be prepared, and copies
+/// are captured with what is known of the addresses.
+bool PrepareNeedsOperandsEarly(const Executable &executable) {
+  const format::EntryT *prepare = executable.FindEntry(kPrepareEntry);
+  return prepare && absl::c_any_of(prepare->commands, [](const auto &command) {
+           return command->body.type != format::CommandBody::Launch;
+         });
+}
+
 } // namespace
 
 class Session::Impl {
@@ -111,6 +122,8 @@ public:
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_.block = *std::move(arena);
+    if (PrepareNeedsOperandsEarly(*executable_))
+      CS336_RETURN_IF_ERROR(variables_.ReachHost());
 
     for (const auto &entry : executable_->entries()) {
       auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_);
@@ -148,7 +161,9 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
-    if (is_stale_ && entry != kPrepareEntry)
+    if (entry == kPrepareEntry)
+      CS336_RETURN_IF_ERROR(variables_.ReachHost());
+    else if (is_stale_)
       CS336_RETURN_IF_ERROR(Prepare());
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(*runner));

@@ -21,6 +21,8 @@ namespace cs336::runtime {
 
 namespace {
 
+constexpr absl::string_view kOnHost = "parameters that stay in host memory";
+
 /// "missing (3): a, b, c", shortened where there are many.
 void AppendNames(absl::string_view what, const std::vector<std::string> &names, std::string &message) {
   constexpr size_t kMostNames = 20;
@@ -58,13 +60,13 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
   if (!block.ok())
     return Annotate(block.status(), "parameters, state and derived variables");
   store.block_ = *std::move(block);
-  absl::StatusOr<MemoryBlock> host_block = memory.AllocateStaging(layouts.host.bytes());
-  if (!host_block.ok())
-    return Annotate(host_block.status(), "parameters that stay in host memory");
-  store.host_block_ = *std::move(host_block);
+  absl::StatusOr<Storage> host_storage = Storage::Reserve(layouts.host.bytes());
+  if (!host_storage.ok())
+    return Annotate(host_storage.status(), kOnHost);
+  store.host_storage_ = *std::move(host_storage);
   for (size_t i = 0; i != layouts.offsets.size(); ++i) {
-    const MemoryBlock &owner = executable.StaysOnHost(i) ? store.host_block_ : store.block_;
-    store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), owner.data() + layouts.offsets[i]);
+    char *start = executable.StaysOnHost(i) ? static_cast<char *>(store.host_storage_.data()) : store.block_.data();
+    store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), start + layouts.offsets[i]);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
     store.by_name_[executable.variables()[i]->name] = {store.variables_[i], &store.MemoryOf(i)};
@@ -94,8 +96,18 @@ MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const
   return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
 }
 
+absl::Status VariableStore::ReachHost() {
+  if (host_storage_.size() == pinned_.size())
+    return absl::OkStatus();
+  absl::StatusOr<MemoryBlock> pinned = memory_->Pin(host_storage_.data(), host_storage_.size());
+  if (!pinned.ok())
+    return Annotate(pinned.status(), kOnHost);
+  pinned_ = *std::move(pinned);
+  return absl::OkStatus();
+}
+
 absl::Status VariableStore::Clear() {
-  CS336_RETURN_IF_ERROR(host_->Fill(host_block_.data(), 0, host_block_.size()));
+  CS336_RETURN_IF_ERROR(host_->Fill(pinned_.data(), 0, pinned_.size()));
   return memory_->Fill(block_.data(), 0, block_.size());
 }
 
@@ -130,8 +142,10 @@ absl::StatusOr<VariableStore::Named> VariableStore::FindNamed(absl::string_view 
   return found->second;
 }
 
-absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) const {
+absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) {
   CS336_ASSIGN_OR_RETURN(Named named, FindNamed(name));
+  if (named.memory == host_.get())
+    CS336_RETURN_IF_ERROR(ReachHost());
   return named.value;
 }
 
@@ -143,7 +157,7 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
   if (placement == Placement::kHost)
     return CopyToDevice(*target.memory, value, target.value);
   CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(value), absl::StrCat("variable '", name, "'")));
-  // The device reaches what stays in host memory, too.
+  CS336_RETURN_IF_ERROR(Find(name).status());
   return memory_->CopyFromOthers(target.value.mutable_data(), value.data(), value.num_bytes());
 }
 

@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Session.h"
+#include "cs336/runtime/Storage.h"
 #include "device/cpu/HostMemory.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -26,8 +27,8 @@ namespace cs336::runtime {
 
 /// Every variable, and the names under which it can be reached: the variable's
 /// own, and those of its views. They lie in one block of a device's memory, and
-/// those that Executable::StaysOnHost() names in one of host memory that the
-/// device reaches: nothing that is enqueued may use these at a call of the store.
+/// those that Executable::StaysOnHost() names in one of host memory: nothing that
+/// is enqueued may use these at a call of the store.
 class VariableStore {
 public:
   /// Of the block in the device's memory, with what alignment costs.
@@ -37,13 +38,16 @@ public:
   /// executable and the memory outlive the store.
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
 
-  /// Whole variables where the device reaches them, as the executable numbers
-  /// them.
+  /// Whole variables, as the executable numbers them.
   absl::Span<const MutableTensorView> variables() const { return variables_; }
-  /// One variable or named view there.
-  absl::StatusOr<MutableTensorView> Find(absl::string_view name) const;
+  /// Lets the device reach those in host memory, too, from now on. That comes
+  /// late, since it takes longer for memory that nobody has written to.
+  absl::Status ReachHost();
+  /// One variable or named view where the device reaches it.
+  absl::StatusOr<MutableTensorView> Find(absl::string_view name);
 
-  /// Fills all variables with zeros.
+  /// Fills all variables that the device may have written to with zeros; the
+  /// others are zeros.
   absl::Status Clear();
   /// Gives each its initial value.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
@@ -72,7 +76,9 @@ private:
   const Executable *executable_ = nullptr;
   DeviceMemory *memory_ = nullptr;
   std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
-  MemoryBlock block_, host_block_;
+  MemoryBlock block_;
+  Storage host_storage_;
+  MemoryBlock pinned_; // Of host_storage_, once it is reached.
   std::vector<MutableTensorView> variables_;
   absl::flat_hash_map<std::string, Named> by_name_;
 };

@@ -8,6 +8,7 @@
 #include "cs336/runtime/Storage.h"
 
 #include "device/cpu/Parallel.h"
+#include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -22,6 +23,7 @@
 #include <limits>
 #include <string>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace cs336::runtime {
 
@@ -67,6 +69,26 @@ int64_t Remainder(const char *limit_path, const char *usage_path, const char *st
   return std::max<int64_t>(0, limit - usage + (cache == kUnknown ? 0 : cache));
 }
 
+absl::Status CannotAllocate(int64_t bytes, absl::string_view why = "") {
+  return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory", why));
+}
+
+/// Linux promises more memory than it has and ends the process that uses it, so
+/// a large request is compared with what there is.
+absl::Status CheckIsAvailable(int64_t bytes) {
+  if (bytes < 0)
+    return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
+  if (bytes >= kLargeRequest)
+    if (int64_t available = AvailableHostMemory(); bytes > available)
+      return CannotAllocate(bytes, absl::StrCat(": ", FormatBytes(available), " are available"));
+  return absl::OkStatus();
+}
+
+/// Each page is a fault when it is first touched, and again work when a GPU is
+/// given its place, so they had better be few; a system that has no large ones
+/// goes on with those that it has.
+void AskForLargePages(void *memory, int64_t bytes) { madvise(memory, bytes, MADV_HUGEPAGE); }
+
 } // namespace
 
 int64_t AvailableHostMemory() {
@@ -92,29 +114,38 @@ std::string FormatBytes(int64_t bytes) {
   return absl::StrFormat("%.2f %s (%d bytes)", value, kUnits[unit], bytes);
 }
 
-void Storage::Release::operator()(void *memory) const { ::operator delete(memory, alignment); }
+void Storage::Release::operator()(void *memory) const {
+  if (mapped_bytes != 0)
+    munmap(memory, mapped_bytes);
+  else
+    ::operator delete(memory, alignment);
+}
 
 absl::StatusOr<Storage> Storage::Allocate(int64_t bytes, int64_t alignment) {
-  if (bytes < 0)
-    return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
-  // Linux promises more memory than it has and ends the process that uses it,
-  // so a large request is compared with what there is.
+  CS336_RETURN_IF_ERROR(CheckIsAvailable(bytes));
   bool is_large = bytes >= kLargeRequest;
-  if (is_large)
-    if (int64_t available = AvailableHostMemory(); bytes > available)
-      return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes),
-                                                       " of host memory: ", FormatBytes(available), " are available"));
-  Storage storage;
-  Release release{static_cast<std::align_val_t>(is_large ? std::max(alignment, kLargePage) : alignment)};
+  Release release{static_cast<std::align_val_t>(is_large ? std::max(alignment, kLargePage) : alignment), 0};
   void *memory = ::operator new(std::max<int64_t>(bytes, 1), release.alignment, std::nothrow);
   if (!memory)
-    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory"));
-  // Each page is a fault when it is first touched, and again work when a GPU is given its place, so they had better be
-  // few; a system that has no large ones goes on with those that it has.
+    return CannotAllocate(bytes);
   if (is_large)
-    madvise(memory, bytes, MADV_HUGEPAGE);
+    AskForLargePages(memory, bytes);
   ParallelFill(memory, 0, bytes);
+  Storage storage;
   storage.data_ = {memory, release};
+  storage.size_ = bytes;
+  return storage;
+}
+
+absl::StatusOr<Storage> Storage::Reserve(int64_t bytes) {
+  CS336_RETURN_IF_ERROR(CheckIsAvailable(bytes));
+  int64_t page = sysconf(_SC_PAGESIZE), whole_pages = std::max(AddBytes(bytes, page - 1) / page, int64_t{1}) * page;
+  void *memory = mmap(nullptr, whole_pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return CannotAllocate(bytes);
+  AskForLargePages(memory, whole_pages);
+  Storage storage;
+  storage.data_ = {memory, Release{static_cast<std::align_val_t>(kAlignment), whole_pages}};
   storage.size_ = bytes;
   return storage;
 }

@@ -29,6 +29,7 @@ extern "C" const char *__lsan_default_suppressions() { return "leak:libcublasLt"
 namespace cs336::runtime {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::EntryBuilder;
 using testing::FakeCuda;
@@ -526,6 +527,54 @@ TEST_F(CudaSessionTest, LeavesInHostMemoryWhatPrepareAloneReads) {
   ASSERT_TRUE((*session)->Prepare().ok());
   EXPECT_THAT((*session)->GetVariable("norm.shadow")->values<float>(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT((*session)->GetVariable("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
+}
+
+/// y = scaled, of variables that only the kernel of "prepare" reads.
+ProgramBuilder ScaledOnceProgram() {
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  AddObject(program, "sm_90a");
+  program.Variable("rows", MakeType(DType::kF32, {3, 4})).init->kind = format::InitKind::ones;
+  program.Variable("norm", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
+  program.Variable("scaled", MakeType(DType::kF32, {3, 4}), format::VariableKind::derived);
+  uint32_t scale = AddKernel(program, "scale_rows");
+  EntryBuilder prepare = program.Entry("prepare", format::Mode::prepare);
+  prepare.Launch(scale, {prepare.Variable("rows"), prepare.Variable("norm"), prepare.Variable("scaled")}, {2}, 1);
+  EntryBuilder forward = program.Entry("forward");
+  forward.Copy(forward.Variable("scaled"), forward.Output("y", MakeType(DType::kF32, {3, 4})));
+  return program;
+}
+
+TEST_F(CudaSessionTest, PinsWhatKernelsOfPrepareReadOnceItIsWritten) {
+  auto session = Create(ScaledOnceProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  size_t pinned = fake.pinned.size();
+  EXPECT_THAT((*session)->GetVariable("norm")->values<float>(), ElementsAre(0, 0, 0, 0));
+  TensorMap given;
+  given.emplace("norm", MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4}));
+  ASSERT_TRUE((*session)->InitializeVariables(0, given).ok());
+  EXPECT_EQ(fake.pinned.size(), pinned + 1);
+  EXPECT_THAT((*session)->GetVariable("scaled")->values<float>(), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4));
+  Tensor twice = MakeTensor<float>(DType::kF32, {4}, {2, 4, 6, 8});
+  ASSERT_TRUE((*session)->SetVariable("norm", twice).ok());
+  ASSERT_TRUE((*session)->Run("forward", {}).ok());
+  EXPECT_THAT((*session)->Output("forward", "y")->values<float>(), ElementsAre(2, 4, 6, 8, 2, 4, 6, 8, 2, 4, 6, 8));
+  EXPECT_EQ(fake.pinned.size(), pinned + 1);
+  ASSERT_TRUE((*session)->Synchronize().ok());
+}
+
+TEST_F(CudaSessionTest, LosesNoVariableWhereItCannotPinThem) {
+  auto session = Create(ScaledOnceProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  fake.refuses_pinning = true;
+  absl::Status status = (*session)->InitializeVariables(0);
+  EXPECT_THAT(Message(status), HasSubstr("parameters that stay in host memory: cannot pin 512 bytes of host memory"));
+  EXPECT_THAT(Message((*session)->VariableOnDevice("norm").status()), HasSubstr("cannot pin"));
+  EXPECT_THAT(Message((*session)->Run("forward", {})), HasSubstr("cannot pin"));
+  EXPECT_THAT((*session)->GetVariable("norm")->values<float>(), ElementsAre(1, 1, 1, 1));
+  fake.refuses_pinning = false;
+  ASSERT_TRUE((*session)->Run("forward", {}).ok());
+  EXPECT_THAT((*session)->Output("forward", "y")->values<float>(), Each(1));
 }
 
 TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {

@@ -165,6 +165,21 @@ TEST(StorageTest, BytesForPeople) {
   EXPECT_GT(AvailableHostMemory(), 0);
 }
 
+TEST(StorageTest, ReservesZeros) {
+  for (int64_t bytes : {int64_t{0}, int64_t{5}, (int64_t{64} << 20) + 3}) {
+    Storage storage = *Storage::Reserve(bytes);
+    ASSERT_NE(storage.data(), nullptr);
+    ASSERT_EQ(storage.size(), bytes);
+    char *data = static_cast<char *>(storage.data());
+    for (int64_t i = 0; i < bytes; i += 4096)
+      ASSERT_EQ(data[i]++, 0);
+  }
+  EXPECT_EQ(Storage::Reserve(-1).status().code(), absl::StatusCode::kInvalidArgument);
+  absl::Status status = Storage::Reserve(INT64_MAX).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("of host memory"));
+}
+
 TEST(SumOfSquaresTest, AddsEveryElementOfEveryType) {
   EXPECT_EQ(*SumOfSquares(MakeTensor<float>(DType::kF32, {3}, {1, -2, 3})), 14);
   EXPECT_EQ(*SumOfSquares(MakeTensor<int64_t>(DType::kI64, {2, 1}, {3, 4})), 25);

@@ -26,6 +26,10 @@ absl::StatusOr<MemoryBlock> HostMemory::Allocate(int64_t bytes, int64_t alignmen
 
 absl::StatusOr<MemoryBlock> HostMemory::AllocateStaging(int64_t bytes) { return Allocate(bytes, Storage::kAlignment); }
 
+absl::StatusOr<MemoryBlock> HostMemory::Pin(void *data, int64_t bytes) {
+  return MemoryBlock(data, bytes, /*release=*/nullptr);
+}
+
 absl::Status HostMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
   ParallelFill(dst, byte, bytes);
   return absl::OkStatus();

@@ -20,6 +20,7 @@ public:
   absl::StatusOr<int64_t> UsedBytes() const override { return used_; }
   absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) override;
   absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) override;
+  absl::StatusOr<MemoryBlock> Pin(void *data, int64_t bytes) override;
   absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) override;
   absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) override;
   absl::Status CopyToHost(void *dst, const void *src, int64_t bytes) override;

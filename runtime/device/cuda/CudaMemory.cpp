@@ -77,20 +77,32 @@ absl::StatusOr<MemoryBlock> CudaMemory::AllocateStaging(int64_t bytes) {
   // Pages are pinned, so that two blocks have none in common. Those of the driver's own blocks are small and provided
   // one by one: seconds for a large model's parameters.
   int64_t whole_pages = (bytes + kPage - 1) / kPage * kPage;
-  CS336_ASSIGN_OR_RETURN(Storage allocated, Storage::Allocate(whole_pages, kPage));
-  auto storage = std::make_shared<Storage>(std::move(allocated));
+  CS336_ASSIGN_OR_RETURN(Storage storage, Storage::Allocate(whole_pages, kPage));
+  CS336_ASSIGN_OR_RETURN(MemoryBlock pinned, Pin(storage.data(), whole_pages));
+  void *data = storage.data();
+  // Declared in this order, the pages are unpinned before they are given back.
+  struct Owned {
+    Storage storage;
+    MemoryBlock pinned;
+  };
+  return MemoryBlock(data, bytes, [owned = std::make_shared<Owned>(std::move(storage), std::move(pinned))] {});
+}
+
+absl::StatusOr<MemoryBlock> CudaMemory::Pin(void *data, int64_t bytes) {
+  if (bytes == 0)
+    return MemoryBlock();
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
   const DriverApi &driver = context_.driver();
-  CS336_RETURN_IF_ERROR(Annotate(driver.MemHostRegister(storage->data(), whole_pages, CU_MEMHOSTREGISTER_PORTABLE),
+  CS336_RETURN_IF_ERROR(Annotate(driver.MemHostRegister(data, bytes, CU_MEMHOSTREGISTER_PORTABLE),
                                  absl::StrCat("cannot pin ", FormatBytes(bytes), " of host memory")));
-  MemoryBlock block(storage->data(), bytes, [this, storage] {
+  MemoryBlock block(data, bytes, [this, data] {
     CurrentContext current(context_);
-    context_.driver().MemHostUnregister(storage->data()).IgnoreError();
+    context_.driver().MemHostUnregister(data).IgnoreError();
   });
   CUdeviceptr mapped = 0;
-  CS336_RETURN_IF_ERROR(driver.MemHostGetDevicePointer(&mapped, storage->data(), 0));
-  if (mapped != ToDevicePointer(storage->data()))
+  CS336_RETURN_IF_ERROR(driver.MemHostGetDevicePointer(&mapped, data, 0));
+  if (mapped != ToDevicePointer(data))
     return absl::FailedPreconditionError(
         absl::StrCat(context_.Description(), " does not see the host's memory at the host's addresses"));
   return block;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <cuda.h>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -54,8 +55,19 @@ constexpr CUdeviceptr kDeviceSpace = CUdeviceptr{1} << 60;
 
 CUdeviceptr ToDevice(void *host) { return reinterpret_cast<CUdeviceptr>(host) + kDeviceSpace; }
 char *ToHost(CUdeviceptr device) { return reinterpret_cast<char *>(device - kDeviceSpace); }
-/// Of the device's memory or of pinned memory, which have one space of addresses.
+/// Whether the device reaches it: its own memory, and pinned memory, which have one space of addresses.
+bool IsReached(CUdeviceptr address) {
+  if (address >= kDeviceSpace)
+    return true;
+  auto next = TheFakeCuda().pinned.upper_bound(reinterpret_cast<void *>(address));
+  if (next == TheFakeCuda().pinned.begin())
+    return false;
+  auto [start, bytes] = *std::prev(next);
+  return address < reinterpret_cast<CUdeviceptr>(start) + bytes;
+}
 char *ToHostUnified(CUdeviceptr address) {
+  if (!IsReached(address))
+    TheFakeCuda().faulted = true;
   return address < kDeviceSpace ? reinterpret_cast<char *>(address) : ToHost(address);
 }
 
@@ -65,7 +77,7 @@ constexpr int kSharedBytes = 1000; // Of a block.
 
 template <typename T>
 T *Operand(void *const *operands, size_t index) {
-  return reinterpret_cast<T *>(ToHost(*static_cast<CUdeviceptr *>(operands[index])));
+  return reinterpret_cast<T *>(ToHostUnified(*static_cast<CUdeviceptr *>(operands[index])));
 }
 
 void ScaleRows(void *const *operands) {
@@ -224,6 +236,9 @@ CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream st
   return Enqueue(stream, [=] { std::memcpy(dst, ToHost(src), bytes); });
 }
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  // Also of a captured copy, this much is asked now.
+  if (!IsReached(dst) || !IsReached(src))
+    return CUDA_ERROR_INVALID_VALUE;
   return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
 }
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {

@@ -72,6 +72,9 @@ public:
   /// Host memory that the device copies from and to without staging, and that
   /// its kernels reach at the same address.
   virtual absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) = 0;
+  /// Makes such memory of `bytes` at `data`, in pages that hold nothing else, as
+  /// long as the block lives, which owns no memory itself.
+  virtual absl::StatusOr<MemoryBlock> Pin(void *data, int64_t bytes) = 0;
 
   virtual absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) = 0;
   virtual absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) = 0;

@@ -29,12 +29,18 @@ public:
   /// host cannot give that much.
   static absl::StatusOr<Storage> Allocate(int64_t bytes, int64_t alignment = kAlignment);
 
+  /// As Allocate, but whole pages, each of which the system provides when it is
+  /// first touched: for what is not needed at once, and is written by all
+  /// threads before it is read.
+  static absl::StatusOr<Storage> Reserve(int64_t bytes);
+
   void *data() const { return data_.get(); }
   int64_t size() const { return size_; }
 
 private:
   struct Release {
     std::align_val_t alignment;
+    int64_t mapped_bytes; // By Reserve, or zero.
     void operator()(void *memory) const;
   };
   std::unique_ptr<void, Release> data_;
