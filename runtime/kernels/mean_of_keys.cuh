@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-/// The mean of a sample of a head's keys, of the first rows of each tile: what a thread sums up is one chunk of one row.
-/// Nothing where it is not needed.
+/// The mean of a sample of a head's keys, of the first rows of each tile: what a thread sums up is one chunk of one
+/// row. Nothing where it is not needed.
 template <class Rows, class Tile, int threads, int keysPerTile, bool isNeeded>
 class MeanOfKeys {};
 

@@ -137,7 +137,7 @@ struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::que
     const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
     const Vector gradient = Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
     const Compute logSum = *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
-    auto getSlope = [&](int key, const Vector &right, Compute rowSum) {
+    auto getSlope = [&, batch = batch](int key, const Vector &right, Compute rowSum) {
       const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
       return PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).slope;
     };

@@ -140,8 +140,11 @@ int64_t Span::getDroppedBytes() const {
 
 void Span::recompute(size_t numBlocks) {
   collect();
-  if (dropped.empty())
+  if (dropped.empty()) {
+    remark::missed(blocks.front().operations.front()->getLoc(), remarkOptions("NothingDropped")) << remark::add(
+        "the backward pass reads nothing of {0} of {1} blocks that could be computed again", blocks.size(), numBlocks);
     return;
+  }
   Operation *firstReader = nullptr;
   for (Value value : dropped)
     for (Operation *user : value.getUsers())
@@ -178,9 +181,15 @@ void Span::recompute(size_t numBlocks) {
 
 void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (every == 0 || function.isExternal() || !hasResultOfKind(function, port::kGradient) ||
-      !function.getBody().hasOneBlock())
+  if (every == 0 || function.isExternal())
     return;
+  if (!hasResultOfKind(function, port::kGradient) || !function.getBody().hasOneBlock()) {
+    bool isBranching = !function.getBody().hasOneBlock();
+    remark::missed(function.getLoc(), remarkOptions(isBranching ? "SeveralBlocks" : "NoGradients"))
+        << remark::add("nothing is computed again: @{0} {1}", function.getName(),
+                       isBranching ? "has several blocks" : "computes no gradients");
+    return;
+  }
   SmallVector<Operation *> operations = collectForwardOperations(function);
   DenseSet<Operation *> forward(operations.begin(), operations.end());
   SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));

@@ -39,7 +39,7 @@ public:
   /// FLOPs of everything that computes the value.
   int64_t getFlops(Value value) const;
   /// What is worth storing of what other operations read, in the order of the block.
-  SmallVector<Value> getTables(Block &block, int64_t minFlops) const;
+  SmallVector<Value> getTables(Block &block) const;
 
 private:
   void collectRoots(Value value, llvm::SetVector<Value> &roots) const;
@@ -64,6 +64,10 @@ private:
   PassCounter numTables{this, "num-tables", "Number of distinct tables that prepare computes"};
 };
 } // namespace
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-hoist-invariants");
+}
 
 InvariantAnalysis::InvariantAnalysis(Block &block) {
   for (Operation &op : block) {
@@ -109,7 +113,7 @@ void InvariantAnalysis::collectRoots(Value value, llvm::SetVector<Value> &roots)
   roots.insert(value);
 }
 
-SmallVector<Value> InvariantAnalysis::getTables(Block &block, int64_t minFlops) const {
+SmallVector<Value> InvariantAnalysis::getTables(Block &block) const {
   llvm::SetVector<Value> roots;
   for (Operation &op : block) {
     bool isUser = op.getNumResults() != 1 || !isInvariant(op.getResult(0));
@@ -119,11 +123,7 @@ SmallVector<Value> InvariantAnalysis::getTables(Block &block, int64_t minFlops) 
       if (isInvariant(operand))
         collectRoots(operand, roots);
   }
-  SmallVector<Value> tables;
-  for (Value root : roots)
-    if (getFlops(root) >= minFlops * cast<RankedTensorType>(root.getType()).getNumElements())
-      tables.push_back(root);
-  return tables;
+  return roots.takeVector();
 }
 
 Value HoistInvariantsPass::clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder) {
@@ -144,8 +144,15 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
   // Equal tables of one function share an argument.
   llvm::MapVector<StringRef, SmallVector<Value>> tables;
   llvm::StringSet<> names;
-  for (Value table : analysis.getTables(block, minFlops))
-    tables[names.insert(analysis.getName(table)).first->getKey()].push_back(table);
+  for (Value table : analysis.getTables(block)) {
+    int64_t flops = analysis.getFlops(table), elements = cast<RankedTensorType>(table.getType()).getNumElements();
+    if (flops < minFlops * elements)
+      remark::missed(table.getLoc(), remarkOptions("NotHoisted"))
+          << remark::add("@{0} computes it in each call: {1} FLOPs for {2} elements, below min-flops = {3} an element",
+                         function.getName(), flops, elements, minFlops.getValue());
+    else
+      tables[names.insert(analysis.getName(table)).first->getKey()].push_back(table);
+  }
 
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> ports;
@@ -160,9 +167,8 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
     types.push_back(first.getType());
     ports.push_back(makePort(&getContext(), port::kDerived, name));
     locations.push_back(first.getLoc());
-    remark::passed(first.getLoc(), remark::RemarkOpts::name("Hoisted").category("cs336-hoist-invariants"))
-        << remark::add("'{0}' saves {1} FLOPs a call of @{2}", name.str(), analysis.getFlops(first),
-                       function.getName().str());
+    remark::passed(first.getLoc(), remarkOptions("Hoisted")) << remark::add(
+        "'{0}' saves {1} FLOPs a call of @{2}", name.str(), analysis.getFlops(first), function.getName().str());
   }
   unsigned firstIndex = function.getNumArguments();
   SmallVector<unsigned> indices(types.size(), firstIndex);
@@ -185,8 +191,13 @@ void HoistInvariantsPass::runOnOperation() {
   for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
     std::optional<Mode> mode = getMode(function);
     bool isEntry = mode && *mode != Mode::Prepare;
-    if (!isEntry || function.isExternal() || !function.getBody().hasOneBlock())
+    if (!isEntry || function.isExternal())
       continue;
+    if (!function.getBody().hasOneBlock()) {
+      remark::missed(function.getLoc(), remarkOptions("NotHoisted"))
+          << remark::add("@{0} has several blocks, and computes in each call what does not change", function.getName());
+      continue;
+    }
     if (failed(hoist(function, prepare)))
       return signalPassFailure();
   }

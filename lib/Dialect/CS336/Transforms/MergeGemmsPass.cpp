@@ -106,6 +106,8 @@ static SmallVector<Group> collectGroups(func::FuncOp function) {
   llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
   for (auto linear : function.getBody().front().getOps<LinearOp>())
     byInput[linear.getInput()].push_back(linear);
+  if (llvm::none_of(byInput, [](auto &entry) { return entry.second.size() > 1; }))
+    remarkMissed(function.getLoc(), "no two linears of @" + function.getName() + " have the same input");
 
   SmallVector<Group> groups;
   for (auto &[input, linears] : byInput) {
@@ -295,7 +297,11 @@ void MergeGemmsPass::runOnOperation() {
         entry.parameters.insert(name);
     // Gradients and updates already name the weights as they are.
     bool isDifferentiated = hasResultOfKind(function, port::kGradient) || hasResultOfKind(function, port::kParameter);
-    if (!isDifferentiated)
+    if (isDifferentiated)
+      remarkMissed(function.getLoc(), "@" + function.getName() +
+                                          " returns gradients or new values of its weights, under names that packing "
+                                          "would take away: merge before differentiating");
+    else
       entry.groups = collectGroups(function);
   }
 

@@ -157,6 +157,10 @@ void Activations::recompute() {
   }
 }
 
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-recompute-pointwise");
+}
+
 LogicalResult RecomputePointwisePass::initialize(MLIRContext *context) {
   if (minSaving >= 0 && minSaving <= 1)
     return success();
@@ -171,9 +175,8 @@ bool RecomputePointwisePass::savesEnough() {
   int64_t saved = before - getLargestLiveSet(trial->getBody().front());
   if (static_cast<double>(saved) >= minSaving * static_cast<double>(before))
     return true;
-  remark::missed(function.getLoc(), remark::RemarkOpts::name("TooLittle").category("cs336-recompute-pointwise"))
-      << remark::add("nothing is computed again: of the {0} bytes that the function holds at most, {1} would be saved",
-                     before, saved);
+  remark::missed(function.getLoc(), remarkOptions("TooLittle")) << remark::add(
+      "nothing is computed again: of the {0} bytes that the function holds at most, {1} would be saved", before, saved);
   return false;
 }
 
@@ -182,11 +185,15 @@ void RecomputePointwisePass::runOnOperation() {
   if (function.isExternal() || !hasResultOfKind(function, port::kGradient) || !function.getBody().hasOneBlock())
     return;
   Activations activations(function, minBytes);
+  if (activations.numDropped == 0)
+    remark::missed(function.getLoc(), remarkOptions("NothingDropped")) << remark::add(
+        "the backward pass of @{0} reads no pointwise result of {1} bytes and more that could be computed again",
+        function.getName(), minBytes.getValue());
   if (activations.numDropped == 0 || (minSaving > 0 && !savesEnough()))
     return;
   activations.recompute();
   numDropped += activations.numDropped;
-  remark::passed(function.getLoc(), remark::RemarkOpts::name("Recomputed").category("cs336-recompute-pointwise"))
+  remark::passed(function.getLoc(), remarkOptions("Recomputed"))
       << remark::add("{0} pointwise results of {1} bytes are dropped after the forward pass and computed again",
                      activations.numDropped, activations.droppedBytes);
 }

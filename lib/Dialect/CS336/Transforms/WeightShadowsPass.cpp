@@ -208,8 +208,11 @@ void WeightShadowsPass::runOnOperation() {
   }
   for (func::FuncOp function : functions)
     collect(function);
-  if (shadowed.empty())
+  if (shadowed.empty()) {
+    remark::missed(getOperation().getLoc(), remarkOptions("NoShadows"))
+        << remark::add("no entry rounds a parameter to fewer bits, as autocast makes them do");
     return;
+  }
   for (func::FuncOp function : functions)
     if (failed(replaceCasts(function)) || failed(updateShadows(function)))
       return signalPassFailure();

@@ -169,6 +169,7 @@ func.func @one_block(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"
 // CHECK-LABEL: func @forward(
 // CHECK-NOT:     cs336.barrier
 // REMARK-NOT: NoBlocks
+// REMARK: [Missed] NoGradients {{.*}}nothing is computed again: @forward computes no gradients
 func.func @forward(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
     %w0: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w0"},
     %w1: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w1"},
@@ -187,5 +188,26 @@ func.func @forward(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   %t3 = cs336.tanh %h3 : tensor<4x8xf32>
   %v3 = cs336.add %v2, %t3 : tensor<4x8xf32>
   %loss = cs336.reduce sum %v3 axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// The gradient of v + v·c needs nothing of v.
+
+// CHECK-LABEL: func @linear(
+// CHECK-NOT:     cs336.barrier
+// REMARK-COUNT-2: [Missed] NothingDropped {{.*}}the backward pass reads nothing of 1 of 2 blocks that could be computed again
+func.func @linear(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
+    %c: tensor<8x8xf32> {cs336.kind = "input", cs336.name = "c"},
+    %w0: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w0"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})
+    attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %v0 = cs336.matmul %x, %w0 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %h1 = cs336.matmul %v0, %c : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %v1 = cs336.add %v0, %h1 : tensor<4x8xf32>
+  %h2 = cs336.matmul %v1, %c : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %v2 = cs336.add %v1, %h2 : tensor<4x8xf32>
+  %loss = cs336.reduce sum %v2 axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
