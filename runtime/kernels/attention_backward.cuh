@@ -7,9 +7,9 @@
 
 // With P = exp(scale · Q · Kᵀ − logSumExp) and D = rowsum(dO ∘ O):
 //   dS = P ∘ (dO · Vᵀ − D), dQ = scale · dS · K, dK = scale · dSᵀ · Q, dV = Pᵀ · dO.
-// P is computed twice, each time in the shape that is needed: some blocks add up dQ of a tile of queries, others dK and
-// dV of a tile of keys. So everything is added up in registers, in one order. Where there is much to do, the blocks of
-// queries come first and leave D for the others; otherwise all work at once, in one grid.
+// P is computed twice, each time in the shape that is needed: blocks of one function add up dQ of a tile of queries,
+// those of the next dK and dV of a tile of keys. So everything is added up in registers, in one order. The first leaves
+// D for the second.
 
 /// Multiplies a result by `factor` and writes it to columns `firstColumn`, … of a head's rows `first`, …, by way of the
 /// warp's rows of a tile. `to` may be null: then nobody wants it.

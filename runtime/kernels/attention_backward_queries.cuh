@@ -8,8 +8,9 @@
 /// A block computes dQ of `warps` · Rows::perWarp queries of a head. Keys and values come in tiles of `keysPerTile`, of
 /// which `stages` are in shared memory.
 ///
-/// Rows of dS sum to zero, so dQ = scale · dS · (K − k) for any k. They sum to something else where D is that of a
-/// rounded output, and with k = 0 that would be multiplied by what all keys have in common; so k is the keys' mean.
+/// Rows of dS sum to zero. Where D is that of a rounded output they sum to something else, the rest, by which D is too
+/// small. What is left for others is right: D and the rest. And dQ = scale · dS · (K − k) for any k: with k = 0 the
+/// rest would be multiplied by what all keys have in common, so k is their mean.
 template <class Problem, class Rows, int warps, int keysPerTile, int stages, bool keepsRows>
 class AttentionBackwardQueries {
   using Element = typename Rows::Element;
@@ -34,12 +35,12 @@ public:
   static constexpr int blocks = Problem::batches * Problem::queryHeads * queryTiles;
   static constexpr int sharedBytes = 2 * rowBytes + 2 * stages * tileBytes + warps * scratchBytes;
 
-  /// `rowSums` gets D, of batches, heads and queries in this order, unless it is null.
-  __device__ static void run(int block, const Element *queries, const Element *keys, const Element *values,
-                             const Element *output, const float *logSumExp, const Element *outputGradient,
-                             Element *queryGradient, float *rowSums) {
+  /// `rowSums` gets D, of batches, heads and queries in this order.
+  __device__ static void run(const Element *queries, const Element *keys, const Element *values, const Element *output,
+                             const float *logSumExp, const Element *outputGradient, Element *queryGradient,
+                             float *rowSums) {
     const auto place = TileOfHead<queryTiles, queriesPerTile, Problem::queryHeads, Problem::isCausal>::ofBlock(
-        block, Problem::batches);
+        blockIdx.x, Problem::batches);
     const int firstQuery = place.first, head = place.head, batch = place.batch;
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
     const Element *keysOfHead = Problem::KeyLayout::getVectors(keys, batch, head / group, 0);
@@ -82,14 +83,12 @@ public:
                                Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query))
                  : 0,
           [](float a, float b) { return a + b; });
-      if (rowSums && exists && threadIdx.x % Rows::lanesPerRow == 0)
-        rowSums[(batch * Problem::queryHeads + head) * Problem::queries + query] = sums[i];
     }
 
     Result result;
     Rows::clear(result);
     [[maybe_unused]] Mean mean;
-    [[maybe_unused]] float rests[Rows::perLane] = {};
+    float rests[Rows::perLane] = {};
     waitForCopies<stages - 2>();
     __syncthreads();
     const Left left(ownQueries), leftGradient(ownGradients);
@@ -102,7 +101,7 @@ public:
       load(tile + stages - 1);
       const int firstKey = tile * keysPerTile, endKey = firstKey + keysPerTile, offset = tile % stages * tileBytes;
       if constexpr (outputIsRounded)
-        mean.add(keyTiles + offset, Problem::keys - firstKey);
+        mean.add(keyTiles + offset);
       if (Problem::isCausal && firstKey >= ownFirst + Rows::perWarp)
         continue;
       Scores scores, gradients;
@@ -121,15 +120,21 @@ public:
         }
       Rows::template addProduct<Tile>(result, gradients, keyTiles + offset, 0, scratch);
     }
-    if constexpr (outputIsRounded) {
-      mean.write(keyTiles);
 #pragma unroll
-      for (int i = 0; i < Rows::perLane; ++i) {
-        const float rest = reduceWarp<Rows::lanesPerRow>(rests[i], [](float a, float b) { return a + b; });
+    for (int i = 0; i < Rows::perLane; ++i) {
+      if constexpr (outputIsRounded)
+        rests[i] = reduceWarp<Rows::lanesPerRow>(rests[i], [](float a, float b) { return a + b; });
+      const int query = ownFirst + Scores::getRow(i);
+      if (query < Problem::queries && threadIdx.x % Rows::lanesPerRow == 0)
+        rowSums[(batch * Problem::queryHeads + head) * Problem::queries + query] = sums[i] + rests[i];
+    }
+    if constexpr (outputIsRounded) {
+      mean.write(keyTiles, tiles, Problem::keys);
+#pragma unroll
+      for (int i = 0; i < Rows::perLane; ++i)
 #pragma unroll
         for (int j = 0; j < Result::perRow; ++j)
-          result.values[i][j] -= rest * Mean::get(keyTiles, Result::getColumn(j));
-      }
+          result.values[i][j] -= rests[i] * Mean::get(keyTiles, Result::getColumn(j));
     }
     writeResult<Rows, Tile, typename Problem::QueryGradientLayout>(result, Problem::scale, ownQueries, queryGradient,
                                                                    batch, head, ownFirst, Problem::queries, 0);

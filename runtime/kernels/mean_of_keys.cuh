@@ -18,27 +18,29 @@ class MeanOfKeys<Rows, Tile, threads, keysPerTile, true> {
   static_assert(rows > 0 && rows * columns * 4 <= keysPerTile * Tile::pitch * 2, "two tiles have room for the sums");
 
 public:
-  /// Of a tile `existing` rows are keys, and the others zeros.
-  __device__ void add(unsigned tile, int existing) {
-    if (row < rows)
-      Rows::addChunk(sums, loadSharedChunk(tile + Tile::getOffset(row, chunk)));
-    count += existing < rows ? existing : rows;
+  /// Rows of a tile that are no keys are zeros.
+  __device__ void add(unsigned tile) {
+    if (getRow() < rows)
+      Rows::addChunk(sums, loadSharedChunk(tile + Tile::getOffset(getRow(), getChunk())));
   }
 
-  /// Writes the mean to shared memory that nobody reads or copies to any more, two tiles, by all threads of the block.
-  __device__ void write(unsigned to) const {
+  /// Writes the mean of `tiles` that were added, of `keys`, to shared memory that nobody reads or copies to any more,
+  /// two tiles, by all threads of the block.
+  __device__ void write(unsigned to, int tiles, int keys) const {
+    const int before = tiles - 1, last = keys - before * keysPerTile;
+    const float count = before * rows + (last < rows ? last : rows);
     __syncthreads();
-    if (row < rows)
+    if (getRow() < rows)
 #pragma unroll
       for (int i = 0; i < perChunk; ++i)
-        storeSharedWord(to + (row * columns + chunk * perChunk + i) * 4, __float_as_uint(sums[i]));
+        storeSharedWord(to + (getRow() * columns + getChunk() * perChunk + i) * 4, __float_as_uint(sums[i]));
     __syncthreads();
     for (int column = threadIdx.x; column < columns; column += threads) {
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < rows; ++i)
         sum += __uint_as_float(loadSharedWord(to + (i * columns + column) * 4));
-      storeSharedWord(to + column * 4, __float_as_uint(sum / static_cast<float>(count)));
+      storeSharedWord(to + column * 4, __float_as_uint(sum / count));
     }
     __syncthreads();
   }
@@ -49,7 +51,9 @@ public:
   }
 
 private:
-  const int row = threadIdx.x / Tile::fullChunks, chunk = threadIdx.x % Tile::fullChunks;
+  /// Of which a thread adds up a chunk.
+  __device__ static int getRow() { return threadIdx.x / Tile::fullChunks; }
+  __device__ static int getChunk() { return threadIdx.x % Tile::fullChunks; }
+
   float sums[perChunk] = {};
-  int count = 0;
 };

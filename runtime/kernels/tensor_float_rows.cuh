@@ -52,11 +52,12 @@ struct TensorFloatRows : TensorCoreProducts<float, blocks> {
                         __float_as_uint(result.values[i][j]));
   }
 
+  /// The second chunk is rounded to what the cores take of it in other products.
   __device__ static float multiplyChunks(const Chunk &a, const Chunk &b) {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      sum = fmaf(__uint_as_float(a.words[i]), __uint_as_float(b.words[i]), sum);
+      sum = fmaf(__uint_as_float(a.words[i]), __uint_as_float(Core::round(b.words[i]) & 0xffffe000), sum);
     return sum;
   }
 };

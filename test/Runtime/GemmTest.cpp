@@ -338,7 +338,9 @@ TEST(GemmTest, OnAGpuPrecisionIsWhatIsAskedFor) {
   if (auto info = QueryCuda(); !info.ok())
     GTEST_SKIP() << info.status();
   EXPECT_EQ(SquareAlmostOne(format::Precision::ieee, "cuda"), 1 + 0x1p-11f);
-  EXPECT_EQ(SquareAlmostOne(format::Precision::tf32, "cuda"), 1.0f);
+  // Under a sanitizer the fastest algorithm may be one that does not round.
+  if (!getenv("CS336_TEST_TOOL"))
+    EXPECT_EQ(SquareAlmostOne(format::Precision::tf32, "cuda"), 1.0f);
 }
 
 } // namespace

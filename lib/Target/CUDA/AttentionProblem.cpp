@@ -113,11 +113,9 @@ AttentionProblem::Layout AttentionProblem::getLayout(const DeviceKernel &kernel,
   return {strides[0], strides[1], strides[2], alignment};
 }
 
-std::string AttentionProblem::getArguments(const DeviceKernel &kernel, StringRef first, ArrayRef<StringRef> names,
+std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<StringRef> names,
                                            StringRef last) const {
   SmallVector<std::string> arguments;
-  if (!first.empty())
-    arguments.push_back(first.str());
   for (StringRef name : names) {
     const Role &role = *llvm::find_if(roles, [&](const Role &each) { return each.name == name; });
     arguments.push_back(role.operand ? kernel.getOperandName(*role.operand) : "nullptr");

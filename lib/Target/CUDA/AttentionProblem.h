@@ -33,8 +33,8 @@ struct AttentionProblem {
 
   static Layout getLayout(const DeviceKernel &kernel, unsigned operand);
 
-  /// The parameters of these roles, in text, between `first` and `last` where those are not empty.
-  std::string getArguments(const DeviceKernel &kernel, llvm::StringRef first, llvm::ArrayRef<llvm::StringRef> names,
+  /// The parameters of these roles, in text, and `last` where that is not empty.
+  std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names,
                            llvm::StringRef last = "") const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef name) const;

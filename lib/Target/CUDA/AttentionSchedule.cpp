@@ -48,8 +48,8 @@ private:
   }
   /// The structure that describes the problem to the templates.
   std::string getProblemName() const { return kernel.name + "_problem"; }
-  std::string getArguments(StringRef first, ArrayRef<StringRef> roles, StringRef last = "") const {
-    return problem.getArguments(kernel, first, roles, last);
+  std::string getArguments(ArrayRef<StringRef> roles, StringRef last = "") const {
+    return problem.getArguments(kernel, roles, last);
   }
   void addForward();
   void addBackward();
@@ -57,8 +57,6 @@ private:
   const DeviceKernel kernel;
   const AttentionProblem problem;
   SmallVector<Function> functions;
-  /// Whether one function leaves something for another.
-  bool hasWorkspace = false;
 };
 
 class AttentionSchedule : public KernelSchedule {
@@ -101,36 +99,22 @@ void AttentionKernel::addForward() {
   functions.push_back({{kernel.name, tiles.getBlocks(), tiles.getThreads(), tiles.getSharedBytes()},
                        tiles.getTemplate(getProblemName()),
                        tiles.describe(),
-                       getArguments("", {"Query", "Key", "Value", "Output", "LogSumExp"})});
+                       getArguments({"Query", "Key", "Value", "Output", "LogSumExp"})});
 }
 
 void AttentionKernel::addBackward() {
-  SmallVector<StringRef> inputs = {"Query", "Key", "Value", "Output", "LogSumExp", "OutputGradient"};
-  if (auto together = AttentionTiles::chooseTogether(problem.sizes, problem.element, problem.arithmetic)) {
-    const auto &[queries, keys] = *together;
-    SmallVector<StringRef> all = llvm::to_vector(
-        llvm::concat<const StringRef>(inputs, ArrayRef<StringRef>{"QueryGradient", "KeyGradient", "ValueGradient"}));
-    int64_t shared = std::max(queries.getSharedBytes(), keys.getSharedBytes(/*addsRows=*/true));
-    functions.push_back({{kernel.name, keys.getBlocks() + queries.getBlocks(), keys.getThreads(), shared},
-                         "AttentionBackward<\n      " + queries.getTemplate(getProblemName()) + ",\n      " +
-                             keys.getTemplate(getProblemName(), /*addsRows=*/true) + ">",
-                         keys.describe() + "; in the same grid " + queries.describe(),
-                         getArguments("", all)});
-    return;
-  }
-  hasWorkspace = true;
   AttentionTiles queries = choose(AttentionStage::BackwardQueries), keys = choose(AttentionStage::BackwardKeys);
   functions.push_back({{kernel.name + "_queries", queries.getBlocks(), queries.getThreads(), queries.getSharedBytes()},
                        queries.getTemplate(getProblemName()),
                        queries.describe(),
-                       getArguments("blockIdx.x", inputs) + ", " +
-                           getArguments("", {"QueryGradient"}, "reinterpret_cast<float *>(workspace)")});
+                       getArguments({"Query", "Key", "Value", "Output", "LogSumExp", "OutputGradient", "QueryGradient"},
+                                    "reinterpret_cast<float *>(workspace)")});
   functions.push_back(
       {{kernel.name + "_keys", keys.getBlocks(), keys.getThreads(), keys.getSharedBytes()},
        keys.getTemplate(getProblemName()),
        keys.describe(),
-       getArguments("blockIdx.x", inputs) + ", " +
-           getArguments("reinterpret_cast<const float *>(workspace)", {"KeyGradient", "ValueGradient"})});
+       getArguments({"Query", "Key", "Value", "LogSumExp", "OutputGradient", "KeyGradient", "ValueGradient"},
+                    "reinterpret_cast<const float *>(workspace)")});
 }
 
 SmallVector<KernelFunction> AttentionKernel::getFunctions() const {
@@ -139,7 +123,7 @@ SmallVector<KernelFunction> AttentionKernel::getFunctions() const {
 
 int64_t AttentionKernel::getWorkspaceBytes() const {
   const AttentionSizes &sizes = problem.sizes;
-  return hasWorkspace ? sizes.batches * sizes.queryHeads * sizes.queries * sizeof(float) : 0;
+  return problem.isBackward ? sizes.batches * sizes.queryHeads * sizes.queries * sizeof(float) : 0;
 }
 
 void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
@@ -177,7 +161,7 @@ void AttentionKernel::emit(raw_ostream &os) const {
   problem.emit(os, kernel, getProblemName());
   for (auto [number, function] : llvm::enumerate(functions)) {
     os << (number == 0 ? "" : "\n");
-    emitSignature(os, kernel, function.launch.symbol, function.launch.threads, hasWorkspace);
+    emitSignature(os, kernel, function.launch.symbol, function.launch.threads, /*hasWorkspace=*/problem.isBackward);
     os << "  using Attention = " << function.instance << ";\n"
        << "  static_assert(Attention::blocks == " << function.launch.blocks
        << " && Attention::sharedBytes == " << function.launch.sharedBytes << ");\n"

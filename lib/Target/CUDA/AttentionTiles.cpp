@@ -19,8 +19,6 @@ static constexpr int64_t maxSharedBytes = 99 * 1024;
 /// Three blocks a multiprocessor of the largest GPU: larger tiles, of which there are fewer, do more with what they
 /// read.
 static constexpr int64_t manyBlocks = 3 * 132;
-/// Blocks up to which the gradient runs as one grid.
-static constexpr int64_t fewBlocks = 9 * 132;
 static constexpr int64_t manyRows = 2048;
 
 // By measurement (docs/Rationale/AttentionKernels.md). The first that fits is taken.
@@ -86,27 +84,10 @@ AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes
   llvm_unreachable("the last choice fits every head");
 }
 
-std::optional<std::pair<AttentionTiles, AttentionTiles>>
-AttentionTiles::chooseTogether(const AttentionSizes &sizes, Type element, AttentionArithmetic arithmetic) {
-  static constexpr ChoiceTogether choices[] = {{manyBlocks, {64, 1, 4, 64, 2, true}, {64, 1, 4, 64, 2, true}},
-                                               {fewBlocks, {64, 1, 4, 32, 2, true}, {64, 1, 4, 32, 2, true}},
-                                               {fewBlocks, {96, 1, 4, 32, 2, true}, {96, 1, 4, 32, 2, false}},
-                                               {fewBlocks, {128, 1, 4, 32, 2, false}, {128, 1, 4, 32, 2, false}}};
-  if (arithmetic != AttentionArithmetic::TensorCores)
-    return std::nullopt;
-  for (const ChoiceTogether &choice : choices) {
-    AttentionTiles queries(AttentionStage::BackwardQueries, sizes, element, arithmetic, choice.queries);
-    AttentionTiles keys(AttentionStage::BackwardKeys, sizes, element, arithmetic, choice.keys);
-    if (queries.fits() && keys.fits(/*addsRows=*/true) && queries.getBlocks() + keys.getBlocks() <= choice.maxBlocks)
-      return std::pair(queries, keys);
-  }
-  return std::nullopt;
-}
-
-bool AttentionTiles::fits(bool addsRows) const {
+bool AttentionTiles::fits() const {
   int64_t streamed = stage == AttentionStage::BackwardKeys ? sizes.queries : sizes.keys;
   return getDepth() <= choice.maxDepth && getBlocks() >= choice.minBlocks && streamed >= choice.minStreamed &&
-         getSharedBytes(addsRows) <= maxSharedBytes;
+         getSharedBytes() <= maxSharedBytes;
 }
 
 int64_t AttentionTiles::getDepth() const {
@@ -125,11 +106,10 @@ int64_t AttentionTiles::getBlocks() const {
   return sizes.batches * heads * choice.slices * llvm::divideCeilSigned(rows, getRowsPerBlock());
 }
 
-int64_t AttentionTiles::getSharedBytes(bool addsRows) const {
+int64_t AttentionTiles::getSharedBytes() const {
   // The left operands: the queries; backward the gradients with them, or keys and values.
   int64_t left = stage == AttentionStage::Forward ? 1 : 2;
-  int64_t streamed = addsRows ? 3 : 2;
-  int64_t bytes = getPitch() * (left * getRowsPerBlock() + streamed * choice.stages * choice.tileRows);
+  int64_t bytes = getPitch() * (left * getRowsPerBlock() + 2 * choice.stages * choice.tileRows);
   if (stage == AttentionStage::BackwardKeys)
     bytes += 2 * choice.stages * choice.tileRows * sizeof(float);
   if (!usesTensorCores())
@@ -137,7 +117,7 @@ int64_t AttentionTiles::getSharedBytes(bool addsRows) const {
   return bytes;
 }
 
-std::string AttentionTiles::getTemplate(StringRef problem, bool addsRows) const {
+std::string AttentionTiles::getTemplate(StringRef problem) const {
   static constexpr StringLiteral stages[] = {"AttentionForward", "AttentionBackwardQueries", "AttentionBackwardKeys"};
   static constexpr StringLiteral rows[] = {"TensorCoreRows", "TensorFloatRows", "FmaRows"};
   std::string type = element.isF32() ? std::string() : ExpressionPrinter::getStorageType(element).str() + ", ";
@@ -147,7 +127,7 @@ std::string AttentionTiles::getTemplate(StringRef problem, bool addsRows) const 
                      std::to_string(choice.warps) + ", " + std::to_string(choice.tileRows) + ", " +
                      std::to_string(choice.stages) + ", " + print(choice.keepsLeft);
   if (stage == AttentionStage::BackwardKeys)
-    text += ", " + std::to_string(choice.slices) + ", " + print(addsRows);
+    text += ", " + std::to_string(choice.slices);
   return text + ">";
 }
 

@@ -10,7 +10,6 @@
 
 #include "mlir/IR/Types.h"
 
-#include <optional>
 #include <string>
 
 namespace cs336::cuda {
@@ -37,18 +36,13 @@ public:
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
 
-  /// The tiles of both functions of the gradient if one grid of blocks of both is faster than one after the other:
-  /// where there are few blocks, and those of keys had better compute what they otherwise get from those of queries.
-  static std::optional<std::pair<AttentionTiles, AttentionTiles>>
-  chooseTogether(const AttentionSizes &sizes, mlir::Type element, AttentionArithmetic arithmetic);
-
   int64_t getBlocks() const;
   int64_t getThreads() const { return 32 * choice.warps; }
-  /// Of dynamic shared memory. Blocks of keys that compute the sums of rows need more.
-  int64_t getSharedBytes(bool addsRows = false) const;
+  /// Of dynamic shared memory.
+  int64_t getSharedBytes() const;
 
   /// The template that the function instantiates, for the structure `problem`.
-  std::string getTemplate(llvm::StringRef problem, bool addsRows = false) const;
+  std::string getTemplate(llvm::StringRef problem) const;
   /// "64 queries a block of 4 warps, keys in tiles of 64, by tensor cores"
   std::string describe() const;
 
@@ -69,17 +63,13 @@ private:
     /// What makes larger tiles pay: so many blocks, of so many streamed rows.
     int64_t minBlocks = 0, minStreamed = 0;
   };
-  struct ChoiceTogether {
-    int64_t maxBlocks;
-    Choice queries, keys;
-  };
 
   AttentionTiles(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element, AttentionArithmetic arithmetic,
                  const Choice &choice)
       : stage(stage), sizes(sizes), element(element), arithmetic(arithmetic), choice(choice) {}
 
   static llvm::ArrayRef<Choice> getChoices(AttentionStage stage, AttentionArithmetic arithmetic);
-  bool fits(bool addsRows = false) const;
+  bool fits() const;
 
   bool usesTensorCores() const { return arithmetic != AttentionArithmetic::FusedMultiplyAdds; }
   int64_t getElementBytes() const { return element.getIntOrFloatBitWidth() / 8; }

@@ -99,7 +99,7 @@ PlainAttentionKernel::PlainAttentionKernel(const DeviceKernel &kernel, Attention
 void PlainAttentionKernel::add(StringRef suffix, int64_t rows, StringRef instance, ArrayRef<StringRef> roles) {
   functions.push_back({{kernel.name + suffix.str(), llvm::divideCeilSigned(rows, warps), 32 * warps, 0},
                        instance,
-                       problem.getArguments(kernel, "", roles)});
+                       problem.getArguments(kernel, roles)});
 }
 
 void PlainAttentionKernel::collectDeviceSources(DeviceSources &sources) const {

@@ -29,17 +29,18 @@ exec.kernel @causal(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, 
   exec.yield %o, %l : tensor<4x256x12x64xbf16>, tensor<4x12x256xf32>
 }
 
-// Few blocks: one grid of those that compute dK and dV and of those that compute dQ.
+// Two functions that share a workspace, in which the first leaves the sums of P ∘ dP for the second.
 // CHECK: //===- gradient -===//
-// CHECK: // Schedule attention: 64 keys a block of 4 warps, queries in tiles of 64, by tensor cores; in the same grid 64 queries a block of 4 warps, keys in tiles of 64, by tensor cores.
-// CHECK-NEXT: // Grid of 384 blocks of 128 threads with 66560 bytes of shared memory.
+// CHECK: // Schedule attention: 64 queries a block of 4 warps, keys in tiles of 64, by tensor cores; then 64 keys a block of 4 warps, queries in tiles of 64, by tensor cores.
+// CHECK-NEXT: // Grid of 192 blocks of 128 threads with 49152 bytes of shared memory, then 192 blocks of 128 threads with 50176 bytes of shared memory; a workspace of 49152 bytes.
 // CHECK: using OutputGradientLayout = HeadLayout<196608, 768, 64, 16>;
-// CHECK: gradient(const __nv_bfloat16 *in0,
-// CHECK: using Attention = AttentionBackward<
-// CHECK-NEXT: AttentionBackwardQueries<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, true>,
-// CHECK-NEXT: AttentionBackwardKeys<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, true, 1, true>>;
-// CHECK-NEXT: static_assert(Attention::blocks == 384 && Attention::sharedBytes == 66560);
-// CHECK-NEXT: Attention::run(in0, in1, in2, in3, in4, in5, out0, out1, out2);
+// CHECK: gradient_queries(const __nv_bfloat16 *in0,
+// CHECK: using Attention = AttentionBackwardQueries<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, true>;
+// CHECK-NEXT: static_assert(Attention::blocks == 192 && Attention::sharedBytes == 49152);
+// CHECK-NEXT: Attention::run(in0, in1, in2, in3, in4, in5, out0, reinterpret_cast<float *>(workspace));
+// CHECK: gradient_keys(const __nv_bfloat16 *in0,
+// CHECK: using Attention = AttentionBackwardKeys<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, false, 1>;
+// CHECK: Attention::run(in0, in1, in2, in4, in5, out1, out2, reinterpret_cast<const float *>(workspace));
 exec.kernel @gradient(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>,
                       %o: tensor<4x256x12x64xbf16>, %l: tensor<4x12x256xf32>, %do: tensor<4x256x12x64xbf16>)
     : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>,
@@ -50,17 +51,17 @@ exec.kernel @gradient(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>
   exec.yield %dq, %dk, %dv : tensor<4x256x12x64xbf16>, tensor<4x256x12x64xbf16>, tensor<4x256x12x64xbf16>
 }
 
-// Many blocks: two functions that share a workspace, in which the first leaves the sums of dO ∘ O for the second.
+// Many blocks: larger tiles.
 // CHECK: //===- long_gradient -===//
 // CHECK: // Schedule attention: 128 queries a block of 4 warps, keys in tiles of 64, by tensor cores; then 128 keys a block of 4 warps, queries in tiles of 32, by tensor cores.
 // CHECK-NEXT: // Grid of 512 blocks of 128 threads with 65536 bytes of shared memory, then 512 blocks of 128 threads with 49664 bytes of shared memory; a workspace of 262144 bytes.
 // CHECK: long_gradient_queries(
 // CHECK: unsigned char *workspace) {
 // CHECK-NEXT: AttentionBackwardQueries<long_gradient_problem, TensorCoreRows<__nv_bfloat16, 2>, 4, 64, 2, false>;
-// CHECK: Attention::run(blockIdx.x, in0, in1, in2, in3, in4, in5, out0, reinterpret_cast<float *>(workspace));
+// CHECK: Attention::run(in0, in1, in2, in3, in4, in5, out0, reinterpret_cast<float *>(workspace));
 // CHECK: long_gradient_keys(
-// CHECK: AttentionBackwardKeys<long_gradient_problem, TensorCoreRows<__nv_bfloat16, 2>, 4, 32, 2, false, 1, false>;
-// CHECK: Attention::run(blockIdx.x, in0, in1, in2, in3, in4, in5, reinterpret_cast<const float *>(workspace), out1, out2);
+// CHECK: AttentionBackwardKeys<long_gradient_problem, TensorCoreRows<__nv_bfloat16, 2>, 4, 32, 2, false, 1>;
+// CHECK: Attention::run(in0, in1, in2, in4, in5, out1, out2, reinterpret_cast<const float *>(workspace));
 exec.kernel @long_gradient(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>,
                            %o: tensor<1x4096x16x64xbf16>, %l: tensor<1x16x4096xf32>, %do: tensor<1x4096x16x64xbf16>)
     : (memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>,

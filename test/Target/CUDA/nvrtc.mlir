@@ -28,10 +28,10 @@
 // SCATTER: sm_100a: 4 kernels
 // SCATTER: sm_120: 4 kernels
 
-// ATTENTION: sm_80: 8 kernels
-// ATTENTION: sm_90a: 8 kernels
-// ATTENTION: sm_100a: 8 kernels
-// ATTENTION: sm_120: 8 kernels
+// ATTENTION: sm_80: 9 kernels
+// ATTENTION: sm_90a: 9 kernels
+// ATTENTION: sm_100a: 9 kernels
+// ATTENTION: sm_120: 9 kernels
 
 // PLAIN: sm_80: 4 kernels
 // PLAIN: sm_90a: 4 kernels
