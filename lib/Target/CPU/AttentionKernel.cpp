@@ -326,7 +326,8 @@ void AttentionEmitter::emitQueryGradient(const Place &place) {
     Value query = b.addIndex(place.first, lane);
     Value index = getSumIndex(operands[4], place.batch, place.head, query);
     b.storeNumber(b.loadNumber(operands[4], index), numbers, lane);
-    b.storeNumber(b.dot(gradient, output, query, sizes.headDim), numbers, b.addIndex(b.index(lanes), lane));
+    if (!outputIsRounded)
+      b.storeNumber(b.dot(gradient, output, query, sizes.headDim), numbers, b.addIndex(b.index(lanes), lane));
   });
   Value logSumExp = b.load(numbers, zero), end = b.index(sizes.keys);
   if (sizes.isCausal)

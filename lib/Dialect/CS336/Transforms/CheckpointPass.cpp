@@ -181,15 +181,8 @@ void Span::recompute(size_t numBlocks) {
 
 void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (every == 0 || function.isExternal())
+  if (every == 0 || function.isExternal() || !mayComputeAgain(function, "cs336-checkpoint"))
     return;
-  if (!hasResultOfKind(function, port::kGradient) || !function.getBody().hasOneBlock()) {
-    bool isBranching = !function.getBody().hasOneBlock();
-    remark::missed(function.getLoc(), remarkOptions(isBranching ? "SeveralBlocks" : "NoGradients"))
-        << remark::add("nothing is computed again: @{0} {1}", function.getName(),
-                       isBranching ? "has several blocks" : "computes no gradients");
-    return;
-  }
   SmallVector<Operation *> operations = collectForwardOperations(function);
   DenseSet<Operation *> forward(operations.begin(), operations.end());
   SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));

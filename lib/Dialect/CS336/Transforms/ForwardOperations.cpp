@@ -8,6 +8,7 @@
 #include "ForwardOperations.h"
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -29,4 +30,15 @@ SmallVector<Operation *> cs336::collectForwardOperations(func::FuncOp function) 
     if (needed.contains(&op))
       forward.push_back(&op);
   return forward;
+}
+
+bool cs336::mayComputeAgain(func::FuncOp function, StringRef category) {
+  auto refuse = [&](StringRef name, StringRef reason) {
+    remark::missed(function.getLoc(), remark::RemarkOpts::name(name).category(category))
+        << remark::add("nothing is computed again: @{0} {1}", function.getName(), reason);
+    return false;
+  };
+  if (!function.getBody().hasOneBlock())
+    return refuse("SeveralBlocks", "has several blocks");
+  return hasResultOfKind(function, port::kGradient) || refuse("NoGradients", "computes no gradients");
 }

@@ -38,7 +38,7 @@ public:
   std::string getName(Value value) const;
   /// FLOPs of everything that computes the value.
   int64_t getFlops(Value value) const;
-  /// What is worth storing of what other operations read, in the order of the block.
+  /// What could be stored of what other operations read, in the order of the block.
   SmallVector<Value> getTables(Block &block) const;
 
 private:

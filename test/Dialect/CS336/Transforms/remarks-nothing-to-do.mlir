@@ -17,8 +17,9 @@
 // MERGE: [Missed] NotMerged {{.*}}@backward returns gradients or new values of its weights, under names that packing would take away: merge before differentiating
 // MERGE: [Missed] NotMerged {{.*}}no two linears of @branches have the same input
 
+// RECOMPUTE: [Missed] NoGradients {{.*}}nothing is computed again: @forward computes no gradients
 // RECOMPUTE: [Missed] NothingDropped {{.*}}the backward pass of @backward reads no pointwise result of 512 bytes and more that could be computed again
-// RECOMPUTE-NOT: [Missed]
+// RECOMPUTE: [Missed] SeveralBlocks {{.*}}nothing is computed again: @branches has several blocks
 
 // SHADOWS: [Missed] NoShadows {{.*}}@branches has several blocks and goes on rounding its parameters
 // SHADOWS: [Missed] NoShadows {{.*}}no entry rounds a parameter to fewer bits, as autocast makes them do
