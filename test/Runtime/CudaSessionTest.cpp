@@ -10,138 +10,41 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramBuilder.h"
+#include "CudaSessionFixture.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/DeviceStart.h"
 #include "cs336/runtime/PlanSummary.h"
-#include "cs336/runtime/Session.h"
-#include "fake_cuda/FakeCuda.h"
 
 #include <cmath>
-#include <cstring>
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// cuBLASLt keeps some memory of its own when it finds that the driver is none.
-extern "C" const char *__lsan_default_suppressions() { return "leak:libcublasLt"; }
-
 namespace cs336::runtime {
 namespace {
 
-using ::testing::Each;
+using testing::AddKernel;
+using testing::CudaSampleProgram;
 using ::testing::ElementsAre;
 using testing::EntryBuilder;
-using testing::FakeCuda;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::MakeTensor;
 using testing::MakeType;
+using testing::OtherLibrary;
 using testing::ProgramBuilder;
-using testing::TheFakeCuda;
 
-/// What says that it is a cubin, and has nothing in it.
-std::vector<uint8_t> EmptyCubin() {
-  Elf64_Ehdr header = {};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_machine = EM_CUDA;
-  std::vector<uint8_t> image(sizeof(header));
-  std::memcpy(image.data(), &header, sizeof(header));
-  return image;
-}
-
-void AddObject(ProgramBuilder &program, const std::string &target) {
-  auto object = std::make_unique<format::CodeObjectT>();
-  object->target = target;
-  object->image = EmptyCubin();
-  program.executable().objects.push_back(std::move(object));
-}
-
-uint32_t AddKernel(ProgramBuilder &program, const std::string &symbol, int64_t shared_bytes = 0) {
-  auto kernel = std::make_unique<format::KernelT>();
-  kernel->name = symbol;
-  for (size_t i = 0; i != program.executable().objects.size(); ++i)
-    kernel->objects.push_back(i);
-  kernel->functions.push_back(std::make_unique<format::FunctionT>());
-  kernel->functions[0]->symbol = symbol;
-  kernel->functions[0]->blocks = 1;
-  kernel->functions[0]->threads = 256;
-  kernel->functions[0]->shared_bytes = shared_bytes;
-  program.executable().kernels.push_back(std::move(kernel));
-  return program.executable().kernels.size() - 1;
-}
-
-/// scaled = x * norm, copied to the output; counts its steps.
-ProgramBuilder SampleProgram(const std::vector<std::string> &targets = {"sm_80", "sm_90a"}) {
-  using format::VariableKind;
-  ProgramBuilder program;
-  program.executable().target = format::Target::cuda;
-  for (const std::string &target : targets)
-    AddObject(program, target);
-  format::VariableT &qkv = program.Variable("qkv.weight", MakeType(DType::kF32, {6, 5}));
-  qkv.init->kind = format::InitKind::truncated_normal;
-  qkv.init->std = 0.5;
-  qkv.init->cut = 3;
-  ProgramBuilder::AddViews(qkv, {{"q.weight", 2}, {"k.weight", 4}});
-  program.Variable("norm.weight", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
-  program.Variable("step", MakeType(DType::kI64, {}), VariableKind::state);
-  program.Variable("norm.shadow", MakeType(DType::kF32, {4}), VariableKind::derived);
-  uint32_t scale = AddKernel(program, "scale_rows"), increment = AddKernel(program, "increment");
-  EntryBuilder prepare = program.Entry("prepare", format::Mode::prepare);
-  prepare.Copy(prepare.Variable("norm.weight"), prepare.Variable("norm.shadow"));
-  EntryBuilder train = program.Entry("train", format::Mode::train);
-  train.entry().events = 1;
-  uint32_t x = train.Input("x", MakeType(DType::kF32, {3, 4}));
-  train.Input("tokens", MakeType(DType::kI32, {2, 3}), 16);
-  uint32_t y = train.Output("y", MakeType(DType::kF32, {3, 4}));
-  uint32_t large = train.Output("large", MakeType(DType::kF32, {2048}));
-  train.Output("columns", MakeType(DType::kF32, {4, 3}));
-  uint32_t scaled = train.Arena("scaled", MakeType(DType::kF32, {3, 4}));
-  train.entry().outputs[2]->buffer = train.View(y, {4, 3}, {1, 4});
-  train.Launch(scale, {x, train.Variable("norm.shadow"), scaled}, {2}, 1);
-  train.Record(0);
-  train.Wait(0);
-  train.Copy(scaled, y);
-  train.Copy(scaled, train.View(large, {3, 4}, {4, 1}, /*offset=*/2036 * 4));
-  train.Collective(format::CollectiveKind::all_reduce, y, y, format::Reduction::mean);
-  train.Launch(increment, {train.Variable("step")}, {0}, 1);
-  return program;
-}
-
-class CudaSessionTest : public ::testing::Test {
+class CudaSessionTest : public testing::CudaSessionFixture {
 protected:
-  void SetUp() override { fake = FakeCuda(); }
-  /// Every session has given back all that it had.
-  void TearDown() override {
-    EXPECT_EQ(fake.allocated_bytes, 0);
-    EXPECT_THAT(fake.pinned, IsEmpty());
-    EXPECT_EQ(fake.objects, 0);
-    EXPECT_EQ(fake.contexts_pushed, 0);
-  }
-
-  static absl::StatusOr<std::unique_ptr<Session>> Create(const ProgramBuilder &program, SessionOptions options = {}) {
-    auto executable = program.Build();
-    EXPECT_TRUE(executable.ok()) << executable.status();
-    options.device = "cuda";
-    return Session::Create(*executable, options);
-  }
-  static absl::Status CreateStatus(const ProgramBuilder &program, const SessionOptions &options = {}) {
-    return Create(program, options).status();
-  }
-  static std::string Message(const absl::Status &status) { return std::string(status.message()); }
-
   absl::Status Step(Session &session, float first, RunObserver *observer = nullptr) {
     Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
     return session.Run("train", {{"x", x}, {"tokens", tokens}}, observer);
   }
 
-  FakeCuda &fake = TheFakeCuda();
   Tensor tokens = MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 15});
 };
 
 TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
-  auto session = Create(SampleProgram());
+  auto session = Create(CudaSampleProgram());
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ((*session)->device(), (DeviceId{DeviceKind::kCuda, 0}));
   EXPECT_EQ(fake.kernels_run, 0); // Capturing does not run.
@@ -178,7 +81,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
 }
 
 TEST_F(CudaSessionTest, PassesAStructureOfPointers) {
-  ProgramBuilder program = SampleProgram();
+  ProgramBuilder program = CudaSampleProgram();
   program.executable().kernels[0]->functions[0]->symbol = "scale_rows_structure";
   auto session = Create(program);
   ASSERT_TRUE(session.ok()) << session.status();
@@ -188,49 +91,8 @@ TEST_F(CudaSessionTest, PassesAStructureOfPointers) {
   EXPECT_EQ((*session)->Output("train", "y")->values<float>()[11], 11);
 }
 
-TEST_F(CudaSessionTest, InitializesAsTheCpuDoes) {
-  auto session = *Create(SampleProgram());
-  ProgramBuilder program = SampleProgram();
-  program.executable().target = format::Target::cpu;
-  program.executable().entries.clear();
-  program.executable().kernels.clear();
-  program.executable().objects.clear();
-  program.Entry("forward");
-  auto host = *Session::Create(*program.Build());
-  ASSERT_TRUE(session->InitializeVariables(11).ok());
-  ASSERT_TRUE(host->InitializeVariables(11).ok());
-  for (const char *name : {"q.weight", "k.weight", "qkv.weight", "norm.weight"})
-    EXPECT_EQ(session->GetVariable(name)->values<float>(), host->GetVariable(name)->values<float>()) << name;
-
-  TensorMap saved = *session->SaveVariables();
-  saved.find("norm.weight")->second.mutable_values<float>()[2] = 5;
-  ASSERT_TRUE(session->LoadVariables(saved).ok());
-  EXPECT_THAT(session->GetVariable("norm.shadow")->values<float>(), ElementsAre(1, 1, 5, 1));
-}
-
-TEST_F(CudaSessionTest, WritesVariablesInChunks) {
-  ProgramBuilder program;
-  program.executable().target = format::Target::cuda;
-  program.Entry("forward");
-  constexpr int64_t kElements = (int64_t{9} << 20) + 3; // More than one staging buffer of 32 MiB.
-  format::VariableT &w = program.Variable("w", MakeType(DType::kF32, {kElements}));
-  w.init->kind = format::InitKind::truncated_normal;
-  w.init->std = 1;
-  w.init->cut = 3;
-  auto session = *Create(program);
-  ASSERT_TRUE(session->InitializeVariables(5).ok());
-  program.executable().target = format::Target::cpu;
-  auto host = *Session::Create(*program.Build());
-  ASSERT_TRUE(host->InitializeVariables(5).ok());
-  Tensor on_host = *host->GetVariable("w");
-  EXPECT_EQ(session->GetVariable("w")->values<float>(), on_host.values<float>());
-  on_host.mutable_values<float>()[kElements - 1] = 77;
-  ASSERT_TRUE(session->SetVariable("w", on_host).ok());
-  EXPECT_EQ(session->GetVariable("w")->values<float>(), on_host.values<float>());
-}
-
 TEST_F(CudaSessionTest, RefusesWrongInputsWithoutEffect) {
-  auto session = *Create(SampleProgram());
+  auto session = *Create(CudaSampleProgram());
   ASSERT_TRUE(session->InitializeVariables(0).ok());
   int launched = fake.graphs_launched;
   tokens.mutable_values<int32_t>()[4] = 16;
@@ -240,19 +102,8 @@ TEST_F(CudaSessionTest, RefusesWrongInputsWithoutEffect) {
   EXPECT_EQ(fake.graphs_launched, launched);
 }
 
-/// Values of another library: variables of a session that does nothing else.
-ProgramBuilder OtherLibrary() {
-  ProgramBuilder program;
-  program.executable().target = format::Target::cuda;
-  program.Entry("forward");
-  program.Variable("x", MakeType(DType::kF32, {3, 4}));
-  program.Variable("tokens", MakeType(DType::kI32, {2, 3}));
-  program.Variable("norm", MakeType(DType::kF32, {4}));
-  return program;
-}
-
 TEST_F(CudaSessionTest, TakesInputsFromTheDevice) {
-  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
+  auto session = *Create(CudaSampleProgram()), other = *Create(OtherLibrary());
   ASSERT_TRUE(session->InitializeVariables(0).ok());
   auto on_device = [&](const char *name) {
     return NamedTensor{name, *other->VariableOnDevice(name), Placement::kDevice};
@@ -308,7 +159,7 @@ TEST_F(CudaSessionTest, PutsInputsOfBothSidesInTheirPlaces) {
 }
 
 TEST_F(CudaSessionTest, ChecksInputsFromTheDevice) {
-  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
+  auto session = *Create(CudaSampleProgram()), other = *Create(OtherLibrary());
   ASSERT_TRUE(session->InitializeVariables(0).ok());
   NamedTensor x{"x", *other->VariableOnDevice("x"), Placement::kDevice};
   NamedTensor given{"tokens", *other->VariableOnDevice("tokens"), Placement::kDevice};
@@ -328,26 +179,8 @@ TEST_F(CudaSessionTest, ChecksInputsFromTheDevice) {
   EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], 0);
 }
 
-TEST_F(CudaSessionTest, SetsVariablesFromTheDevice) {
-  auto session = *Create(SampleProgram()), other = *Create(OtherLibrary());
-  ASSERT_TRUE(session->InitializeVariables(0).ok());
-  TensorView norm = *other->VariableOnDevice("norm");
-  Tensor values = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
-  fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("norm", values).ok()); };
-  // The one stays in host memory, as "prepare" alone reads it; the other does not.
-  for (const char *name : {"norm.weight", "norm.shadow"}) {
-    ASSERT_TRUE(session->SetVariable(name, norm, Placement::kDevice).ok());
-    EXPECT_THAT(session->GetVariable(name)->values<float>(), ElementsAre(1, 2, 3, 4)) << name;
-  }
-  absl::Status status = session->SetVariable("norm.weight", TensorView(norm.type(), {2}, norm.data()), //
-                                             Placement::kDevice);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), HasSubstr("variable 'norm.weight': the f32[4] in the device's memory is not dense"));
-  EXPECT_EQ(session->SetVariable("step", norm, Placement::kDevice).code(), absl::StatusCode::kInvalidArgument);
-}
-
 TEST_F(CudaSessionTest, FaultsComeOutWhereSomebodyWaits) {
-  ProgramBuilder program = SampleProgram();
+  ProgramBuilder program = CudaSampleProgram();
   EntryBuilder entry = program.Entry("bad");
   uint32_t y = entry.Output("y", MakeType(DType::kF32, {4}));
   entry.Launch(AddKernel(program, "fault"), {y}, {0}, 1);
@@ -381,7 +214,7 @@ TEST_F(CudaSessionTest, ObserversSeeCopies) {
     int commands = 0;
     float first = 0;
   };
-  auto session = *Create(SampleProgram());
+  auto session = *Create(CudaSampleProgram());
   ASSERT_TRUE(session->InitializeVariables(0).ok());
   int launched = fake.graphs_launched;
   Recorder recorder;
@@ -394,44 +227,44 @@ TEST_F(CudaSessionTest, ObserversSeeCopies) {
 }
 
 TEST_F(CudaSessionTest, AllocatesWhatItSays) {
-  auto session = *Create(SampleProgram());
+  auto session = *Create(CudaSampleProgram());
   SessionMemory memory = *session->Memory();
   EXPECT_EQ(memory.allocated, fake.allocated_bytes);
   EXPECT_EQ(memory.used, fake.allocated_bytes);
   EXPECT_EQ(memory.available, fake.memory_bytes - fake.allocated_bytes);
   SessionOptions options;
   options.memory_limit_bytes = memory.allocated;
-  EXPECT_TRUE(CreateStatus(SampleProgram(), options).ok());
+  EXPECT_TRUE(CreateStatus(CudaSampleProgram(), options).ok());
   options.memory_limit_bytes -= 1;
-  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(CreateStatus(CudaSampleProgram(), options).code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {
   fake.memory_bytes = 1000;
-  absl::Status status = CreateStatus(SampleProgram());
+  absl::Status status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("of memory of cuda:0 (Fake GPU), and 1000 bytes are available: parameters"));
   SessionOptions options; // A limit beyond the device's memory does not make more of it.
   options.memory_limit_bytes = INT64_MAX;
-  status = CreateStatus(SampleProgram(), options);
+  status = CreateStatus(CudaSampleProgram(), options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("cannot allocate"));
 }
 
 TEST_F(CudaSessionTest, HostMemoryThatCannotBePinnedIsAnAnswer) {
   fake.refuses_pinning = true;
-  absl::Status status = CreateStatus(SampleProgram());
+  absl::Status status = CreateStatus(CudaSampleProgram());
   EXPECT_THAT(Message(status), HasSubstr("cannot pin"));
   EXPECT_THAT(Message(status), HasSubstr("of host memory"));
   fake.refuses_pinning = false;
   fake.pinned_offset = 4096;
-  status = CreateStatus(SampleProgram());
+  status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not see the host's memory at the host's addresses"));
 }
 
 TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
-  absl::Status status = CreateStatus(SampleProgram({"sm_80", "sm_100a"}));
+  absl::Status status = CreateStatus(CudaSampleProgram({"sm_80", "sm_100a"}));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("its kernels are for sm_100a, sm_80, and cuda:0 (Fake GPU) has compute "
                                          "capability 9.0: compile it with --arch sm_90a"));
@@ -439,7 +272,7 @@ TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
 
 TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   auto status_of = [](const std::function<void(format::ExecutableT &)> &change) {
-    ProgramBuilder program = SampleProgram();
+    ProgramBuilder program = CudaSampleProgram();
     change(program.executable());
     return CreateStatus(program);
   };
@@ -473,7 +306,7 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
 }
 
 TEST_F(CudaSessionTest, NamesTheCommandThatTheDeviceLacks) {
-  ProgramBuilder program = SampleProgram();
+  ProgramBuilder program = CudaSampleProgram();
   EntryBuilder entry = program.Entry("transpose");
   uint32_t x = entry.Input("x", MakeType(DType::kF32, {3, 2}));
   entry.Copy(entry.View(x, {2, 3}, {1, 2}), entry.Output("y", MakeType(DType::kF32, {2, 3})));
@@ -485,13 +318,13 @@ TEST_F(CudaSessionTest, NamesTheCommandThatTheDeviceLacks) {
 
 TEST_F(CudaSessionTest, SaysThatItCannotCapture) {
   fake.refuses_capture = true;
-  EXPECT_THAT(Message(CreateStatus(SampleProgram())), HasSubstr("cannot capture its commands as a CUDA graph: cu"));
+  EXPECT_THAT(Message(CreateStatus(CudaSampleProgram())), HasSubstr("cannot capture its commands as a CUDA graph: cu"));
 }
 
 TEST_F(CudaSessionTest, RefusesGroupsOfSeveralRanks) {
   SessionOptions options;
   options.communicator = std::move(CreateInProcessGroup(2)[0]);
-  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(CreateStatus(CudaSampleProgram(), options).code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST_F(CudaSessionTest, TellsAboutDevices) {
@@ -505,84 +338,12 @@ TEST_F(CudaSessionTest, TellsAboutDevices) {
   EXPECT_EQ(info.devices[1].free_memory_bytes, int64_t{1} << 30);
 }
 
-TEST_F(CudaSessionTest, LeavesInHostMemoryWhatPrepareAloneReads) {
-  std::shared_ptr<const Executable> executable = *SampleProgram().Build();
-  std::vector<std::string> on_host;
-  for (size_t i = 0; i != executable->variables().size(); ++i)
-    if (executable->StaysOnHost(i))
-      on_host.push_back(executable->variables()[i]->name);
-  EXPECT_THAT(on_host, ElementsAre("qkv.weight", "norm.weight"));
-  PlanSummary plan = *Summarize(*executable, "train");
-  EXPECT_EQ(plan.host_bytes, 4 * (6 * 5 + 4));
-  EXPECT_EQ(plan.parameter_bytes, 0);
-
-  auto session = Create(SampleProgram());
-  ASSERT_TRUE(session.ok()) << session.status();
-  ASSERT_TRUE((*session)->InitializeVariables(7).ok());
-  // The host can read no address of the fake device's own.
-  EXPECT_THAT((*session)->VariableOnDevice("norm.weight")->values<float>(), ElementsAre(1, 1, 1, 1));
-  Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
-  ASSERT_TRUE((*session)->SetVariable("norm.weight", norm).ok());
-  EXPECT_THAT((*session)->VariableOnDevice("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
-  ASSERT_TRUE((*session)->Prepare().ok());
-  EXPECT_THAT((*session)->GetVariable("norm.shadow")->values<float>(), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT((*session)->GetVariable("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
-}
-
-/// y = scaled, of variables that only the kernel of "prepare" reads.
-ProgramBuilder ScaledOnceProgram() {
-  ProgramBuilder program;
-  program.executable().target = format::Target::cuda;
-  AddObject(program, "sm_90a");
-  program.Variable("rows", MakeType(DType::kF32, {3, 4})).init->kind = format::InitKind::ones;
-  program.Variable("norm", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
-  program.Variable("scaled", MakeType(DType::kF32, {3, 4}), format::VariableKind::derived);
-  uint32_t scale = AddKernel(program, "scale_rows");
-  EntryBuilder prepare = program.Entry("prepare", format::Mode::prepare);
-  prepare.Launch(scale, {prepare.Variable("rows"), prepare.Variable("norm"), prepare.Variable("scaled")}, {2}, 1);
-  EntryBuilder forward = program.Entry("forward");
-  forward.Copy(forward.Variable("scaled"), forward.Output("y", MakeType(DType::kF32, {3, 4})));
-  return program;
-}
-
-TEST_F(CudaSessionTest, PinsWhatKernelsOfPrepareReadOnceItIsWritten) {
-  auto session = Create(ScaledOnceProgram());
-  ASSERT_TRUE(session.ok()) << session.status();
-  size_t pinned = fake.pinned.size();
-  EXPECT_THAT((*session)->GetVariable("norm")->values<float>(), ElementsAre(0, 0, 0, 0));
-  TensorMap given;
-  given.emplace("norm", MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4}));
-  ASSERT_TRUE((*session)->InitializeVariables(0, given).ok());
-  EXPECT_EQ(fake.pinned.size(), pinned + 1);
-  EXPECT_THAT((*session)->GetVariable("scaled")->values<float>(), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4));
-  Tensor twice = MakeTensor<float>(DType::kF32, {4}, {2, 4, 6, 8});
-  ASSERT_TRUE((*session)->SetVariable("norm", twice).ok());
-  ASSERT_TRUE((*session)->Run("forward", {}).ok());
-  EXPECT_THAT((*session)->Output("forward", "y")->values<float>(), ElementsAre(2, 4, 6, 8, 2, 4, 6, 8, 2, 4, 6, 8));
-  EXPECT_EQ(fake.pinned.size(), pinned + 1);
-  ASSERT_TRUE((*session)->Synchronize().ok());
-}
-
-TEST_F(CudaSessionTest, LosesNoVariableWhereItCannotPinThem) {
-  auto session = Create(ScaledOnceProgram());
-  ASSERT_TRUE(session.ok()) << session.status();
-  fake.refuses_pinning = true;
-  absl::Status status = (*session)->InitializeVariables(0);
-  EXPECT_THAT(Message(status), HasSubstr("parameters that stay in host memory: cannot pin 512 bytes of host memory"));
-  EXPECT_THAT(Message((*session)->VariableOnDevice("norm").status()), HasSubstr("cannot pin"));
-  EXPECT_THAT(Message((*session)->Run("forward", {})), HasSubstr("cannot pin"));
-  EXPECT_THAT((*session)->GetVariable("norm")->values<float>(), ElementsAre(1, 1, 1, 1));
-  fake.refuses_pinning = false;
-  ASSERT_TRUE((*session)->Run("forward", {}).ok());
-  EXPECT_THAT((*session)->Output("forward", "y")->values<float>(), Each(1));
-}
-
 TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {
   SessionOptions options;
   options.device = "cuda";
   DeviceStart first(options);
   DeviceStart moved = std::move(first);
-  auto session = Session::Create(*SampleProgram().Build(), std::move(moved));
+  auto session = Session::Create(*CudaSampleProgram().Build(), std::move(moved));
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_TRUE((*session)->InitializeVariables(0).ok());
   EXPECT_TRUE(Step(**session, 1).ok());
@@ -594,34 +355,34 @@ TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {
 TEST_F(CudaSessionTest, SaysOnlyWhenCreatedWhyADeviceDidNotStart) {
   SessionOptions options;
   options.device = "cuda:7";
-  absl::Status status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  absl::Status status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(status), HasSubstr("no device cuda:7"));
   // What is wrong with the program or the options comes first, as without a start.
   options.device = "cpu";
-  status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   options.num_threads = -1;
-  status = Session::Create(*SampleProgram().Build(), DeviceStart(options)).status();
+  status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   options = {};
   options.device = "tpu";
-  EXPECT_EQ(Session::Create(*SampleProgram().Build(), DeviceStart(options)).status(),
-            Session::Create(*SampleProgram().Build(), options).status());
+  EXPECT_EQ(Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status(),
+            Session::Create(*CudaSampleProgram().Build(), options).status());
 }
 
 TEST_F(CudaSessionTest, SaysWhyThereIsNoDevice) {
   fake.devices = 0;
   EXPECT_EQ(QueryCuda().status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(CreateStatus(SampleProgram())), HasSubstr("does not start: cuInit"));
+  EXPECT_THAT(Message(CreateStatus(CudaSampleProgram())), HasSubstr("does not start: cuInit"));
   fake.devices = 1;
   SessionOptions options;
   options.device = "cuda:1";
-  absl::Status status = Session::Create(*SampleProgram().Build(), options).status();
+  absl::Status status = Session::Create(*CudaSampleProgram().Build(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver sees 1 device"));
   fake.driver_version = 12080;
-  status = CreateStatus(SampleProgram());
+  status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, and CUDA 13.0 is needed"));
 }
