@@ -1,4 +1,4 @@
-//===- CudaSessionFixture.cpp - Sessions on the fake GPU -------------------===//
+//===- CudaSessionFixture.cpp - Sessions on the fake GPU ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

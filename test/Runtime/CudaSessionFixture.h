@@ -1,4 +1,4 @@
-//===- CudaSessionFixture.h - Sessions on the fake GPU ---------- -*- C++ -*-===//
+//===- CudaSessionFixture.h - Sessions on the fake GPU -------- -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

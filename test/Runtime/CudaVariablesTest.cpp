@@ -1,4 +1,4 @@
-//===- CudaVariablesTest.cpp - Variables of sessions on a GPU --------------===//
+//===- CudaVariablesTest.cpp - Variables of sessions on a GPU -------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
