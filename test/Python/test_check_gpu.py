@@ -234,7 +234,7 @@ def test_the_script_without_time(tmp_path: Path) -> None:
 
 
 def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
-    """On a machine without a GPU they skip themselves, and tests of pytest fail."""
+    """On a machine without a GPU they skip themselves; tests of pytest, which would fail there, are left out."""
     options = ["--device", "cuda", "--suites", "memcheck", "--leave-out", "memcheck:OnAGpuAllTypes"]
     options += ["--leave-out", "memcheck:test_loss_scaling", "--gtest", str(Path(shutil.which("gemm_test")).parent)]
     process = run_script(tmp_path, OURS, *options)

@@ -201,6 +201,7 @@ CASES = {
         Case("bf16", 1, 1, 1, 65, 17, 128, causal=False, common=1),
         Case("bf16", 1, 1, 1, 65, 65, 8, causal=True, common=1),
         Case("f16", 1, 1, 1, 130, 130, 64, causal=False, common=1),
+        Case("tf32", 1, 2, 2, 130, 130, 80, causal=False, common=1),
         # Without tiles.
         Case("bf16", 1, 1, 1, 65, 65, 20, causal=True, common=1),
     ],
@@ -347,8 +348,18 @@ def check_growing_scores(kernels: dict[str, HostKernel]) -> None:
         assert error < BOUNDS["bf16"], f"{name} is off by {error:.2e}"
 
 
-def test_growing_scores(tmp_path: pathlib.Path) -> None:
-    check_growing_scores(compile_for_host(emit_cuda(GROWING.kernels(0), "--require-all"), tmp_path))
+#: What mutations are looked for in.
+CHECKED = [GROWING, *(Case(dtype, 1, 2, 2, 65, 65, 64, causal=False, common=1) for dtype in ("bf16", "tf32"))]
+
+
+def check_all(kernels: dict[str, HostKernel]) -> None:
+    for i, case in enumerate(CHECKED):
+        case.check(kernels, i, np.random.default_rng(7))
+    check_growing_scores(kernels)
+
+
+def test_without_mutations(tmp_path: pathlib.Path) -> None:
+    check_all(compile_mutated(CHECKED, "", "", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -369,6 +380,8 @@ def test_growing_scores(tmp_path: pathlib.Path) -> None:
         # What rows of dS sum to goes into dQ.
         ("result.values[i][j] -= rests[i] *", "result.values[i][j] -= 0 *"),
         ("sums[i] + rests[i]", "sums[i]"),
+        # D is of the gradient that products have.
+        ("Core::round(b.words[i]) & 0xffffe000", "b.words[i]"),
     ],
     ids=[
         "sees the past only",
@@ -379,16 +392,14 @@ def test_growing_scores(tmp_path: pathlib.Path) -> None:
         "leaves out D",
         "leaves what is in common",
         "passes on a D that is off",
+        "computes D exactly in tf32",
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_mutations_are_noticed(right: str, wrong: str, tmp_path: pathlib.Path) -> None:
-    cases = [GROWING, Case("bf16", 1, 1, 1, 65, 65, 64, causal=False, common=1)]
-    kernels = compile_mutated(cases, right, wrong, tmp_path)
+    kernels = compile_mutated(CHECKED, right, wrong, tmp_path)
     with pytest.raises(AssertionError, match="is off by"):
-        for i, case in enumerate(cases):
-            case.check(kernels, i, np.random.default_rng(7))
-        check_growing_scores(kernels)
+        check_all(kernels)
 
 
 @pytest.mark.parametrize(
