@@ -34,6 +34,7 @@ COLUMNS = {
     "kernels_ms": "{:.3f}",
     "launches": "{:.0f}",
     "gap_us_per_node": "{:.2f}",
+    "idle_us_per_node": "{:.2f}",
     "tokens_per_second": "{:.0f}",
     "mfu": "{:.3f}",
     "memory_mib": "{:.0f}",

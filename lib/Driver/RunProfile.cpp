@@ -8,6 +8,7 @@
 #include "cs336/Driver/RunProfile.h"
 
 #include "cs336/runtime/CudaInfo.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -84,12 +85,25 @@ absl::StatusOr<std::unique_ptr<RunProfile>> RunProfile::create(runtime::DeviceId
 }
 
 GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records) {
+  llvm::SmallVector<const runtime::KernelRecord *> nodes;
+  for (const runtime::KernelRecord &record : records)
+    if (record.graph_node != 0)
+      nodes.push_back(&record);
+  llvm::stable_sort(nodes, [](const auto *a, const auto *b) { return a->start_ns < b->start_ns; });
+
   GraphWork work;
-  for (const runtime::KernelRecord &record : records) {
-    if (record.graph_node == 0)
-      continue;
+  llvm::DenseSet<uint64_t> replayed;
+  int64_t end = 0;
+  for (const runtime::KernelRecord *node : nodes) {
     ++work.nodes;
-    work.nanoseconds += record.duration_ns;
+    work.nanoseconds += node->duration_ns;
+    bool isNext = !replayed.empty() && !replayed.contains(node->graph_node);
+    if (!isNext)
+      replayed.clear();
+    else
+      work.idleNanoseconds += std::max<int64_t>(0, node->start_ns - end);
+    replayed.insert(node->graph_node);
+    end = std::max(end, node->start_ns + node->duration_ns);
   }
   return work;
 }

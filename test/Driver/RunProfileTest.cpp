@@ -35,6 +35,14 @@ TEST(RunProfileTest, TheWorkOfAGraphLeavesOutWhatFeedsIt) {
                                        {"mul_c522", 3000, 20, /*graph_node=*/7}});
   EXPECT_EQ(work.nodes, 3);
   EXPECT_EQ(work.nanoseconds, 35);
+  EXPECT_EQ(work.idleNanoseconds, 10); // From 1010 to 1020; what lies before 3000 is between replays.
+}
+
+TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
+  // In whatever order records come: 0 to 100 with 10 to 20 in it, then from 105 on.
+  GraphWork work = summarizeGraphWork({{"c", 105, 5, 3}, {"a", 0, 100, 1}, {"b", 10, 10, 2}});
+  EXPECT_EQ(work.nanoseconds, 115);
+  EXPECT_EQ(work.idleNanoseconds, 5);
 }
 
 TEST(RunProfileTest, AFewNamesAndTheSumOfAll) {

@@ -12,7 +12,15 @@ from device import DEVICE, times_kernels
 
 MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "2", "--num-heads", "2", "--vocab-size", "31"]
 MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "3", "--warmup", "1", "--no-mfu"]
-OF_GPUS = ["event_ms", "event_step_ms", "kernels_ms", "launches", "gap_us_per_node", "device_memory_mib"]
+OF_GPUS = [
+    "event_ms",
+    "event_step_ms",
+    "kernels_ms",
+    "launches",
+    "gap_us_per_node",
+    "idle_us_per_node",
+    "device_memory_mib",
+]
 
 
 def measure(*arguments: str) -> dict:
@@ -46,5 +54,5 @@ def test_what_follows_from_what(mode: str) -> None:
 
 def test_kernels_are_counted_only_when_profiled() -> None:
     row = measure()
-    assert [row[key] for key in ("kernels_ms", "launches", "gap_us_per_node")] == [None] * 3
+    assert [row[key] for key in ("kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node")] == [None] * 4
     assert (row["event_ms"] is None) == (DEVICE == "cpu")

@@ -80,10 +80,10 @@ json::Object getResult(Measurement measurement) {
 TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
   Measurement measurement = measureGPU();
   // Three steps of 250 nodes that take 1.5 ms.
-  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000});
+  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000, 300'000});
   std::string table = printOne(std::move(measurement), Format::Table);
-  EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)"));
-  EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000"));
+  EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)  idle (µs/node)"));
+  EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000           0.400"));
   EXPECT_THAT(table, HasSubstr("memory (MiB)  device memory (MiB)  compile (s)  load (s)"));
   EXPECT_THAT(table, HasSubstr("        10.0                 12.0         0.50      0.25"));
   EXPECT_THAT(table, Not(HasSubstr("MFU")));
@@ -91,7 +91,7 @@ TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
 
 TEST(ModelReportTest, ProgramsGetEveryTimeByBothClocks) {
   Measurement measurement = measureGPU();
-  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000});
+  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000, 300'000});
   json::Object result = getResult(std::move(measurement));
   EXPECT_EQ(*result.getArray("step_ms"), json::Array({5.0, 3.0, 4.0}));
   EXPECT_EQ(*result.getArray("event_step_ms"), json::Array({2.0, 1.0, 9.0}));
@@ -99,6 +99,7 @@ TEST(ModelReportTest, ProgramsGetEveryTimeByBothClocks) {
   EXPECT_EQ(result.getNumber("kernels_ms"), 1.5);
   EXPECT_EQ(result.getNumber("launches"), 250);
   EXPECT_EQ(result.getNumber("gap_us_per_node"), 2);
+  EXPECT_EQ(result.getNumber("idle_us_per_node"), 0.4);
   EXPECT_EQ(result.getNumber("device_memory_mib"), 12);
   EXPECT_EQ(result.getNumber("load_seconds"), 0.25);
   EXPECT_EQ(result.getInteger("distinct_kernels"), 7);
@@ -111,7 +112,7 @@ TEST(ModelReportTest, KernelsNeedAProfile) {
       measurement.profile = std::make_unique<FixedProfile>(GraphWork());
     json::Object result = getResult(std::move(measurement));
     EXPECT_EQ(result.getNumber("event_ms"), 2);
-    for (const char *key : {"kernels_ms", "launches", "gap_us_per_node"})
+    for (const char *key : {"kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node"})
       EXPECT_EQ(*result.get(key), nullptr) << key;
   }
 }
@@ -119,8 +120,8 @@ TEST(ModelReportTest, KernelsNeedAProfile) {
 TEST(ModelReportTest, TheCPUHasNoColumnsOfGPUs) {
   EXPECT_THAT(printOne(measureCPU(), Format::Table), Not(HasSubstr("event")));
   json::Object result = getResult(measureCPU());
-  for (const char *key :
-       {"event_ms", "event_step_ms", "kernels_ms", "launches", "gap_us_per_node", "device_memory_mib"})
+  for (const char *key : {"event_ms", "event_step_ms", "kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node",
+                          "device_memory_mib"})
     EXPECT_EQ(*result.get(key), nullptr) << key;
 }
 

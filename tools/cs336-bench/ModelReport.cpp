@@ -144,6 +144,7 @@ static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> varian
                                       {"kernels (ms)", "kernels_ms"},
                                       {"launches", "launches"},
                                       {"gap (µs/node)", "gap_us_per_node"},
+                                      {"idle (µs/node)", "idle_us_per_node"},
                                       {"backward (ms)", "backward_ms"},
                                       {"backward/forward", "backward_over_forward"},
                                       {"over fp32", "dtype_speedup"},
@@ -203,24 +204,26 @@ static Cell makeMiB(std::optional<int64_t> bytes) {
   return bytes ? Cell::number(static_cast<double>(*bytes) / 1048576.0, 1) : Cell::empty();
 }
 
-/// A GPU's own time of a step beside the sum over its kernels: event, kernels, launches, gap.
+/// A GPU's own time of a step beside the sum over its kernels: event, kernels, launches, gap; and the time between
+/// kernels while they were profiled.
 static void appendDeviceTimes(const Measurement &measurement, std::vector<Cell> &cells) {
   if (measurement.deviceMilliseconds.empty()) {
-    cells.resize(cells.size() + 4, Cell::empty());
+    cells.resize(cells.size() + 5, Cell::empty());
     return;
   }
   double event = computeStatistics(measurement.deviceMilliseconds).median;
   cells.push_back(Cell::number(event, 3));
   std::optional<GraphWork> work = measurement.profile ? measurement.profile->getGraphWork() : std::nullopt;
   if (!work || work->nodes == 0) {
-    cells.resize(cells.size() + 3, Cell::empty());
+    cells.resize(cells.size() + 4, Cell::empty());
     return;
   }
   auto steps = static_cast<double>(measurement.deviceMilliseconds.size());
   double kernels = static_cast<double>(work->nanoseconds) * 1e-6 / steps;
   double launches = static_cast<double>(work->nodes) / steps;
-  llvm::append_values(cells, Cell::number(kernels, 3), Cell::number(launches, 0),
-                      Cell::number((event - kernels) * 1e3 / launches, 3));
+  llvm::append_values(
+      cells, Cell::number(kernels, 3), Cell::number(launches, 0), Cell::number((event - kernels) * 1e3 / launches, 3),
+      Cell::number(static_cast<double>(work->idleNanoseconds) * 1e-3 / static_cast<double>(work->nodes), 3));
 }
 
 /// What is known of a measurement whether or not it succeeded, and every step's time.
@@ -259,7 +262,7 @@ static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> r
       Cell::integer(measurement.stepMilliseconds.size()),
   };
   if (!measurement.status.ok()) {
-    constexpr size_t kTimes = 17; // Columns from the mean to the peak.
+    constexpr size_t kTimes = 18; // Columns from the mean to the peak.
     cells.emplace_back(getFailureText(measurement.status).str(), nullptr);
     cells.resize(cells.size() + kTimes - 1, Cell::empty());
     appendResources(measurement, cells);

@@ -30,6 +30,8 @@ namespace cs336 {
 struct GraphWork {
   int64_t nodes = 0;
   int64_t nanoseconds = 0; // The sum of their durations.
+  /// Within replays of graphs, when none of them ran. Each node is in a replay once.
+  int64_t idleNanoseconds = 0;
 };
 
 GraphWork summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records);
