@@ -43,7 +43,8 @@ COLUMNS = {
 
 EVENTS = (
     "median_ms is the host's time of a step, event_ms the GPU's own, kernels_ms the sum over the kernels, copies and "
-    "fills of a step; the gap is what lies between the two, by kernel."
+    "fills of a step; the gap is what lies between the two, by kernel; idle is what lay between kernels while they "
+    "were profiled."
 )
 
 
@@ -94,6 +95,14 @@ def spread_steps(row: Row) -> list[str]:
     return [f"{cell_name(row)} {row['mode']}: the steps' standard deviation is {spread:.0%} of the mean."]
 
 
+def memory_given_back(row: Row) -> list[str]:
+    """A sentence if the GPU's count is below the plan: another program on the GPU freed memory meanwhile."""
+    planned, counted = row.get("memory_mib"), row.get("device_memory_mib")
+    if planned is None or counted is None or counted >= planned:
+        return []
+    return [f"{cell_name(row)} {row['mode']}: {counted:.0f} MiB by the GPU's own count, less than what is allocated."]
+
+
 def long_parts(row: Row, rows: list[Row]) -> list[str]:
     """A sentence for each peer whose forward and backward passes took longer than the step that begins with them."""
     found = []
@@ -112,7 +121,7 @@ def long_parts(row: Row, rows: list[Row]) -> list[str]:
 
 def disturbances(rows: list[Row]) -> list[str]:
     """A sentence for each measurement that something else on the machine must have disturbed."""
-    return [line for row in rows for line in [*spread_steps(row), *long_parts(row, rows)]]
+    return [line for row in rows for line in [*spread_steps(row), *memory_given_back(row), *long_parts(row, rows)]]
 
 
 def warning_lines(rows: list[Row]) -> list[str]:

@@ -34,6 +34,13 @@ def test_steps_that_spread() -> None:
     assert line == "small 128 fp32 none train: the steps' standard deviation is 16% of the mean."
 
 
+def test_memory_that_another_program_gave_back() -> None:
+    counts = {"memory_mib": 885.0, "device_memory_mib": 0.0}
+    (line,) = model_steps.disturbances([row("forward", 5) | counts, row("train", 9) | counts | {"memory_mib": None}])
+    assert line == "small 128 fp32 none forward: 0 MiB by the GPU's own count, less than what is allocated."
+    assert model_steps.disturbances([row("forward", 5) | counts | {"device_memory_mib": 885.0}]) == []
+
+
 def test_cells_that_were_not_measured_are_not_compared() -> None:
     rows = [row("forward_backward", None, spread=None), row("train", 9, spread=None), row("forward_backward", 10)]
     assert len(model_steps.disturbances(rows)) == 1

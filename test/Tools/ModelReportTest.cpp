@@ -141,14 +141,16 @@ TEST(ModelReportTest, WhatDidNotFitHasNoTimes) {
   EXPECT_EQ(result.getString("status"), "too large");
 }
 
-TEST(ModelReportTest, MemoryThatNoPlanHoldsIsWarnedOf) {
-  EXPECT_FALSE(describeUnplannedMemory(measureCPU()));
-  EXPECT_FALSE(describeUnplannedMemory(measureGPU()));
+TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
+  EXPECT_FALSE(describeMemoryMismatch(measureCPU()));
+  EXPECT_FALSE(describeMemoryMismatch(measureGPU()));
   Measurement measurement = measureGPU();
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB;
-  EXPECT_FALSE(describeUnplannedMemory(measurement));
+  EXPECT_FALSE(describeMemoryMismatch(measurement));
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
-  EXPECT_THAT(describeUnplannedMemory(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
+  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
+  measurement.deviceMemoryBytes = measurement.memoryBytes - 1;
+  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("gave memory back"));
 }
 
 } // namespace

@@ -148,7 +148,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
         }
         if (!measurement.status.ok() && getFailureText(measurement.status).empty())
           return measurement.status;
-        if (std::optional<std::string> warning = describeUnplannedMemory(measurement))
+        if (std::optional<std::string> warning = describeMemoryMismatch(measurement))
           progress.warn(*warning);
         rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
       }

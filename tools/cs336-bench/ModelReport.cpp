@@ -20,14 +20,18 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-std::optional<std::string> cs336::bench::describeUnplannedMemory(const Measurement &measurement) {
-  // Models of 0.1 to 3.4 billion parameters have 2 to 34 MiB of it on an H200.
+std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measurement &measurement) {
+  // Models of 0.1 to 3.4 billion parameters have 2 to 34 MiB beside the plan on an H200.
   constexpr int64_t kUsual = int64_t(64) << 20;
-  if (!measurement.deviceMemoryBytes || *measurement.deviceMemoryBytes - measurement.memoryBytes <= kUsual)
+  if (!measurement.deviceMemoryBytes)
     return std::nullopt;
-  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: other programs on the GPU, or "
-                       "memory that no plan holds",
-                       formatBytes(*measurement.deviceMemoryBytes), formatBytes(measurement.memoryBytes))
+  int64_t unplanned = *measurement.deviceMemoryBytes - measurement.memoryBytes;
+  if (unplanned >= 0 && unplanned <= kUsual)
+    return std::nullopt;
+  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: {2}",
+                       formatBytes(*measurement.deviceMemoryBytes), formatBytes(measurement.memoryBytes),
+                       unplanned < 0 ? "another program on the GPU gave memory back meanwhile"
+                                     : "other programs on the GPU, or memory that no plan holds")
       .str();
 }
 

@@ -31,9 +31,9 @@ struct ModelRow {
 /// "small", or "d512 ff1344 L4 h16" for a model without a name.
 std::string describeSize(const TransformerConfig &config);
 
-/// A warning where the device's own count is above the plan by more than what no plan holds: the code of kernels,
-/// captured graphs and the granularity of allocations. Nothing otherwise.
-std::optional<std::string> describeUnplannedMemory(const Measurement &measurement);
+/// A warning where the device's own count is below the plan, or above it by more than what no plan holds: the code of
+/// kernels, captured graphs and the granularity of allocations. Nothing otherwise.
+std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);
 
 /// "unfused", "fusion softmax"; of a rung of a ladder "with autocast".
 std::string describeFusion(Fusion level, const PipelineVariant &pipeline);
