@@ -16,7 +16,7 @@ import device_tests
 import jobs
 import sanitizer
 
-COUNTS = ("passed", "skipped", "failed", "left_out", "not_reached", "reports", "pytorch_reports")
+COUNTS = ("passed", "skipped", "failed", "left_out", "not_reached", "reports", "library_reports")
 
 # Reports that the tool counted and did not print may be anyone's.
 NOT_PRINTED = "(not printed)"
@@ -68,7 +68,7 @@ def add_job(results: Results, ended: jobs.Ended, logs: pathlib.Path) -> None:
             results.failures.append(f"{job.suite}: {test} failed; see {job.name}.txt")
     for report in findings.reports:
         module = _row_of(job, report.test or job.name)
-        results.count(job.suite, module, "pytorch_reports" if report.of_pytorch else "reports")
+        results.count(job.suite, module, "library_reports" if report.library else "reports")
         results.reports[job.suite, report] += 1
     if findings.not_printed:
         results.count(job.suite, NOT_PRINTED, "reports", findings.not_printed)
@@ -114,7 +114,7 @@ def find_problems(results: Results, suites: list[str]) -> list[str]:
     for suite in suites:
         hidden = results.rows.get((suite, NOT_PRINTED), collections.Counter())["reports"]
         if ours := results.total("reports", suite) - hidden:
-            problems.append(f"{suite}: {ours} reports outside of PyTorch's kernels")
+            problems.append(f"{suite}: {ours} reports outside of libraries' kernels")
         if hidden:
             problems.append(
                 f"{suite}: at least {hidden} reports were not printed, since a process prints {sanitizer.PRINTED}; "
@@ -144,7 +144,8 @@ def markdown(record: dict[str, object], origin: str) -> str:
     lines = ["# Tests on a GPU", "", origin, "", f"    {record['command']}", ""]
     lines += [
         f"{record['processes']} processes at a time, each ended after {record['seconds']:g} s: what it had not done by "
-        "then was not reached. Reports are compute-sanitizer's; those in kernels that PyTorch launched are apart.",
+        "then was not reached. Reports are compute-sanitizer's; apart are those in kernels that PyTorch launched, and "
+        "races within cuBLASLt's kernels.",
         "",
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|---" * len(columns) + "|",
@@ -153,7 +154,7 @@ def markdown(record: dict[str, object], origin: str) -> str:
     lines += ["", *_verdict(record)]
     kinds = collections.Counter()
     for report in record["reports"]:
-        whose = "PyTorch's" if report["of_pytorch"] else "ours"
+        whose = f"{report['library']}'s" if report["library"] else "ours"
         kinds[f"{report['suite']}, {whose}: {report['kind']} in `{report['kernel'] or 'no kernel'}`"] += report["count"]
     if kinds:
         lines += ["", "Reports:", "", *(f"- {count} times {kind}" for kind, count in kinds.most_common())]
@@ -161,7 +162,7 @@ def markdown(record: dict[str, object], origin: str) -> str:
 
 
 def _verdict(record: dict[str, object]) -> list[str]:
-    lines = ["No test failed, and nothing was reported outside of PyTorch's kernels."]
+    lines = ["No test failed, and nothing was reported outside of libraries' kernels."]
     if record["problems"]:
         lines = ["Not passed:", "", *(f"- {problem}" for problem in record["problems"])]
     if missed := sum(row["not_reached"] for row in record["results"]):

@@ -29,6 +29,8 @@ _TEST = re.compile(r"(?P<test>test/\S+\.py::.*?)(?: (?:PASSED|SKIPPED|FAILED|ERR
 _KERNEL = re.compile(r"\bat (?P<name>.+?)\+0x[0-9a-f]+")
 _OF_PYTORCH = re.compile(r"\bat::native\b|\blibtorch")
 _OURS = re.compile(r" in \S*cs336\S*\.so\b")
+_RACE = re.compile(r"\w+: Race reported between ")
+_OF_CUBLASLT = re.compile(r"nvjet_")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,14 +45,15 @@ class Report:
         Where it is; empty for a call of the host's.
     test
         The test that ran; empty before the first, and in programs without tests.
-    of_pytorch
-        Whether it is in a kernel that PyTorch launched.
+    library
+        Whose it is if not ours: "PyTorch", in a kernel that PyTorch launched; "cuBLASLt", a race within its kernel, for
+        memory that a block shares, so nobody outside of the kernel has a part in it. Empty otherwise.
     """
 
     kind: str
     kernel: str
     test: str
-    of_pytorch: bool
+    library: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +105,11 @@ def parse_findings(output: str) -> Findings:
 
 
 def _make_report(test: str, lines: list[str]) -> Report:
-    kernel = next((found["name"] for line in lines if (found := _KERNEL.search(line))), "")
+    kernels = [found["name"] for line in lines if (found := _KERNEL.search(line))]
     text = "\n".join(lines)
-    of_pytorch = bool(_OF_PYTORCH.search(text)) and not _OURS.search(text)
-    return Report(lines[0].partition(" at ")[0], kernel, test, of_pytorch)
+    library = ""
+    if _OF_PYTORCH.search(text) and not _OURS.search(text):
+        library = "PyTorch"
+    elif _RACE.match(lines[0]) and kernels and all(_OF_CUBLASLT.match(kernel) for kernel in kernels):
+        library = "cuBLASLt"
+    return Report(lines[0].partition(" at ")[0], kernels[0] if kernels else "", test, library)

@@ -41,6 +41,10 @@ RACE = """\
 ========= Error: Race reported between Write access at flash_3c4d(float *)+0x100 in flash.cu:40
 =========     and Read access at flash_3c4d(float *)+0x190 in flash.cu:42 [4 hazards]
 ========= """
+LIBRARYS_RACE = """\
+========= Error: Race reported between Read access at nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT+0xaf0
+=========     and Write access at nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT+0x2eb0 [28 hazards]
+========= """
 SESSION = """\
 ========= COMPUTE-SANITIZER
 ============================= test session starts ==============================
@@ -69,8 +73,8 @@ def test_reports_have_a_kernel_a_test_and_an_origin() -> None:
     found = findings("ERROR SUMMARY: 2 errors", PYTORCHS, OURS)
     assert found.not_printed == 0
     theirs, ours = found.reports
-    assert theirs.of_pytorch and theirs.kernel.startswith("void at::native::elementwise_kernel<")
-    assert not ours.of_pytorch and ours.kernel == "rms_norm_1a2b"
+    assert theirs.library == "PyTorch" and theirs.kernel.startswith("void at::native::elementwise_kernel<")
+    assert not ours.library and ours.kernel == "rms_norm_1a2b"
     assert ours.kind == "Invalid __global__ read of size 4 bytes"
     assert {theirs.test, ours.test} == {"test/Python/test_b.py::test_two"}
 
@@ -79,7 +83,18 @@ def test_hazards_are_reports() -> None:
     found = findings("RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)", RACE)
     (hazard,) = found.reports
     assert (hazard.kind, hazard.kernel) == ("Error: Race reported between Write access", "flash_3c4d(float *)")
-    assert found.not_printed == 0
+    assert (hazard.library, found.not_printed) == ("", 0)
+
+
+def test_only_races_within_a_librarys_kernel_are_its_own() -> None:
+    (race,) = sanitizer.parse_findings(LIBRARYS_RACE).reports
+    assert (race.library, race.kernel) == ("cuBLASLt", "nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT")
+    with_ours = LIBRARYS_RACE.replace("Write access at nvjet", "Write access at cast_1a2b_nvjet")
+    # What it reads and writes in global memory is what it was given.
+    read = OURS.replace("rms_norm_1a2b", "nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT")
+    for text in (with_ours, read, "========= Error: Race reported between two threads\n"):
+        (report,) = sanitizer.parse_findings(text).reports
+        assert not report.library
 
 
 def test_reports_beyond_the_printed_ones_are_anyones() -> None:
@@ -99,7 +114,7 @@ def test_a_call_of_the_host_is_a_report_of_ours() -> None:
         'Program hit CUDA_ERROR_INVALID_VALUE (error 1) due to "invalid argument" on CUDA API call to cuLaunchKernel.'
     )
     (report,) = sanitizer.parse_findings(f"========= {call}\n=========     Saved host backtrace\n========= \n").reports
-    assert (report.kind, report.kernel, report.of_pytorch) == (call, "", False)
+    assert (report.kind, report.kernel, report.library) == (call, "", "")
 
 
 def test_modules_that_have_a_device(tmp_path: Path) -> None:
@@ -170,10 +185,10 @@ def test_a_status_that_nothing_explains_is_a_failure(tmp_path: Path) -> None:
 
 def test_only_pytorchs_reports_are_forgiven(tmp_path: Path) -> None:
     theirs = ended(tmp_path, sanitizer.FOUND, BOTH, f"test/Python/test_b.py::y {PYTORCHS}\n")
-    assert theirs.rows["memcheck", "test_b"] == Counter(passed=1, pytorch_reports=1)
+    assert theirs.rows["memcheck", "test_b"] == Counter(passed=1, library_reports=1)
     assert gpu_results.find_problems(theirs, ["memcheck"]) == []
     ours = ended(tmp_path, sanitizer.FOUND, BOTH, f"test/Python/test_b.py::y {OURS}\n")
-    assert gpu_results.find_problems(ours, ["memcheck"]) == ["memcheck: 1 reports outside of PyTorch's kernels"]
+    assert gpu_results.find_problems(ours, ["memcheck"]) == ["memcheck: 1 reports outside of libraries' kernels"]
     many = ended(tmp_path, sanitizer.FOUND, BOTH, "\n".join([PYTORCHS] * 100 + ["========= ERROR SUMMARY: 101 errors"]))
     (problem,) = gpu_results.find_problems(many, ["memcheck"])
     assert "at least 1 reports were not printed" in problem
@@ -220,11 +235,11 @@ def test_the_script_on_the_cpu(tmp_path: Path, report: str, status: int) -> None
     tests, checked = rows["tests", "test_loss_scaling"], rows["memcheck", "test_loss_scaling"]
     assert tests["passed"] and not tests["failed"] + tests["not_reached"]
     assert checked["left_out"] and checked["passed"] + checked["left_out"] == tests["passed"]
-    assert checked["reports" if status else "pytorch_reports"] == 2
+    assert checked["reports" if status else "library_reports"] == 2
     assert all(rows["memcheck", f"model-{dtype}"]["passed"] == 1 for dtype in ("fp32", "tf32", "bf16", "fp16"))
     page = (tmp_path / "out/check.md").read_text()
     assert page.startswith("# Tests on a GPU\n") and "| memcheck | test_loss_scaling |" in page
-    assert ("memcheck: 2 reports outside of PyTorch's kernels" in page) == bool(status)
+    assert ("memcheck: 2 reports outside of libraries' kernels" in page) == bool(status)
 
 
 def test_the_script_without_time(tmp_path: Path) -> None:
@@ -243,7 +258,7 @@ def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
     products, relu = rows["gemm_test"], rows["relu_command_test"]
     assert (products["passed"] + products["skipped"], products["left_out"]) == (2, 1), process.stdout + process.stderr
     assert (relu["passed"] + relu["skipped"], relu["reports"]) == (2, 1)
-    assert process.returncode == 1 and "memcheck: 2 reports outside of PyTorch's kernels" in process.stdout
+    assert process.returncode == 1 and "memcheck: 2 reports outside of libraries' kernels" in process.stdout
 
 
 @pytest.mark.parametrize(
