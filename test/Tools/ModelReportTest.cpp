@@ -149,6 +149,11 @@ TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   EXPECT_FALSE(describeMemoryMismatch(measurement));
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
+  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Where it depends on the plan.
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  EXPECT_FALSE(describeMemoryMismatch(measurement));
+  ++*measurement.deviceMemoryBytes;
+  EXPECT_TRUE(describeMemoryMismatch(measurement));
   measurement.deviceMemoryBytes = measurement.memoryBytes - 1;
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("gave memory back"));
 }
