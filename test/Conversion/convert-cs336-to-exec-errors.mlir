@@ -32,6 +32,21 @@ func.func private @declared(tensor<4xf32>) -> tensor<4xf32> attributes {cs336.mo
 
 // -----
 
+// expected-error@below {{argument 1 of @f is a 'i1': an entry point takes and returns tensors of static sizes}}
+func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"}, %p: i1 {cs336.kind = "input", cs336.name = "p"})
+    attributes {cs336.mode = #cs336.mode<forward>} { return }
+
+// -----
+
+// expected-error@below {{result 0 of @f is a 'tensor<*xf32>': an entry point takes and returns tensors of static sizes}}
+func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<*xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  %y = tensor.cast %x : tensor<4xf32> to tensor<*xf32>
+  return %y : tensor<*xf32>
+}
+
+// -----
+
 // expected-error@below {{argument 0 of @f needs cs336.kind (parameter, state, derived or input) and cs336.name}}
 func.func @f(%x: tensor<4xf32> {cs336.kind = "input"}) attributes {cs336.mode = #cs336.mode<forward>} { return }
 

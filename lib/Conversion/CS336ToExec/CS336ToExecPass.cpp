@@ -22,7 +22,15 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Entry points have a mode, one block, and names that no variable has.
+static LogicalResult verifyTypes(func::FuncOp function, TypeRange types, StringRef port) {
+  for (auto [index, type] : llvm::enumerate(types))
+    if (!isa<RankedTensorType>(type))
+      return function.emitError() << port << " " << index << " of @" << function.getSymName() << " is a " << type
+                                  << ": an entry point takes and returns tensors of static sizes";
+  return success();
+}
+
+/// Entry points have a mode, one block, ports of static sizes, and names that no variable has.
 static LogicalResult verifyFunction(func::FuncOp function, const SymbolTable &symbols) {
   if (!getMode(function))
     return function.emitError() << "@" << function.getSymName()
@@ -30,6 +38,9 @@ static LogicalResult verifyFunction(func::FuncOp function, const SymbolTable &sy
   if (!function.getBody().hasOneBlock())
     return function.emitError() << "an entry point has one block, @" << function.getSymName() << " has "
                                 << function.getBody().getBlocks().size();
+  if (failed(verifyTypes(function, function.getArgumentTypes(), "argument")) ||
+      failed(verifyTypes(function, function.getResultTypes(), "result")))
+    return failure();
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
     if (symbols.lookup(getPortName(function.getArgAttrDict(index))))
       return function.emitError() << "argument " << index << " has the name of a symbol of the module, '"
