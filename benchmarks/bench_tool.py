@@ -10,17 +10,16 @@ import sys
 
 
 def run(arguments: list[str]) -> tuple[object, bool, int]:
-    """What the tool prints, whether it was interrupted, and its exit code; its progress goes to the terminal.
+    """What the tool prints, whether something is missing, and its exit code; its progress goes to the terminal.
 
-    Interrupted, it prints what is complete, and exits with 128 and the signal's number. Where it printed nothing, this
-    ends the program.
+    What is complete is printed also when it is interrupted, where the code is 128 and the signal's number, or ends with
+    an error. Where it printed nothing, this ends the program.
     """
     command = ["cs336-bench", *arguments, "--format", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, frame: tool.send_signal(number))
         output, _ = tool.communicate()
-    interrupted = tool.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM)
-    if not output or not (tool.returncode == 0 or interrupted):
+    if not output:
         sys.exit(f"failed: {shlex.join(command)}")
-    return json.loads(output), interrupted, tool.returncode
+    return json.loads(output), tool.returncode != 0, tool.returncode

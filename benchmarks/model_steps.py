@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what `cs336-bench model` measures: every number as JSON, and a table of the cells.
 
-All that follows `--` is given to `cs336-bench model`, which PATH must have. What is complete when it is interrupted is
+All that follows `--` is given to `cs336-bench model`, which PATH must have. What is complete when it ends early is
 recorded too, and the record says so.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
@@ -50,10 +50,10 @@ EVENTS = (
 
 def measure(arguments: list[str]) -> tuple[Row, int]:
     """The tool's JSON, and its exit code."""
-    result, interrupted, code = bench_tool.run(["model", *arguments])
+    result, incomplete, code = bench_tool.run(["model", *arguments])
     if not result["results"]:
-        sys.exit("it was interrupted before a cell was measured")
-    return result | {"interrupted": interrupted}, code
+        sys.exit("it ended before a cell was measured")
+    return result | {"incomplete": incomplete}, code
 
 
 def peer_columns(rows: list[Row]) -> list[str]:
@@ -147,7 +147,7 @@ def markdown(record: Row) -> str:
         "# Steps of a Transformer",
         "",
         origin(record),
-        *(["It was interrupted: cells are missing."] if record.get("interrupted") else []),
+        *(["It ended early: cells are missing."] if record.get("incomplete") else []),
         *([EVENTS] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
         "",

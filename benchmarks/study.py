@@ -2,7 +2,7 @@
 """Records a study's measurements: every number as JSON, and a table for each of its commands.
 
 What follows `--` is given to `cs336-bench study`, which PATH must have: a study's name, and flags in place of its own.
-What is complete when it is interrupted is recorded too, and the record says so.
+What is complete when it ends early is recorded too, and the record says so.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/study.py --output DIR/attention -- pytorch_attention --length 256,1024
 """
@@ -50,7 +50,7 @@ def markdown(record: Row) -> str:
         f"# Study {record['study']}",
         "",
         origin(record),
-        *(["It was interrupted: measurements are missing."] if record["interrupted"] else []),
+        *(["It ended early: measurements are missing."] if record["incomplete"] else []),
         "",
         f"    {record['command']}",
     ]
@@ -65,12 +65,12 @@ def main() -> None:
     arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
     arguments.add_argument("arguments", nargs="+", help="after --: a study, and flags")
     args = arguments.parse_args()
-    documents, interrupted, code = bench_tool.run(["study", *args.arguments])
+    documents, incomplete, code = bench_tool.run(["study", *args.arguments])
     documents = [document for document in (documents if isinstance(documents, list) else [documents])
                  if document["results"]]  # fmt: skip
     if not documents:
-        sys.exit("it was interrupted before anything was measured")
-    record = describe(sys.argv) | {"study": args.arguments[0], "interrupted": interrupted, "documents": documents}
+        sys.exit("it ended before anything was measured")
+    record = describe(sys.argv) | {"study": args.arguments[0], "incomplete": incomplete, "documents": documents}
     write(record, markdown(record), args.output)
     sys.exit(code)
 

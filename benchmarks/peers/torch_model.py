@@ -5,6 +5,7 @@ Reads one job a line from standard input, JSON, and answers each with one line o
 once. A job names the files that the other side used, so that loss and gradient norm can be compared before any time is:
 
     config   the model's configuration, an object: `d_model`, `num_heads`, …
+    optimizer   lr, beta1, beta2, eps, weight_decay, max_norm, warmup_steps, cosine_steps, min_lr of AdamW, an object
     params   a safetensors file with every parameter under its state_dict name
     batch    an npz file with `tokens` and `targets`: [batch, positions]
     mode     forward, loss, forward_backward or train (AdamW)
@@ -23,14 +24,13 @@ A job of mode curve trains instead: the arrays of `batch` have one more axis in 
 
     held_out        an npz file with more batches: [batches, batch, positions]
     held_out_every  steps between evaluations of these; also before the first step and after the last
-    optimizer       lr, beta1, beta2, eps, weight_decay, max_norm, warmup_steps, cosine_steps, min_lr of AdamW
 
 and is answered with `losses`, `held_out` (pairs of the steps done and the mean loss) and `seconds` of the steps. Type
 fp16 scales the loss by a GradScaler.
 
-The answer holds `loss`, `grad_norm` (null where the mode has none), `step_ms`, `first_call_s` and, on a GPU,
-`device_mib`: by the device's own count, the memory that is in use after the steps and was not before the job, so that
-neither side's CUDA context counts. Where memory does not suffice it is {"error": "out of memory"}.
+The answer holds `loss`, `grad_norm` (after clipping; null where the mode has none), `step_ms`, `first_call_s` and, on a
+GPU, `device_mib`: by the device's own count, the memory that is in use after the steps and was not before the job, so
+that neither side's CUDA context counts. Where memory does not suffice it is {"error": "out of memory"}.
 
 echo '{"config": …}' | python3 torch_model.py
 """
@@ -176,19 +176,53 @@ def learning_rate(iteration: int, optimizer: dict[str, float]) -> float:
     return optimizer["min_lr"] + (optimizer["lr"] - optimizer["min_lr"]) * (1 + math.cos(math.pi * done)) / 2
 
 
+class Trainer:
+    """Updates by AdamW, with the schedule and the clipping that settings say; `loss` is a function of a batch.
+
+    Parameters
+    ----------
+    parameters
+        What is updated.
+    settings
+        The keys of a job's `optimizer`.
+    scale
+        Whether the loss is scaled, by a GradScaler.
+    """
+
+    def __init__(self, parameters: Parameters, settings: dict[str, float], loss: Callable, scale: bool) -> None:
+        device = next(iter(parameters.values())).device
+        self.parameters, self.settings, self.loss = list(parameters.values()), settings, loss
+        self.optimizer = torch.optim.AdamW(
+            self.parameters,
+            betas=(settings["beta1"], settings["beta2"]),
+            eps=settings["eps"],
+            weight_decay=settings["weight_decay"],
+            fused=device.type == "cuda",
+        )
+        self.scaler = torch.amp.GradScaler(device.type, enabled=scale)
+        self.iteration = 0
+
+    def step(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """One step; the loss before it, which the next step may write over."""
+        self.optimizer.param_groups[0]["lr"] = learning_rate(self.iteration, self.settings)
+        self.iteration += 1
+        self.optimizer.zero_grad(set_to_none=True)
+        value = self.loss(tokens, targets)
+        self.scaler.scale(value).backward()
+        if self.settings["max_norm"] > 0:
+            self.scaler.unscale_(self.optimizer)
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.settings["max_norm"])
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return value.detach()
+
+
 def train_curve(job: Job, parameters: Parameters, loss: Callable) -> dict[str, object]:
     """Trains on every batch of the job, with a look at the held-out ones now and then."""
-    device, settings = torch.device(job["device"]), job["optimizer"]
+    device = torch.device(job["device"])
     batches = list(zip(*read_batches(job["batch"], device), strict=True))
     held_out_batches = list(zip(*read_batches(job["held_out"], device), strict=True))
-    optimizer = torch.optim.AdamW(
-        parameters.values(),
-        betas=(settings["beta1"], settings["beta2"]),
-        eps=settings["eps"],
-        weight_decay=settings["weight_decay"],
-        fused=device.type == "cuda",
-    )
-    scaler = torch.amp.GradScaler(device.type, enabled=job["dtype"] == "fp16")
+    trainer = Trainer(parameters, job["optimizer"], loss, scale=job["dtype"] == "fp16")
 
     def evaluate() -> float:
         # Copies: the next replay of a CUDA graph overwrites its results.
@@ -196,23 +230,11 @@ def train_curve(job: Job, parameters: Parameters, loss: Callable) -> dict[str, o
             values = [loss(tokens, targets).clone() for tokens, targets in held_out_batches]
         return torch.stack(values).double().mean().item()
 
-    def step(iteration: int, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        optimizer.param_groups[0]["lr"] = learning_rate(iteration, settings)
-        optimizer.zero_grad(set_to_none=True)
-        value = loss(tokens, targets)
-        scaler.scale(value).backward()
-        if settings["max_norm"] > 0:
-            scaler.unscale_(optimizer)
-            torch.nn.utils.clip_grad_norm_(parameters.values(), settings["max_norm"])
-        scaler.step(optimizer)
-        scaler.update()
-        return value.detach().clone()
-
     losses, held_out, seconds = [], [(0, evaluate())], 0.0
     every = job["held_out_every"]
     for begin in range(0, len(batches), every):
         start = time.perf_counter()
-        part = [step(begin + i, *batch) for i, batch in enumerate(batches[begin : begin + every])]
+        part = [trainer.step(*batch).clone() for batch in batches[begin : begin + every]]
         losses += torch.stack(part).tolist()
         seconds += time.perf_counter() - start
         held_out.append((len(losses), evaluate()))
@@ -256,7 +278,7 @@ def measure(job: Job) -> dict[str, object]:
         return train_curve(job, parameters, loss)
 
     tokens, targets = read_batches(job["batch"], device)
-    optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=device.type == "cuda")
+    trainer = Trainer(parameters, job["optimizer"], loss, scale=False)
 
     def synchronize() -> None:
         if device.type == "cuda":
@@ -269,11 +291,12 @@ def measure(job: Job) -> dict[str, object]:
         if mode == "loss":
             with torch.no_grad():
                 return loss(tokens, targets)
-        optimizer.zero_grad(set_to_none=True)
+        if mode == "train":
+            return trainer.step(tokens, targets)
+        for value in parameters.values():
+            value.grad = None
         value = loss(tokens, targets)
         value.backward()
-        if mode == "train":
-            optimizer.step()
         return value
 
     start = time.perf_counter()

@@ -99,7 +99,7 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
     rows = json.loads(output)["results"]
     assert 2 <= len(rows) < 40
     assert [row["batch_size"] for row in rows] == list(range(1, len(rows) + 1))
-    assert f"error: interrupted: {40 - len(rows)} of 40 cells are left out\n" in errors
+    assert f"error: interrupted; {40 - len(rows)} of 40 cells are left out\n" in errors
     assert "next:" not in errors
 
 
@@ -120,9 +120,9 @@ def test_a_record_has_the_complete_cells(tmp_path: Path) -> None:
         page, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     record = json.loads(output.with_suffix(".json").read_text())
-    assert record["interrupted"]
+    assert record["incomplete"]
     assert 2 <= len(record["results"]) < 40
-    assert "It was interrupted" in page and page.strip() == output.with_suffix(".md").read_text().strip()
+    assert "It ended early" in page and page.strip() == output.with_suffix(".md").read_text().strip()
 
 
 @pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])

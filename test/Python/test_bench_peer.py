@@ -19,6 +19,8 @@ MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "2", "--warmu
 HONEST = """\
     batch = np.load(job["batch"])
     loss, gradients = reference.loss_and_gradients(parameters, batch["tokens"], batch["targets"], config)
+    if job["mode"] == "train" and job["optimizer"]["max_norm"] > 0:
+        gradients = reference.clip(gradients, job["optimizer"]["max_norm"])
     norm = None if job["mode"] == "forward" else reference.gradient_norm(gradients)
     times = [1000.0 * (job["warmup"] + 1)] * job["steps"]
     print(json.dumps({{"loss": loss * {scale}, "grad_norm": norm, "step_ms": times, "first_call_s": 1.5}}), flush=True)
@@ -63,6 +65,40 @@ def test_values_agree_with_an_independent_model(peer) -> None:
             assert row["mode"] == "forward" or difference["grad_norm"] < 1e-5
             assert row[f"torch_{variant}_median_ms"] == 2000.0
             assert row[f"torch_{variant}_ratio"] == pytest.approx(2000.0 / row["median_ms"])
+
+
+def test_the_peer_has_the_same_optimizer(peer, tmp_path: Path) -> None:
+    log = f"    open({str(tmp_path / 'log')!r}, 'a').write(line)\n"
+    honest = peer(numpy_peer(log + HONEST, scale=1.0))
+    flags = [
+        "--max-norm",
+        "0.1",
+        "--weight-decay",
+        "0.9",
+        "--lr-cosine-steps",
+        "7",
+        "--peer",
+        "torch",
+        "--format",
+        "json",
+    ]
+    (row,) = results(run(honest, "--mode", "train", *flags))
+    assert row["torch_eager_difference"]["grad_norm"] < 1e-5 and row["torch_eager_ratio"]
+    (job,) = (tmp_path / "log").read_text().splitlines()
+    settings = {"max_norm": 0.1, "weight_decay": 0.9, "cosine_steps": 7, "warmup_steps": 0, "lr": 1e-3, "min_lr": 0}
+    settings |= {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8}
+    assert json.loads(job)["optimizer"] == settings
+    other = run(honest, "--mode", "train", "--adamw-form", "cs336_2025", "--peer", "torch")
+    assert other.returncode == 1 and "updates as torch.optim.AdamW does, and the model as cs336_2025" in other.stderr
+
+
+def test_what_was_measured_before_an_error_is_printed(peer) -> None:
+    """The peer answers one job, and is gone."""
+    process = run(peer(numpy_peer(HONEST + "    break\n", scale=1.0)), "--mode", "forward,train", "--peer", "torch",
+                  "--format", "json")  # fmt: skip
+    assert process.returncode == 1
+    assert [row["mode"] for row in json.loads(process.stdout)["results"]] == ["forward"]
+    assert "ended without an answer" in process.stderr and "; 1 of 2 cells are left out" in process.stderr
 
 
 def test_a_ladder_has_the_peer_in_the_type_at_its_top(peer, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
     options.compile = compileOptions;
     return measureAll(options, rows);
   });
-  if (!status.ok() && !absl::IsCancelled(status))
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
   json::Object context{{"benchmark", "attention"},
                        {"command", commandLine},
@@ -191,7 +191,8 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                    << describeAttention(row.attention, row.fusion, row.pipeline) << ": "
                    << std::string(row.measurement.backwardStatus.message()) << "\n";
   if (!status.ok())
-    return describeInterruption(rows.size(), getCases().size() * compile.getPipelines().size(), "cells are left out");
+    return describeEarlyEnd(status, rows.size(), getCases().size() * compile.getPipelines().size(),
+                            "cells are left out");
   llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
                   "step's time\n";
   return absl::OkStatus();

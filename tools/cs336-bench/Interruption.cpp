@@ -78,6 +78,7 @@ absl::Status bench::waitForInput(int file) {
   return checkInterruption();
 }
 
-absl::Status bench::describeInterruption(size_t complete, size_t all, llvm::StringRef rest) {
-  return absl::CancelledError(absl::StrCat("interrupted: ", all - complete, " of ", all, " ", rest.str()));
+absl::Status bench::describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest) {
+  return absl::Status(reason.code(),
+                      absl::StrCat(reason.message(), "; ", all - complete, " of ", all, " ", rest.str()));
 }

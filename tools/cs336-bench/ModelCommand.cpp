@@ -190,7 +190,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     options.compile = compileOptions;
     return measureAll(*descriptions, options, rows);
   });
-  if (!status.ok() && !absl::IsCancelled(status))
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
 
   json::Object context{{"benchmark", "model"},
@@ -208,9 +208,9 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                    << ", " << stringifyMode(row.description.mode) << ": "
                    << std::string(row.measurement.status.message()) << "\n";
   if (!status.ok())
-    return describeInterruption(rows.size(),
-                                descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
-                                "cells are left out");
+    return describeEarlyEnd(status, rows.size(),
+                            descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
+                            "cells are left out");
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   return absl::OkStatus();
 }

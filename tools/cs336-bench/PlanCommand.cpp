@@ -54,16 +54,14 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   return row;
 }
 
-absl::Status PlanCommand::planAll(const CompileOptions &options, std::vector<PlanRow> &rows) const {
-  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
-  if (!descriptions.ok())
-    return descriptions.status();
+absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
+                                  std::vector<PlanRow> &rows) const {
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
-  Progress progress(static_cast<int64_t>(descriptions->size() * pipelines.size()));
-  for (const ModelDescription &description : *descriptions) {
+  Progress progress(static_cast<int64_t>(descriptions.size() * pipelines.size()));
+  for (const ModelDescription &description : descriptions) {
     for (const PipelineVariant &variant : pipelines) {
-      if (!checkInterruption().ok())
-        return describeInterruption(rows.size(), descriptions->size() * pipelines.size(), "cells are left out");
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
       absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
       if (!row.ok())
         return row.status();
@@ -103,15 +101,20 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
+  if (!descriptions.ok())
+    return descriptions.status();
   catchInterruptions();
   std::vector<PlanRow> rows;
-  absl::Status status = compile.compile(device, [&](const CompileOptions &options) { return planAll(options, rows); });
-  if (!status.ok() && !absl::IsCancelled(status))
+  absl::Status status =
+      compile.compile(device, [&](const CompileOptions &options) { return planAll(*descriptions, options, rows); });
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
   print(rows, commandLine);
   llvm::outs().flush();
   if (!status.ok())
-    return status;
+    return describeEarlyEnd(status, rows.size(), descriptions->size() * compile.getPipelines().size(),
+                            "cells are left out");
   llvm::errs() << (memoryLimit.getNumOccurrences() > 0
                        ? "next: cs336-bench model runs it\n"
                        : "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n");

@@ -34,7 +34,8 @@ public:
 private:
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
                                const CompileOptions &options, Progress &progress) const;
-  absl::Status planAll(const CompileOptions &options, std::vector<PlanRow> &rows) const;
+  absl::Status planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
+                       std::vector<PlanRow> &rows) const;
   void print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLine) const;
 
   llvm::cl::SubCommand subcommand;

@@ -162,9 +162,11 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   }
   llvm::outs() << (isArray ? "]\n" : "");
   llvm::outs().flush();
-  if (getInterruption() != 0 && complete != lines.size())
-    return describeInterruption(complete, lines.size(), "commands are not complete");
-  return status;
+  if (getInterruption() != 0)
+    status = checkInterruption();
+  if (complete == lines.size())
+    return absl::OkStatus();
+  return describeEarlyEnd(status, complete, lines.size(), "commands are not complete");
 }
 
 absl::Status StudyCommand::run(llvm::StringRef) {

@@ -10,6 +10,8 @@
 #include "cs336/runtime/TensorFile.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "absl/strings/str_cat.h"
+
 using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
@@ -47,9 +49,19 @@ static json::Object describe(const TransformerConfig &config) {
   return object;
 }
 
+static json::Object describe(const OptimizerConfig &config) {
+  json::Object object;
+  for (const auto &field : OptimizerConfig::getRealFields())
+    object[field.key] = config.*field.member;
+  for (const auto &field : OptimizerConfig::getIntegerFields())
+    object[field.key] = config.*field.member;
+  return object;
+}
+
 absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef variant, const ModelDescription &description,
                                                           ComputeType type) {
   json::Object question{{"config", describe(description.transformer)},
+                        {"optimizer", describe(description.optimizer)},
                         {"params", process->getPath("params.safetensors")},
                         {"batch", process->getPath("batch.npz")},
                         {"mode", stringifyMode(description.mode)},
@@ -81,8 +93,13 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
 }
 
 absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescription &description, ComputeType type) {
+  if (description.mode == Mode::Train && description.optimizer.form != AdamWForm::PyTorch)
+    return absl::InvalidArgumentError(absl::StrCat("--peer torch updates as torch.optim.AdamW does, and the model as ",
+                                                   stringifyAdamWForm(description.optimizer.form).str(),
+                                                   ": leave --adamw-form out, or --peer"));
   std::string job;
   llvm::raw_string_ostream(job) << json::Value(describe(description.transformer)) << " "
+                                << json::Value(describe(description.optimizer)) << " "
                                 << stringifyMode(description.mode) << " " << stringifyComputeType(type);
   if (job == measuredJob)
     return measurements;
