@@ -129,6 +129,42 @@ def test_autocast_before_everything(fusion: str, dtype: str) -> None:
     check_in(dtype, run(text, "forward_backward", "fp32", fusion, pipeline=""), "forward_backward")
 
 
+BIASED = """
+func.func @forward(%q: tensor<2x4x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %bias: tensor<2x4x6xf32>,
+                   %residual: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
+  %0 = cs336.matmul %q, %k {transpose_b} : tensor<2x4x8xf32>, tensor<2x6x8xf32> -> tensor<2x4x6xf32>
+  %1 = cs336.add %0, %bias : tensor<2x4x6xf32>
+  %2 = cs336.softmax %1 : tensor<2x4x6xf32>
+  %3 = cs336.matmul %2, %v : tensor<2x4x6xf32>, tensor<2x6x8xf32> -> tensor<2x4x8xf32>
+  %4 = cs336.add %3, %residual : tensor<2x4x8xf32>
+  %5 = cs336.matmul %q, %k {transpose_b} : tensor<2x4x8xf32>, tensor<2x6x8xf32> -> tensor<2x4x6xf32>
+  %6 = cs336.softmax %5 : tensor<2x4x6xf32>
+  %7 = cs336.matmul %6, %v : tensor<2x4x6xf32>, tensor<2x6x8xf32> -> tensor<2x4x8xf32>
+  %8 = cs336.relu %7 : tensor<2x4x8xf32>
+  return %4, %8 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--cs336-fuse-softmax"]])
+@pytest.mark.parametrize("fusion", ["none", *LEVELS])
+def test_epilogues_before_attention(fusion: str, more: list[str]) -> None:
+    """Products that add and cut off already, where attention is looked for."""
+    epilogues = run_passes(BIASED, "--cs336-decompose", *CLEANUP, *more, "--cs336-fuse-epilogues")
+    assert " add " in epilogues and "relu}" in epilogues
+
+    def compute(text: str, fusion: str) -> Outputs:
+        executable = compile_program(text, fusion=fusion)
+        generator = np.random.default_rng(5)
+        shapes = {name: port.shape for name, port in executable.inputs("forward").items()}
+        inputs = {name: generator.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+        return open_session(executable).run("forward", inputs)
+
+    expected = compute(BIASED, "none")
+    for name, value in compute(run_passes(epilogues, "--cs336-flash-attention"), fusion).items():
+        assert_close(value, expected[name], 1e-6, name)
+
+
 def test_the_reference_is_right() -> None:
     """What everything above is compared with is NumPy's."""
     parameters = reference.random_parameters(CONFIG, np.random.default_rng(1))

@@ -38,6 +38,7 @@ private:
   bool hide(Operation *op, const Masking &masking);
   bool refuseBetween(Operation *op);
   bool checkUses();
+  bool checkEpilogues();
   bool checkSizes();
 
   /// Always false.
@@ -144,6 +145,16 @@ bool Matcher::checkUses() {
   return true;
 }
 
+/// What a product does beside multiplying is no part of attention: a bias of scores is no mask.
+bool Matcher::checkEpilogues() {
+  for (MatmulOp product : {match.scores, match.values})
+    if (product.hasEpilogue())
+      return refuse(product, "Epilogue",
+                    Twine("the product that computes ") + (product == match.scores ? "scores" : "the result") +
+                        " adds something to it or cuts it off: let --cs336-fuse-epilogues come later");
+  return true;
+}
+
 bool Matcher::checkSizes() {
   int64_t headDim = match.scores.getSizes().k, valueDim = match.values.getSizes().n;
   if (headDim != valueDim)
@@ -171,13 +182,13 @@ bool Matcher::matchAll(Operation *op) {
     match.scale = fused.getScale().convertToDouble();
     if (fused.getMask() && !hide(op, {fused.getOperand(), fused.getMask()}))
       return false;
-    return matchScores(op, fused.getOperand()) && checkUses() && checkSizes();
+    return matchScores(op, fused.getOperand()) && checkUses() && checkEpilogues() && checkSizes();
   }
   if (auto *notQuite = std::get_if<SoftmaxRefusal>(&softmax))
     return refuse(op, "NoSoftmax", "probabilities are from no softmax over keys: " + notQuite->reason);
   auto &chain = std::get<SoftmaxChain>(softmax);
   llvm::append_range(match.chain, chain.operations);
-  return matchScores(op, chain.input) && checkUses() && checkSizes();
+  return matchScores(op, chain.input) && checkUses() && checkEpilogues() && checkSizes();
 }
 
 Matcher::Result Matcher::run(Operation *op) {

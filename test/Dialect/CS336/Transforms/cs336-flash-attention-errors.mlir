@@ -582,6 +582,38 @@ func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf
 
 // -----
 
+// The product of queries and keys adds a bias.
+// REMARK: "scores"{{.*}}Epilogue{{.*}}the product that computes scores adds something to it or cuts it off
+func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k bias %b {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %p = cs336.softmax %s : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// A sum became part of the product.
+// REMARK: "values"{{.*}}Epilogue{{.*}}the product that computes the result adds something to it or cuts it off: let --cs336-fuse-epilogues come later
+func.func @residual(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %p = cs336.softmax %s : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v add %r : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
+// REMARK: "values"{{.*}}Epilogue
+func.func @relu(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %p = cs336.softmax %s : tensor<4x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v {relu} : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
 // A classifier's probabilities are no attention, and nothing is said.
 // REMARK-NOT: remark:
 func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x4xf32> {

@@ -210,6 +210,8 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
     /// The sizes of one product, and the number of them.
     struct Sizes { int64_t batch, m, n, k; };
     Sizes getSizes();
+    /// Whether it computes more than a product.
+    bool hasEpilogue() { return getAddend() || getBias() || getRelu(); }
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
