@@ -56,8 +56,8 @@ void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &
   flags.push_back({key.str(), owner, isText, std::move(option)});
 }
 
-bool ModelFlags::areGiven() const {
-  return llvm::any_of(flags, [](const Flag &flag) { return flag.option->getNumOccurrences() > 0; });
+bool ModelFlags::sets(StringRef key) const {
+  return llvm::any_of(flags, [&](const Flag &flag) { return flag.key == key && flag.option->getNumOccurrences() > 0; });
 }
 
 /// Numbers are read as JSON reads them; other text stays text, which the description then refuses by name.

@@ -38,15 +38,19 @@ absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::uni
   return Executable::FromBytes(*bytes);
 }
 
-absl::StatusOr<std::shared_ptr<const Executable>> cs336::loadProgram(StringRef path, const CompileOptions &options) {
+absl::StatusOr<LoadedProgram> cs336::loadProgram(StringRef path, const CompileOptions &options) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file)
     return absl::NotFoundError(absl::StrCat(path.str(), ": cannot be read: ", file.getError().message()));
   // What claims to be an executable is read as one, so that damage is reported as such.
   StringRef magic(format::kMagic, format::kMagicSize);
-  if ((*file)->getBuffer().starts_with(magic.take_front(6)) || path.ends_with(".cs336x"))
-    return Executable::Load(absl::string_view(path.data(), path.size()));
-  return compileProgram(std::move(*file), path, options);
+  bool isIR = !(*file)->getBuffer().starts_with(magic.take_front(6)) && !path.ends_with(".cs336x");
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      isIR ? compileProgram(std::move(*file), path, options)
+           : Executable::Load(absl::string_view(path.data(), path.size()));
+  if (!executable.ok())
+    return executable.status();
+  return LoadedProgram{*std::move(executable), isIR};
 }
 
 absl::StatusOr<const format::EntryT *> cs336::findEntry(const Executable &executable, StringRef name) {

@@ -89,6 +89,8 @@ absl::Status AttentionCommand::checkFlags() const {
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if (peerPython.getNumOccurrences() > 0 && peer.empty())
+    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
   if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
     return absl::InvalidArgumentError(absl::StrCat(
         "--peer is '", peer.getValue(), "', must be torch or torch: and a list with commas of naive, compiled, sdpa"));

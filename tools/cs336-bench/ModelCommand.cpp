@@ -86,6 +86,12 @@ absl::Status ModelCommand::checkFlags() const {
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if ((backward || includeOptimizer) && model.sets("mode"))
+    return absl::InvalidArgumentError("--mode says what --backward and --include_optimizer do: leave these out");
+  if (most.getNumOccurrences() > 0 && !profile)
+    return absl::InvalidArgumentError("--largest is of --profile: give that too, or leave it out");
+  if (peerPython.getNumOccurrences() > 0 && peer.empty())
+    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())

@@ -8,6 +8,7 @@
 #include "TensorSummary.h"
 #include "ValueDump.h"
 #include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Program.h"
 #include "cs336/Driver/RunProfile.h"
@@ -81,7 +82,8 @@ struct Flags {
   cl::opt<int> numThreads{"num-threads", cl::desc("Threads of one command; 0 is one a core (default)"),
                           cl::value_desc("number"), cl::init(0), cl::cat(category)};
   DeviceFlag device{category, cl::SubCommand::getTopLevel()};
-  CompileFlags compile{category, cl::SubCommand::getTopLevel()};
+  cl::OptionCategory compileCategory{"Compiling (of IR)"};
+  CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
 };
 
 /// What a run of the tool goes through; each step returns its error.
@@ -135,11 +137,17 @@ absl::Status Runner::checkFlags() {
 }
 
 absl::Status Runner::load() {
-  absl::StatusOr<std::shared_ptr<const Executable>> executable = flags.compile.compile(
+  absl::StatusOr<LoadedProgram> program = flags.compile.compile(
       flags.device, [&](const CompileOptions &options) { return loadProgram(flags.program, options); });
-  if (!executable.ok())
-    return executable.status();
-  absl::StatusOr<const format::EntryT *> found = findEntry(**executable, flags.entry);
+  if (!program.ok())
+    return program.status();
+  if (!program->wasCompiled)
+    if (absl::Status status =
+            refuseFlags(flags.compileCategory, cl::SubCommand::getTopLevel(),
+                        flags.program + " is compiled already; it is a flag of cs336-translate --emit-executable too");
+        !status.ok())
+      return status;
+  absl::StatusOr<const format::EntryT *> found = findEntry(*program->executable, flags.entry);
   if (!found.ok())
     return found.status();
   entry = *found;
@@ -160,7 +168,7 @@ absl::Status Runner::load() {
   options.device = ToString(flags.device);
   options.num_threads = flags.numThreads;
   options.poison_memory = flags.poisonMemory;
-  absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(*std::move(executable), options);
+  absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(program->executable), options);
   if (!created.ok())
     return created.status();
   session = *std::move(created);
@@ -275,7 +283,7 @@ absl::Status Runner::run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Flags flags;
-  cl::HideUnrelatedOptions(flags.category);
+  cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   absl::Status status = Runner(flags).run();
   if (status.ok())

@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
@@ -178,10 +179,34 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
   return write(flags.output, [&](raw_ostream &stream) { stream << text; });
 }
 
+/// Flags of what else the tool could do.
+static absl::Status refuseOtherFlags(const Flags &flags, Action action) {
+  struct Owner {
+    Action action;
+    const cl::OptionCategory &category;
+    llvm::StringLiteral reason;
+  };
+  const Owner owners[] = {
+      {Action::ImportTransformer, flags.modelCategory, "it is of --import-transformer, and the IR has its sizes"},
+      {Action::EmitExecutable, flags.compileCategory,
+       "it is of --emit-executable; cs336-opt --cs336-pipeline has options"},
+      {Action::EmitCUDA, flags.cudaCategory, "it is of --emit-cuda"}};
+  for (const Owner &owner : owners)
+    if (owner.action != action)
+      if (absl::Status status = cs336::refuseFlags(owner.category, cl::SubCommand::getTopLevel(), owner.reason);
+          !status.ok())
+        return status;
+  return absl::OkStatus();
+}
+
 static LogicalResult run(const Flags &flags, MLIRContext &context) {
   if (flags.actions.size() != 1) {
     llvm::WithColor::error(llvm::errs())
         << "give one of --import-transformer, --emit-executable and --emit-cuda; --help has examples\n";
+    return failure();
+  }
+  if (absl::Status status = refuseOtherFlags(flags, flags.actions.front()); !status.ok()) {
+    llvm::WithColor::error(llvm::errs()) << std::string(status.message()) << "\n";
     return failure();
   }
   switch (flags.actions.front()) {

@@ -30,8 +30,8 @@ public:
   /// As `apply`, for a tool that wants one model: lists are errors.
   llvm::Expected<ModelDescription> applyOne(const ModelDescription &base) const;
 
-  /// Whether any flag was given.
-  bool areGiven() const;
+  /// Whether the flag that sets this key was given.
+  bool sets(llvm::StringRef key) const;
 
 private:
   /// Whose key a flag sets.

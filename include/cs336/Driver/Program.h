@@ -17,12 +17,17 @@
 
 namespace cs336 {
 
+struct LoadedProgram {
+  std::shared_ptr<const runtime::Executable> executable;
+  /// Whether it was IR: the options have no part in what was compiled before.
+  bool wasCompiled;
+};
+
 /// The program in a file: an executable, or IR in any phase (text or bytecode), which is compiled. The compiler's
 /// diagnostics go to the standard error stream; the status then says only that compiling failed.
-absl::StatusOr<std::shared_ptr<const runtime::Executable>> loadProgram(llvm::StringRef path,
-                                                                       const CompileOptions &options);
+absl::StatusOr<LoadedProgram> loadProgram(llvm::StringRef path, const CompileOptions &options);
 
-/// As `loadProgram`, of IR in memory; `name` stands for its path in messages.
+/// Of IR in memory, as `loadProgram` compiles it; `name` stands for its path in messages.
 absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compileProgram(std::unique_ptr<llvm::MemoryBuffer> text, llvm::StringRef name, const CompileOptions &options);
 
