@@ -26,6 +26,19 @@ DenseElementsAttr cs336::getSplat(RankedTensorType type, double value) {
                                 APInt(element.getIntOrFloatBitWidth(), static_cast<int64_t>(value), /*isSigned=*/true));
 }
 
+std::optional<APFloat> cs336::getSplat(Value value) {
+  while (auto view = value.getDefiningOp<ViewOpInterface>())
+    value = view->getOperand(0);
+  SplatElementsAttr splat;
+  if (!matchPattern(value, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
+    return std::nullopt;
+  return splat.getSplatValue<APFloat>();
+}
+
+AutocastPolicy DivOp::getAutocastPolicy() {
+  return getSplat(getLhs()) ? AutocastPolicy::Float32 : AutocastPolicy::Widest;
+}
+
 /// Whether `attribute` is a splat of exactly `value`. Negative zero is not zero: x + (−0) is x, x + 0 is not for x =
 /// −0.
 static bool isSplatOf(Attribute attribute, double value) {

@@ -17,15 +17,6 @@ using namespace cs336;
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static bool isMask(Value value) { return tensorType(value).getElementType().isInteger(1); }
 
-std::optional<APFloat> cs336::getSplat(Value value) {
-  while (auto view = value.getDefiningOp<ViewOpInterface>())
-    value = view->getOperand(0);
-  SplatElementsAttr splat;
-  if (!matchPattern(value, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
-    return std::nullopt;
-  return splat.getSplatValue<APFloat>();
-}
-
 std::optional<double> cs336::getSplatNumber(Value value) {
   std::optional<APFloat> number = getSplat(value);
   if (!number)

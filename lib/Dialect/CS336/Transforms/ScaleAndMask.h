@@ -14,10 +14,7 @@
 
 namespace cs336 {
 
-/// The floating-point number that all elements of a constant have, also where it is repeated or reshaped: what PyTorch
-/// has as a Python number.
-std::optional<llvm::APFloat> getSplat(mlir::Value value);
-/// The same, as a double.
+/// As `getSplat`, a double.
 std::optional<double> getSplatNumber(mlir::Value value);
 
 /// A tensor whose elements are all multiplied by one finite number.

@@ -129,6 +129,22 @@ func.func @keep(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> 
   return %1, %2, %3, %4, %5 : tensor<8x4xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// A reciprocal is float32, a quotient of tensors and one by a number are what the tensors are.
+// CHECK-LABEL: func.func @quotients(
+// CHECK: %[[LOW:.*]] = cs336.linear {{.*}} -> tensor<4x8xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = cs336.cast %[[LOW]] : tensor<4x8xbf16> -> tensor<4x8xf32>
+// CHECK-NEXT: cs336.div %{{.*}}, %[[WIDE]] : tensor<4x8xf32>
+// CHECK: cs336.div %[[LOW]], %{{.*}} : tensor<4x8xbf16>
+// CHECK: cs336.div %[[LOW]], %[[LOW]] : tensor<4x8xbf16>
+func.func @quotients(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %two = cs336.constant dense<2.0> : tensor<4x8xf32>
+  %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = cs336.div %two, %0 : tensor<4x8xf32>
+  %2 = cs336.div %0, %two : tensor<4x8xf32>
+  %3 = cs336.div %0, %0 : tensor<4x8xf32>
+  return %1, %2, %3 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
 // Float64 is for checking: it stays. So do products in it under tf32.
 // CHECK-LABEL: @double
 // TF32-LABEL: @double

@@ -19,6 +19,10 @@
 namespace cs336 {
 /// A splat of `value` rounded to the element type (integers truncate; i1 is value != 0).
 mlir::DenseElementsAttr getSplat(mlir::RankedTensorType type, double value);
+
+/// The floating-point number that all elements of a constant have, also where it is repeated or reshaped: what PyTorch
+/// has as a Python number.
+std::optional<llvm::APFloat> getSplat(mlir::Value value);
 } // namespace cs336
 
 #define GET_OP_CLASSES

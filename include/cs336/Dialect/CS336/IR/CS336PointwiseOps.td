@@ -106,6 +106,10 @@ def CS336_MulOp : CS336_Arithmetic<"mul", "x · y", [Commutative]> {
 }
 def CS336_DivOp : CS336_Arithmetic<"div", "x / y", [], CS336_FloatTensor> {
   let hasFolder = 1;
+  let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
+    /// A number divided by a tensor is PyTorch's `reciprocal`, times the number.
+    ::cs336::AutocastPolicy getAutocastPolicy();
+  }];
 }
 def CS336_MaxOp : CS336_Arithmetic<"max", "the larger of x and y, NaN if either is", [Commutative]>;
 def CS336_MinOp : CS336_Arithmetic<"min", "the smaller of x and y, NaN if either is", [Commutative]>;
