@@ -169,7 +169,7 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
   bool isExec =
       llvm::any_of(module.getOps(), [](Operation &op) { return isa<cs336::exec::ExecDialect>(op.getDialect()); });
   if (!isExec)
-    return module.emitError("holds no exec IR: run cs336-opt --cs336-pipeline first");
+    return emitError(module.getLoc(), "holds no exec IR: run cs336-opt --cs336-pipeline first");
   std::string text;
   llvm::raw_string_ostream stream(text);
   cs336::CUDAOptions options;
