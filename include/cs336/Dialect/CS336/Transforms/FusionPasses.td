@@ -127,7 +127,7 @@ def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
     cannot be taken in stay before the softmax, with a remark.
 
     The operation computes bf16 and f16 in float32 and rounds once, where the primitives round each. Its kernels for GPUs read and
-    write each element once in rows of up to some 100 KB, which registers hold; wider ones are read in three passes.
+    write each element once in rows of up to some 64 KB of operands, which registers hold; wider ones are read in three passes.
 
     Contract: before `cs336-autocast`, whose policy for a softmax is float32, and before `cs336-differentiate`, so that the
     gradient is that of the operation. A second run changes nothing.
