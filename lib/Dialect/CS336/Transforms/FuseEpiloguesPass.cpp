@@ -66,10 +66,13 @@ static StringRef whyNot(MatmulOp product, Value addend) {
 static MatmulOp findProduct(AddOp sum) {
   MatmulOp found;
   for (OpOperand &operand : sum->getOpOperands()) {
-    auto product = operand.get().getDefiningOp<MatmulOp>();
+    auto cast = operand.get().getDefiningOp<CastOp>();
+    auto product = (cast ? cast.getOperand() : operand.get()).getDefiningOp<MatmulOp>();
     if (!product)
       continue;
     StringRef reason = whyNot(product, sum->getOperand(1 - operand.getOperandNumber()));
+    if (cast && reason.empty())
+      reason = "the product is cast before it is added";
     if (!reason.empty())
       remark::missed(sum.getLoc(), remarkOptions("SumKept")) << remark::add("a sum is no epilogue: {0}", reason.str());
     else if (!found || found->isBeforeInBlock(product))

@@ -44,10 +44,26 @@ func.func @accumulation(%x: tensor<4x8xf64>, %a: tensor<8x5xf64>, %b: tensor<8x5
 // CHECK: %[[P:.*]] = cs336.matmul %arg0, %arg1 :
 // CHECK: cs336.add %[[P]]
 // REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is rounded to 16 bits before it is added
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is rounded to 16 bits before it is added
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is cast before it is added
 func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xbf16>) -> tensor<4x5xbf16> {
   %p = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x5xbf16> -> tensor<4x5xbf16>
   %s = cs336.add %p, %r : tensor<4x5xbf16>
   return %s : tensor<4x5xbf16>
+}
+
+// As under autocast, where the residual stream is wider than products.
+// CHECK-LABEL: @widened
+// CHECK-COUNT-2: cs336.add %
+func.func @widened(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xf32>, %v: tensor<4x8xf32>, %u: tensor<8x5xf32>,
+    %s: tensor<4x5xbf16>) -> (tensor<4x5xf32>, tensor<4x5xbf16>) {
+  %0 = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x5xbf16> -> tensor<4x5xbf16>
+  %1 = cs336.cast %0 : tensor<4x5xbf16> -> tensor<4x5xf32>
+  %2 = cs336.add %r, %1 : tensor<4x5xf32>
+  %3 = cs336.matmul %v, %u : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
+  %4 = cs336.cast %3 : tensor<4x5xf32> -> tensor<4x5xbf16>
+  %5 = cs336.add %s, %4 : tensor<4x5xbf16>
+  return %2, %5 : tensor<4x5xf32>, tensor<4x5xbf16>
 }
 
 // CHECK-LABEL: @two_readers
