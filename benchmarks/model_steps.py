@@ -18,8 +18,9 @@ from record import describe, origin, write
 
 Row = dict[str, object]
 
-# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile. Compiling and
-# loading are compile_time.py's, which empties the caches; the JSON has what they took here.
+# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile; the backward
+# pass, without a forward pass to subtract. Compiling and loading are compile_time.py's, which empties
+# the caches; the JSON has what they took here.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",
@@ -29,7 +30,12 @@ COLUMNS = {
     "mode": "{}",
     "warmup": "{}",
     "median_ms": "{:.3f}",
+    "mean_ms": "{:.3f}",
     "std_ms": "{:.3f}",
+    "min_ms": "{:.3f}",
+    "std_over_mean": "{:.4f}",
+    "backward_ms": "{:.3f}",
+    "backward_over_forward": "{:.2f}",
     "event_ms": "{:.3f}",
     "kernels_ms": "{:.3f}",
     "launches": "{:.0f}",
@@ -43,9 +49,9 @@ COLUMNS = {
 
 EVENTS = (
     "median_ms is the host's time of a step, event_ms the GPU's own, kernels_ms the sum over the kernels, copies and "
-    "fills of a step; the gap is what lies between the two, by kernel; idle is what lay between kernels while they "
-    "were profiled."
+    "fills of a step; the gap is what lies between the two, by kernel"
 )
+IDLE = "; idle is what lay between kernels while they were profiled"
 
 
 def measure(arguments: list[str]) -> tuple[Row, int]:
@@ -148,7 +154,7 @@ def markdown(record: Row) -> str:
         "",
         origin(record),
         *(["It ended early: cells are missing."] if record.get("incomplete") else []),
-        *([EVENTS] if "event_ms" in columns else []),
+        *([EVENTS + (IDLE if "idle_us_per_node" in columns else "") + "."] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
         "",
         f"    {record['command']}",
