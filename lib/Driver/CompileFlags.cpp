@@ -10,6 +10,8 @@
 #include "cs336/Pipelines/Ladder.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include "absl/strings/str_cat.h"
+
 using namespace cs336;
 namespace cl = llvm::cl;
 
@@ -66,6 +68,19 @@ absl::Status CompileFlags::check(runtime::DeviceId device) const {
   if (llvm::is_contained(architectures, ""))
     return absl::InvalidArgumentError("--arch has a name that is empty: architectures are as in 'sm_80,sm_90a'");
   return absl::OkStatus();
+}
+
+absl::Status CompileFlags::checkWithoutCode() const {
+  auto refuse = [](const cl::Option &option) {
+    return option.getNumOccurrences() == 0
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(
+                     absl::StrCat("--", option.ArgStr.str(), " does nothing: no machine code is made here"));
+  };
+  absl::Status status = refuse(architectures);
+  status.Update(refuse(cpu));
+  status.Update(refuse(noCache));
+  return status;
 }
 
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {

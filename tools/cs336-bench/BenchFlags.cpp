@@ -34,6 +34,13 @@ absl::StatusOr<std::vector<ModelDescription>> bench::describeModels(const ModelF
   return std::move(*descriptions);
 }
 
+absl::Status bench::checkTypes(const ModelDescription &description, ComputeType type) {
+  if (description.dtype != BuildType::F64 || type == ComputeType::FP32)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--dtype ", stringifyComputeType(type).str(),
+                                                 " does nothing where --build-dtype is f64: leave one of them out"));
+}
+
 json::Object bench::describeDevice(runtime::DeviceId device, int64_t numThreads) {
   json::Object object{{"kind", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"},
                       {"processor", llvm::sys::getHostCPUName()},

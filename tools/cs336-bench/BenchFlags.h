@@ -26,6 +26,9 @@ absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
 /// measured before it.
 absl::StatusOr<std::vector<ModelDescription>> describeModels(const ModelFlags &flags, const ModelDescription &base);
 
+/// INVALID_ARGUMENT for mixed precision of a model that is built in float64, which autocast leaves alone.
+absl::Status checkTypes(const ModelDescription &description, ComputeType type);
+
 /// The device for readers of a report.
 llvm::json::Object describeDevice(runtime::DeviceId device, int64_t numThreads);
 

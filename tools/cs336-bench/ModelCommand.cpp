@@ -119,6 +119,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       PipelineOptions read;
       if (absl::Status status = readPipeline(pipeline.options, read); !status.ok())
         return status;
+      if (absl::Status status = checkTypes(description, read.dtype); !status.ok())
+        return status;
       own.compile.pipeline = pipeline.options;
       own.computeType = read.dtype;
       own.fusion = read.fusion;

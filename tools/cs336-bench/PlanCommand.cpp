@@ -38,6 +38,8 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
     return status;
   CompileOptions own = options;
   own.pipeline = variant.options;
+  if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
+    return status;
   PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
   progress.start(describePlan(row));
   absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {});
@@ -95,6 +97,8 @@ void PlanCommand::print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLin
 }
 
 absl::Status PlanCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = compile.checkWithoutCode(); !status.ok())
+    return status;
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())

@@ -44,6 +44,9 @@ public:
   /// without a name.
   absl::Status check(runtime::DeviceId device) const;
 
+  /// INVALID_ARGUMENT for flags of machine code, for a tool that makes none: `--arch`, `--cpu` and `--no-cache`.
+  absl::Status checkWithoutCode() const;
+
   /// Every combination of `--dtype` and `--fusion`, the last varying fastest; or, with `--ladder`, every type's ladder.
   /// Without a sweep there is one.
   std::vector<PipelineVariant> getPipelines() const;
