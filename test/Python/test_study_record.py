@@ -20,7 +20,7 @@ def test_numbers_and_tables(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     record = json.loads((tmp_path / "out" / "study-1.5.json").read_text())
     assert record["study"] == "mixed_precision_accumulation"
-    assert not record["interrupted"]
+    assert not record["incomplete"]
     (document,) = record["documents"]
     assert document["benchmark"] == "accumulate"
     page = (tmp_path / "out" / "study-1.5.md").read_text()
