@@ -183,9 +183,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
   *bytes = TheFakeCuda().memory_bytes;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-  if (device == TheFakeCuda().broken_device)
-    return CUDA_ERROR_OPERATING_SYSTEM;
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
   *context = &the_context;
   ++TheFakeCuda().objects;
   return CUDA_SUCCESS;
