@@ -19,8 +19,8 @@ from record import describe, origin, write
 Row = dict[str, object]
 
 # Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile; the backward
-# pass, without a forward pass to subtract. Compiling and loading are compile_time.py's, which empties
-# the caches; the JSON has what they took here.
+# pass, without a forward pass to subtract. Compiling and loading are compile_time.py's, which empties the caches; the
+# JSON has what they took here.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",

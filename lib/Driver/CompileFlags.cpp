@@ -7,10 +7,9 @@
 
 #include "cs336/Driver/CompileFlags.h"
 
+#include "cs336/Driver/GivenFlags.h"
 #include "cs336/Pipelines/Ladder.h"
 #include "llvm/ADT/STLExtras.h"
-
-#include "absl/strings/str_cat.h"
 
 using namespace cs336;
 namespace cl = llvm::cl;
@@ -71,15 +70,10 @@ absl::Status CompileFlags::check(runtime::DeviceId device) const {
 }
 
 absl::Status CompileFlags::checkWithoutCode() const {
-  auto refuse = [](const cl::Option &option) {
-    return option.getNumOccurrences() == 0
-               ? absl::OkStatus()
-               : absl::InvalidArgumentError(
-                     absl::StrCat("--", option.ArgStr.str(), " does nothing: no machine code is made here"));
-  };
-  absl::Status status = refuse(architectures);
-  status.Update(refuse(cpu));
-  status.Update(refuse(noCache));
+  constexpr llvm::StringLiteral reason = "no machine code is made here";
+  absl::Status status = refuseFlag(architectures, reason);
+  status.Update(refuseFlag(cpu, reason));
+  status.Update(refuseFlag(noCache, reason));
   return status;
 }
 

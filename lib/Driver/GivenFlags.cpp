@@ -14,6 +14,12 @@
 using namespace cs336;
 namespace cl = llvm::cl;
 
+absl::Status cs336::refuseFlag(const cl::Option &flag, llvm::StringRef reason) {
+  if (flag.getNumOccurrences() == 0)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag.ArgStr.str(), " does nothing: ", reason.str()));
+}
+
 absl::Status cs336::refuseFlags(const cl::OptionCategory &category, cl::SubCommand &subcommand,
                                 llvm::StringRef reason) {
   // Of several, the first one there.
@@ -22,7 +28,5 @@ absl::Status cs336::refuseFlags(const cl::OptionCategory &category, cl::SubComma
     if (option->getNumOccurrences() > 0 && llvm::is_contained(option->Categories, &category) &&
         (!first || option->getPosition() < first->getPosition()))
       first = option;
-  if (!first)
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", first->ArgStr.str(), " does nothing: ", reason.str()));
+  return first ? refuseFlag(*first, reason) : absl::OkStatus();
 }

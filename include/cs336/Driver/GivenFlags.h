@@ -14,8 +14,11 @@
 
 namespace cs336 {
 
-/// INVALID_ARGUMENT, "--arch does nothing: " and the reason, if the command line has a flag of the category: what would
-/// do nothing is refused, so that nobody takes it to have done something.
+/// INVALID_ARGUMENT, "--arch does nothing: " and the reason, if the command line has the flag: what would do nothing is
+/// refused, so that nobody takes it to have done something.
+absl::Status refuseFlag(const llvm::cl::Option &flag, llvm::StringRef reason);
+
+/// The same for every flag of a category.
 absl::Status refuseFlags(const llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand,
                          llvm::StringRef reason);
 

@@ -14,10 +14,10 @@ def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
   let summary = "Mixed precision: casts where each operation's policy asks for them";
   let description = [{
     As PyTorch's CUDA autocast. Every operation names its policy through `AutocastOpInterface`: matrix products run in
-    the low type; exponentials, powers, reciprocals (a number divided by a tensor), sums and losses in float32; operations with several inputs in the widest of
-    them; the rest in the type that they get. Types of results follow, up to the function's results. Parameters stay
-    float32, and a value is cast to a type once, however many operations read it. With `dtype=tf32` no type changes:
-    float32 products get `precision = tf32`.
+    the low type; exponentials, powers, reciprocals (a number divided by a tensor), sums and losses in float32;
+    operations with several inputs in the widest of them; the rest in the type that they get. Types of results follow,
+    up to the function's results. Parameters stay float32, and a value is cast to a type once, however many operations
+    read it. With `dtype=tf32` no type changes: float32 products get `precision = tf32`.
 
     Float64 is left alone. A splat constant behaves as a Python number: it takes no part in choosing the widest type,
     and where the low type cannot hold it exactly the operation computes in float32 and rounds its result.
