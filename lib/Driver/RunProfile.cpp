@@ -76,8 +76,8 @@ absl::StatusOr<std::unique_ptr<RunProfile>> RunProfile::create(runtime::DeviceId
   if (device.kind != runtime::DeviceKind::kCuda)
     return std::make_unique<CommandRunProfile>();
   // CUPTI's own answer to a machine without a GPU is an unknown error.
-  if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); !info.ok())
-    return info.status();
+  if (absl::StatusOr<std::string> target = runtime::QueryCudaTarget(device.ordinal); !target.ok())
+    return target.status();
   absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
   if (!profiler.ok())
     return profiler.status();

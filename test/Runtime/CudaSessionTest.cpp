@@ -335,7 +335,21 @@ TEST_F(CudaSessionTest, TellsAboutDevices) {
   EXPECT_EQ(info.devices[1].ordinal, 1);
   EXPECT_EQ(info.devices[1].name, "Fake GPU");
   EXPECT_EQ(ToString(info.devices[1].compute_capability), "9.0");
-  EXPECT_EQ(info.devices[1].free_memory_bytes, int64_t{1} << 30);
+  EXPECT_EQ(fake.objects, 0); // None has started.
+  EXPECT_EQ(QueryCudaMemory(1)->free_bytes, int64_t{1} << 30);
+}
+
+TEST_F(CudaSessionTest, ADeviceThatDoesNotStartIsNoOthersConcern) {
+  fake.devices = 2;
+  fake.broken_device = 1;
+  EXPECT_EQ(QueryCuda()->devices.size(), 2u);
+  EXPECT_TRUE(QueryCudaMemory(0).ok());
+  EXPECT_THAT(Message(QueryCudaMemory(1).status()), HasSubstr("cuda:1 (Fake GPU) does not start: cuDevicePrimaryCtxR"));
+  EXPECT_TRUE(CreateStatus(CudaSampleProgram()).ok());
+  SessionOptions options;
+  options.device = "cuda:1";
+  EXPECT_THAT(Message(Session::Create(*CudaSampleProgram().Build(), options).status()),
+              HasSubstr("cuda:1 (Fake GPU) does not start: cu"));
 }
 
 TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {

@@ -94,11 +94,15 @@ static void findDevices(std::vector<Finding> &findings) {
   driver.isFound = true;
   driver.details = llvm::formatv("for CUDA {0}.{1}", info->driver_version / 1000, info->driver_version % 1000 / 10);
   findings.push_back(driver);
-  for (const runtime::CudaDeviceInfo &device : info->devices)
-    findings.push_back({llvm::formatv("cuda:{0}", device.ordinal), true, "running on this GPU",
-                        llvm::formatv("{0}, compute capability {1}, {2} of memory, {3} free", device.name,
-                                      runtime::ToString(device.compute_capability),
-                                      formatBytes(device.total_memory_bytes), formatBytes(device.free_memory_bytes))});
+  for (const runtime::CudaDeviceInfo &device : info->devices) {
+    absl::StatusOr<runtime::CudaMemoryInfo> memory = runtime::QueryCudaMemory(device.ordinal);
+    findings.push_back({llvm::formatv("cuda:{0}", device.ordinal), memory.ok(), "running on this GPU",
+                        memory.ok() ? llvm::formatv("{0}, compute capability {1}, {2} of memory, {3} free", device.name,
+                                                    runtime::ToString(device.compute_capability),
+                                                    formatBytes(memory->total_bytes), formatBytes(memory->free_bytes))
+                                          .str()
+                                    : std::string(memory.status().message())});
+  }
 }
 
 static void findLibraries(std::vector<Finding> &findings) {

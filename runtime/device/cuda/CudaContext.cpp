@@ -55,13 +55,17 @@ absl::StatusOr<std::unique_ptr<CudaContext>> CudaContext::Create(int ordinal) {
   CS336_ASSIGN_OR_RETURN(context->device_, FindDevice(context->driver(), ordinal));
   CS336_ASSIGN_OR_RETURN(context->name_, NameOf(context->driver(), context->device_));
   CS336_ASSIGN_OR_RETURN(context->compute_capability_, CapabilityOf(context->driver(), context->device_));
-  CS336_RETURN_IF_ERROR(context->driver().DeviceGetAttribute(
-      &context->shared_bytes_per_block_, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, context->device_));
-  CS336_RETURN_IF_ERROR(context->driver().DevicePrimaryCtxRetain(&context->context_, context->device_));
-  CurrentContext current(*context);
-  CS336_RETURN_IF_ERROR(current.status());
-  CS336_RETURN_IF_ERROR(context->driver().StreamCreate(&context->stream_, CU_STREAM_NON_BLOCKING));
+  CS336_RETURN_IF_ERROR(Annotate(context->Start(), absl::StrCat(context->Description(), " does not start")));
   return context;
+}
+
+absl::Status CudaContext::Start() {
+  CS336_RETURN_IF_ERROR(driver_->DeviceGetAttribute(&shared_bytes_per_block_,
+                                                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device_));
+  CS336_RETURN_IF_ERROR(driver_->DevicePrimaryCtxRetain(&context_, device_));
+  CurrentContext current(*this);
+  CS336_RETURN_IF_ERROR(current.status());
+  return driver_->StreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
 }
 
 CudaContext::~CudaContext() {
@@ -93,15 +97,22 @@ absl::StatusOr<CudaInfo> QueryCuda() {
   if (count == 0)
     return absl::NotFoundError("the CUDA driver sees no device");
   for (int ordinal = 0; ordinal != count; ++ordinal) {
-    CS336_ASSIGN_OR_RETURN(std::unique_ptr<CudaContext> context, CudaContext::Create(ordinal));
-    CurrentContext current(*context);
-    CS336_RETURN_IF_ERROR(current.status());
-    size_t free = 0, total = 0;
-    CS336_RETURN_IF_ERROR(driver->MemGetInfo(&free, &total));
-    info.devices.push_back({ordinal, context->name(), context->compute_capability(), static_cast<int64_t>(total),
-                            static_cast<int64_t>(free)});
+    CudaDeviceInfo &found = info.devices.emplace_back();
+    found.ordinal = ordinal;
+    CS336_ASSIGN_OR_RETURN(CUdevice device, FindDevice(*driver, ordinal));
+    CS336_ASSIGN_OR_RETURN(found.name, NameOf(*driver, device));
+    CS336_ASSIGN_OR_RETURN(found.compute_capability, CapabilityOf(*driver, device));
   }
   return info;
+}
+
+absl::StatusOr<CudaMemoryInfo> QueryCudaMemory(int ordinal) {
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<CudaContext> context, CudaContext::Create(ordinal));
+  CurrentContext current(*context);
+  CS336_RETURN_IF_ERROR(current.status());
+  size_t free = 0, total = 0;
+  CS336_RETURN_IF_ERROR(context->driver().MemGetInfo(&free, &total));
+  return CudaMemoryInfo{static_cast<int64_t>(total), static_cast<int64_t>(free)};
 }
 
 } // namespace cs336::runtime

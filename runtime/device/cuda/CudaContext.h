@@ -25,7 +25,8 @@ namespace cs336::runtime {
 class CudaContext {
 public:
   /// NOT_FOUND or FAILED_PRECONDITION as QueryCuda; NOT_FOUND also if there is
-  /// no device of that ordinal.
+  /// no device of that ordinal; of a device that does not start, what the
+  /// driver says.
   static absl::StatusOr<std::unique_ptr<CudaContext>> Create(int ordinal);
   ~CudaContext();
   CudaContext(const CudaContext &) = delete;
@@ -46,6 +47,7 @@ public:
 
 private:
   explicit CudaContext(std::shared_ptr<const DriverApi> driver) : driver_(std::move(driver)) {}
+  absl::Status Start();
 
   std::shared_ptr<const DriverApi> driver_;
   int ordinal_ = 0;

@@ -183,7 +183,9 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
   *bytes = TheFakeCuda().memory_bytes;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  if (device == TheFakeCuda().broken_device)
+    return CUDA_ERROR_OPERATING_SYSTEM;
   *context = &the_context;
   ++TheFakeCuda().objects;
   return CUDA_SUCCESS;

@@ -29,6 +29,7 @@ struct FakeCuda {
   int devices = 1;
   int major = 9, minor = 0;
   int64_t memory_bytes = int64_t{1} << 30;
+  int broken_device = -1;       // As one that fell off the bus: it does not start.
   bool refuses_capture = false; // As with a command that cannot be captured.
   bool refuses_pinning = false; // As where a limit on locked memory is reached.
   uint64_t pinned_offset = 0;   // From the host's address of pinned memory to the device's.

@@ -31,8 +31,6 @@ struct CudaDeviceInfo {
   int ordinal = 0; // Of "cuda:0".
   std::string name;
   ComputeCapability compute_capability;
-  int64_t total_memory_bytes = 0;
-  int64_t free_memory_bytes = 0;
 };
 
 struct CudaInfo {
@@ -40,14 +38,23 @@ struct CudaInfo {
   std::vector<CudaDeviceInfo> devices;
 };
 
-/// Asks the driver, if there is one. NOT_FOUND: there is no driver, or it sees
-/// no device. FAILED_PRECONDITION: it is older than CUDA 13.0, or does not
-/// start.
+/// Asks the driver, if there is one, and leaves the devices alone. NOT_FOUND:
+/// there is no driver, or it sees no device. FAILED_PRECONDITION: it is older
+/// than CUDA 13.0, or does not start.
 absl::StatusOr<CudaInfo> QueryCuda();
 
 /// What to compile kernels for, to run on that device: "sm_90a". Fails as
-/// QueryCuda does, but leaves the device alone, which is quicker.
+/// QueryCuda does, or if there is no such device.
 absl::StatusOr<std::string> QueryCudaTarget(int ordinal);
+
+struct CudaMemoryInfo {
+  int64_t total_bytes = 0;
+  int64_t free_bytes = 0;
+};
+
+/// Of a device, which has to start for that. Fails as QueryCudaTarget does, or
+/// with what the driver says of a device that does not start.
+absl::StatusOr<CudaMemoryInfo> QueryCudaMemory(int ordinal);
 
 /// A library of CUDA that the runtime loads when it needs it.
 struct CudaLibraryInfo {
