@@ -175,7 +175,8 @@ LogicalResult ReverseMode::visit(Operation *op) {
     return op->emitOpError() << "stands between parameter '"
                              << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
                              << "' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or "
-                                "DecomposableOpInterface";
+                                "DecomposableOpInterface; fused operations have none, so passes that fuse come after "
+                                "cs336-differentiate";
   }
 
   SmallVector<Value> resultGradients, operandGradients;

@@ -11,6 +11,20 @@ func.func @not_differentiable(%w: tensor<4xf32> {cs336.kind = "parameter", cs336
 
 // -----
 
+func.func @fused(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  // expected-error@+1 {{fused operations have none, so passes that fuse come after cs336-differentiate}}
+  %0 = cs336.fused(%w) {
+  ^bb0(%x: tensor<4xf32>):
+    %1 = cs336.exp %x : tensor<4xf32>
+    %2 = cs336.reduce sum %1 axes = [0] : tensor<4xf32> -> tensor<f32>
+    cs336.yield %2 : tensor<f32>
+  } : (tensor<4xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 // Beside the path such an operation does no harm.
 func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "norm"})
