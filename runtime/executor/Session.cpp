@@ -88,7 +88,7 @@ absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &option
       limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
       FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", their alignment ",
       FormatBytes(demand.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(demand.arena),
-      ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs ", FormatBytes(demand.workspace)));
+      ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs and kernels ", FormatBytes(demand.workspace)));
 }
 
 /// Whether "prepare" does more than launch kernels. These need not reach their
@@ -135,7 +135,7 @@ public:
     CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
     absl::StatusOr<MemoryBlock> workspace = memory.Allocate(demand_.workspace, Storage::kAlignment);
     if (!workspace.ok())
-      return Annotate(workspace.status(), "workspace of GEMMs");
+      return Annotate(workspace.status(), "workspace of GEMMs and kernels");
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
 

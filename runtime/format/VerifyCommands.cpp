@@ -22,6 +22,10 @@ namespace cs336::runtime {
 
 namespace {
 
+/// More than any machine has, and so little that sums over threads do not
+/// overflow.
+constexpr int64_t kMaxThreadBytes = int64_t{1} << 40;
+
 using absl::StrCat;
 
 absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
@@ -126,6 +130,8 @@ private:
         return Broken(StrCat("it writes operand ", position, " of ", launch.operands.size()));
     if (launch.rows < 1 || launch.grain < 1)
       return Broken(StrCat(launch.rows, " rows with grain ", launch.grain));
+    if (launch.thread_bytes < 0 || launch.thread_bytes > kMaxThreadBytes)
+      return Broken(StrCat(launch.thread_bytes, " bytes of memory for each thread"));
     return CheckWorkspace(launch.workspace);
   }
 

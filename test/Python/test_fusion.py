@@ -75,6 +75,33 @@ def test_fused_logits_match_unfused_and_golden(golden: Golden, fusion: str) -> N
     assert_close(fused["logits"], golden.logits, 1e-5, "logits")
 
 
+@pytest.mark.parametrize("fusion", ["none", *LEVELS])
+def test_rows_wider_than_a_stack(fusion: str) -> None:
+    """As those of large vocabularies: what a fused kernel keeps of a row has room somewhere."""
+    rows, columns = 3, 140001
+    wide, row = f"tensor<{rows}x{columns}xf32>", f"tensor<{columns}xf32>"
+    text = f"""
+    func.func @f(%x: {wide} {{cs336.kind = "input", cs336.name = "x"}},
+                 %w: {row} {{cs336.kind = "input", cs336.name = "w"}},
+                 %b: {row} {{cs336.kind = "input", cs336.name = "b"}})
+        -> ({wide} {{cs336.kind = "output", cs336.name = "y"}}) attributes {{cs336.mode = #cs336.mode<forward>}} {{
+      %n = cs336.layer_norm %x, %w, %b eps = 1.0e-5 : {wide}, {row}
+      %s = cs336.silu %n : {wide}
+      %y = cs336.softmax %s : {wide}
+      return %y : {wide}
+    }}"""
+    rng = np.random.default_rng(7)
+    x, w, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, columns), columns, columns))
+    session = open_session(compile_program(text, fusion=fusion))
+    y = session.run("f", {"x": x, "w": w, "b": b})["y"]
+
+    x64 = x.astype(np.float64)
+    normalized = (x64 - x64.mean(-1, keepdims=True)) / np.sqrt(x64.var(-1, keepdims=True) + 1e-5) * w + b
+    scores = normalized / (1 + np.exp(-normalized))
+    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+    assert_close(y, exponentials / exponentials.sum(-1, keepdims=True), 1e-5, "y")
+
+
 @pytest.mark.parametrize("fusion", LEVELS)
 def test_fused_training_matches_golden(golden: Golden, fusion: str) -> None:
     module = cs336.build(transformer_config(golden.config), "train", "f32", optimizer(golden.optimizer))

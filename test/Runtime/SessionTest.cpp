@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 
 namespace cs336::runtime {
 namespace {
@@ -91,6 +92,45 @@ TEST(SessionTest, CommandsSplitRowsByGrain) {
     }
   }
   EXPECT_EQ(next, 10);
+}
+
+TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
+  ProgramBuilder program;
+  uint32_t kernel = program.Kernel("count_in_thread_memory");
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
+  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/4).thread_bytes = 256;
+  for (int threads : {1, 8}) {
+    auto session = MakeSession(program, WithThreads(threads));
+    ASSERT_TRUE(session->Run("forward", {}).ok());
+    absl::Span<const int64_t> found = session->Output("forward", "calls")->values<int64_t>();
+    std::map<int64_t, int64_t> memory_of_range;
+    for (int64_t row = 0; row != 10; ++row) {
+      absl::Span<const int64_t> call = found.subspan(4 * row, 4);
+      EXPECT_LE(call[0], row);
+      EXPECT_LT(row, call[1]);
+      EXPECT_EQ(call[2] % 64, 0);
+      EXPECT_EQ(call[3], 1);
+      EXPECT_EQ(memory_of_range.emplace(call[0], call[2]).first->second, call[2]);
+    }
+    EXPECT_EQ(memory_of_range.size(), threads == 1 ? 1 : 3);
+    for (auto [range, memory] : memory_of_range)
+      for (auto [other_range, other] : memory_of_range)
+        EXPECT_TRUE(range == other_range || std::abs(memory - other) >= 256);
+  }
+}
+
+TEST(SessionTest, MemoryOfThreadsCounts) {
+  ProgramBuilder program;
+  uint32_t kernel = program.Kernel("count_in_thread_memory");
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
+  entry.Launch(kernel, {calls}, {0}, /*rows=*/10).thread_bytes = 1 << 20;
+  SessionOptions options = WithThreads(4);
+  options.memory_limit_bytes = 1 << 22;
+  auto session = Session::Create(*program.Build(), options);
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(session.status().message(), HasSubstr("workspace of GEMMs and kernels 4.00 MiB (4194304 bytes)"));
 }
 
 TEST(SessionTest, PoisonShowsWhatARunLeavesUnwritten) {

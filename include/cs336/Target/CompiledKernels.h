@@ -24,7 +24,8 @@ enum class Target { CPU, CUDA };
 ///
 /// CPU: `void symbol(void *const *buffers, int64_t begin, int64_t end)` computes rows [begin, end) of [0, rows).
 /// buffers[i] points at element 0 of operand i, inputs before outputs; an output may be an input's buffer where
-/// `exec::KernelOp::canWriteOver` holds.
+/// `exec::KernelOp::canWriteOver` holds. Behind them stands the address of `threadBytes` bytes, where there are any,
+/// which calls at the same time do not share.
 ///
 /// CUDA: a grid of `blocks` blocks of `threads` threads with `sharedBytes` of dynamic shared memory. Its parameters
 /// are the operands' pointers, inputs before outputs before the launch's workspace.
@@ -43,6 +44,8 @@ struct CompiledKernel {
   int64_t rows = 1, grain = 1;
   /// The source, where there is any.
   std::string text;
+  /// CPU: scratch memory of each thread, on a cache line.
+  int64_t threadBytes = 0;
 };
 
 /// Machine code for one kind of machine.

@@ -66,7 +66,7 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   FailureOr<KernelPlan> plan = planKernel(*func, operandTypes);
   if (failed(plan))
     return failure();
-  compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}};
+  compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}, plan->threadBytes};
   LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, vectorBits, builder);
   func->erase();
   return function;

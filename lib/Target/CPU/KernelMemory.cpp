@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// Constants and temporaries start on a cache line, which is as wide as the widest vector.
-static constexpr int64_t kAlignment = 64;
-
 /// bf16 moves as an integer: x86 has no registers of it before AVX512-BF16, and LLVM takes vectors of it apart.
 static Type getMemoryType(Type element) {
   if (element.isInteger(1))
@@ -46,17 +43,21 @@ KernelMemory::KernelMemory(const KernelPlan &plan, OpBuilder &builder, Location 
       bases.push_back(buildConstant(loc, storage));
       break;
     case Storage::Kind::Temporary:
-      bases.push_back(buildTemporary(loc, storage));
+      bases.push_back(buildTemporary(loc, storage, buffers));
       break;
     }
   }
 }
 
-Value KernelMemory::buildOperand(Location loc, const Storage &storage, Value buffers) {
+Value KernelMemory::loadAddress(Location loc, unsigned position, Value buffers) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  SmallVector<LLVM::GEPArg> position = {static_cast<int32_t>(storage.operand)};
-  Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, buffers, position);
-  Value address = LLVM::LoadOp::create(builder, loc, pointer, slot);
+  SmallVector<LLVM::GEPArg> index = {static_cast<int32_t>(position)};
+  Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, buffers, index);
+  return LLVM::LoadOp::create(builder, loc, pointer, slot);
+}
+
+Value KernelMemory::buildOperand(Location loc, const Storage &storage, Value buffers) {
+  Value address = loadAddress(loc, storage.operand, buffers);
   int64_t extent = 1;
   for (auto [size, stride] : llvm::zip_equal(storage.shape, storage.strides))
     extent += (size - 1) * stride;
@@ -78,14 +79,19 @@ Value KernelMemory::buildConstant(Location loc, const Storage &storage) {
   std::string name = (function.getSymName() + ".constant." + Twine(bases.size())).str();
   builder.setInsertionPoint(function);
   memref::GlobalOp::create(builder, loc, name, builder.getStringAttr("private"), type, values.reshape(flat),
-                           /*constant=*/true, builder.getI64IntegerAttr(kAlignment));
+                           /*constant=*/true, builder.getI64IntegerAttr(kStorageAlignment));
   builder.setInsertionPointToStart(&function.getBody().front());
   return memref::GetGlobalOp::create(builder, loc, type, name);
 }
 
-Value KernelMemory::buildTemporary(Location loc, const Storage &storage) {
+Value KernelMemory::buildTemporary(Location loc, const Storage &storage, Value buffers) {
   auto type = MemRefType::get({storage.elements}, getMemoryType(storage.element));
-  return memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(kAlignment));
+  if (plan.threadBytes == 0)
+    return memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(kStorageAlignment));
+  Value memory = loadAddress(loc, plan.threadMemory, buffers);
+  Value offset = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(storage.offset));
+  Value address = LLVM::GEPOp::create(builder, loc, memory.getType(), builder.getI8Type(), memory, offset);
+  return UnrealizedConversionCastOp::create(builder, loc, type, address).getResult(0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,7 @@ namespace cs336::cpu {
 class KernelMemory {
 public:
   /// Builds the storages at the builder's insertion point, the start of a function. `buffers` points at the operands'
-  /// addresses.
+  /// addresses, behind which that of the thread's memory stands if the plan wants any.
   KernelMemory(const KernelPlan &plan, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffers);
 
   mlir::Type getElementType(unsigned storage) const { return plan.storages[storage].element; }
@@ -35,9 +35,10 @@ public:
   mlir::Value mul(mlir::Location loc, mlir::Value lhs, int64_t rhs);
 
 private:
+  mlir::Value loadAddress(mlir::Location loc, unsigned position, mlir::Value buffers);
   mlir::Value buildOperand(mlir::Location loc, const Storage &storage, mlir::Value buffers);
   mlir::Value buildConstant(mlir::Location loc, const Storage &storage);
-  mlir::Value buildTemporary(mlir::Location loc, const Storage &storage);
+  mlir::Value buildTemporary(mlir::Location loc, const Storage &storage, mlir::Value buffers);
   mlir::Value fromMemory(mlir::Location loc, mlir::Value value, unsigned storage);
   mlir::Value toMemory(mlir::Location loc, mlir::Value value);
 

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// A kernel's own memory is on the stack of the thread that runs it.
-static constexpr int64_t kMaxTemporaryBytes = 1 << 20;
+/// Temporaries of up to so many bytes are on the stack of the thread that runs the kernel.
+static constexpr int64_t kMaxStackBytes = 1 << 20;
 
 bool Statement::isReduction(unsigned index) const {
   return llvm::any_of(reductions.set_bits(), [&](unsigned loop) { return outputs[index].coefficients[loop] == 0; });
@@ -34,7 +34,7 @@ private:
   SmallVector<Access *> collectAccesses(unsigned storage);
   void layOutTemporaries();
   void dropValuesInRegisters();
-  LogicalResult checkTemporaries();
+  void placeTemporaries();
   llvm::SmallBitVector getInnerLoops(const Statement &statement) const;
   unsigned earliestPhase(unsigned index, ArrayRef<unsigned> phaseOf) const;
   void formPhases();
@@ -208,16 +208,16 @@ void Planner::dropValuesInRegisters() {
   }
 }
 
-LogicalResult Planner::checkTemporaries() {
+void Planner::placeTemporaries() {
   int64_t bytes = 0;
-  for (const Storage &storage : plan.storages)
-    if (storage.kind == Storage::Kind::Temporary)
-      bytes += storage.elements * llvm::divideCeil(storage.element.getIntOrFloatBitWidth(), 8);
-  if (bytes <= kMaxTemporaryBytes)
-    return success();
-  return func.emitError("kernel '") << func.getSymName() << "' needs " << bytes
-                                    << " bytes of memory for values between its operations, and has "
-                                    << kMaxTemporaryBytes << "; put them into separate kernels";
+  for (Storage &storage : plan.storages) {
+    if (storage.kind != Storage::Kind::Temporary)
+      continue;
+    storage.offset = llvm::alignTo(bytes, kStorageAlignment);
+    bytes = storage.offset + storage.elements * llvm::divideCeil(storage.element.getIntOrFloatBitWidth(), 8);
+  }
+  if (bytes > kMaxStackBytes)
+    plan.threadBytes = llvm::alignTo(bytes, kStorageAlignment);
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,8 +323,8 @@ FailureOr<KernelPlan> Planner::run(TypeRange operandTypes) {
   layOutTemporaries();
   formPhases();
   dropValuesInRegisters();
-  if (failed(checkTemporaries()))
-    return failure();
+  placeTemporaries();
+  plan.threadMemory = operandTypes.size();
   chooseGrain();
   return std::move(plan);
 }

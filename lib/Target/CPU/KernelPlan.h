@@ -16,6 +16,9 @@
 
 namespace cs336::cpu {
 
+/// Constants and temporaries start on a cache line, which is as wide as the widest vector.
+inline constexpr int64_t kStorageAlignment = 64;
+
 /// Where a tensor of the kernel lies: in an operand, in a constant, or in memory of the kernel's own.
 struct Storage {
   enum class Kind { Operand, Constant, Temporary };
@@ -30,8 +33,8 @@ struct Storage {
   llvm::SmallVector<int64_t> shape;
   /// In elements. Element 0 is at the start.
   llvm::SmallVector<int64_t> strides;
-  /// Elements to allocate for a temporary.
-  int64_t elements = 0;
+  /// Elements to allocate for a temporary, and where they start in the thread's memory, in bytes.
+  int64_t elements = 0, offset = 0;
   /// Whether a statement writes it, and whether one reads or writes it at computed places.
   bool isWritten = false, isScattered = false;
 };
@@ -88,11 +91,14 @@ struct KernelPlan {
   int64_t rows = 1;
   /// The fewest rows that are worth a thread.
   int64_t grain = 1;
+  /// Memory of a thread's own in which the temporaries are, and the position of its address behind the operands'; none
+  /// where they fit the thread's stack.
+  int64_t threadBytes = 0;
+  unsigned threadMemory = 0;
 };
 
 /// Plans the kernel that `lowerKernelToLinalg` made of a body, with operands that lie in memory as `operandTypes` say
-/// (strided memrefs, inputs before outputs). Fails with a diagnostic where the kernel needs too much memory of its own
-/// or an indexing map is not linear.
+/// (strided memrefs, inputs before outputs). Fails with a diagnostic where an indexing map is not linear.
 mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp func, mlir::TypeRange operandTypes);
 
 } // namespace cs336::cpu

@@ -56,6 +56,8 @@ private:
       return failure();
     (*function)->setAttr("rows", builder.getI64IntegerAttr(compiled.rows));
     (*function)->setAttr("grain", builder.getI64IntegerAttr(compiled.grain));
+    if (compiled.threadBytes != 0)
+      (*function)->setAttr("thread_bytes", builder.getI64IntegerAttr(compiled.threadBytes));
     kernel.erase();
     ++numKernels;
     return success();

@@ -91,6 +91,7 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
   body.kernel = symbols.kernels.at(launch.getKernel());
   body.rows = kernel.rows;
   body.grain = kernel.grain;
+  body.thread_bytes = kernel.threadBytes;
   for (Value input : launch.getInputs())
     body.operands.push_back(getBuffer(input));
   for (Value output : launch.getOutputs()) {

@@ -38,6 +38,36 @@ private:
   int64_t rows_, grain_;
 };
 
+/// A kernel that wants memory of each thread's own.
+class LaunchWithMemory : public PreparedCommand {
+public:
+  LaunchWithMemory(KernelFunction kernel, std::vector<void *> operands, const format::LaunchT &launch,
+                   Workspace &workspace)
+      : kernel_(kernel), rows_(launch.rows), thread_bytes_(launch.thread_bytes), workspace_(workspace) {
+    operands.push_back(nullptr);
+    operands_.assign(CountChunks(launch.rows, launch.grain), operands);
+    workspace.Reserve(chunks() * thread_bytes_);
+  }
+
+  absl::Status Execute() override {
+    ParallelFor(chunks(), /*grain=*/1, [this](int64_t begin, int64_t end) {
+      for (int64_t chunk = begin; chunk != end; ++chunk) {
+        operands_[chunk].back() = static_cast<char *>(workspace_.data()) + chunk * thread_bytes_;
+        kernel_(operands_[chunk].data(), ChunkBegin(rows_, chunks(), chunk), ChunkBegin(rows_, chunks(), chunk + 1));
+      }
+    });
+    return absl::OkStatus();
+  }
+
+private:
+  int64_t chunks() const { return operands_.size(); }
+
+  KernelFunction kernel_;
+  std::vector<std::vector<void *>> operands_; // Of each range of rows.
+  int64_t rows_, thread_bytes_;
+  Workspace &workspace_;
+};
+
 class CopyCommand : public PreparedCommand {
 public:
   CopyCommand(const MutableTensorView &src, const MutableTensorView &dst)
@@ -187,6 +217,10 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const 
   std::vector<void *> operands;
   for (uint32_t operand : launch.operands)
     operands.push_back(context.buffers[operand].mutable_data());
+  if (launch.thread_bytes != 0) {
+    ThreadCountScope threads(num_threads_);
+    return std::make_unique<LaunchWithMemory>(kernels_[launch.kernel], std::move(operands), launch, workspace_);
+  }
   return std::make_unique<LaunchCommand>(kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
 }
 

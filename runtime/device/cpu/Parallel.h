@@ -49,22 +49,30 @@ private:
   [[maybe_unused]] int previous_;
 };
 
+/// Into how many ranges [0, count), which is not empty, is split among this
+/// thread's threads, so that each has `grain` or more.
+inline int64_t CountChunks(int64_t count, int64_t grain) {
+  int64_t most = (count - 1) / std::max<int64_t>(grain, 1) + 1;
+  return std::min<int64_t>(most, MaxThreads());
+}
+
+/// Where range `chunk` of [0, count) begins, and the one before it ends.
+inline int64_t ChunkBegin(int64_t count, int64_t chunks, int64_t chunk) {
+  return count / chunks * chunk + std::min(chunk, count % chunks);
+}
+
 /// Calls `body(begin, end)` for ranges that cover [0, count), on several
 /// threads once each gets at least `grain`. Allocates nothing itself.
 template <typename Body>
 void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   if (count <= 0)
     return;
-  int64_t most = (count - 1) / std::max<int64_t>(grain, 1) + 1;
-  [[maybe_unused]] int64_t chunks = std::min<int64_t>(most, MaxThreads());
+  [[maybe_unused]] int64_t chunks = CountChunks(count, grain);
 #ifdef _OPENMP
   if (chunks > 1) {
-    int64_t size = count / chunks, rest = count % chunks;
 #pragma omp parallel for num_threads(static_cast<int>(chunks)) schedule(static)
-    for (int64_t i = 0; i < chunks; ++i) {
-      int64_t begin = i * size + std::min(i, rest);
-      body(begin, begin + size + (i < rest ? 1 : 0));
-    }
+    for (int64_t i = 0; i < chunks; ++i)
+      body(ChunkBegin(count, chunks, i), ChunkBegin(count, chunks, i + 1));
     return;
   }
 #endif

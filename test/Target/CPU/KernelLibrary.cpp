@@ -60,6 +60,10 @@ void KernelLibrary::run(const std::string &kernel, std::vector<void *> buffers, 
   auto function = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
       dlsym(library, compiled.functions.front().symbol.c_str()));
   ASSERT_TRUE(function) << dlerror();
+  constexpr size_t kLine = 64;
+  std::vector<char> memory(compiled.threadBytes + kLine);
+  if (compiled.threadBytes != 0)
+    buffers.push_back(memory.data() + kLine - reinterpret_cast<uintptr_t>(memory.data()) % kLine);
   int64_t begin = 0;
   for (int64_t part = 1; part <= parts; ++part) {
     // Parts grow, so that their bounds are no multiples of anything.

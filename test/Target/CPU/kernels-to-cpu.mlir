@@ -203,3 +203,24 @@ exec.kernel @long_sum(%x: tensor<100000xf32>) : (memref<100000xf32>) -> memref<f
   %s = cs336.reduce sum %x axes = [0] : tensor<100000xf32> -> tensor<f32>
   exec.yield %s : tensor<f32>
 }
+
+// -----
+
+// What lies between operations that share no rows is more than a stack has room for: it is in memory of the thread's own,
+// whose address follows the operands'.
+
+// CHECK-LABEL: llvm.func @cs336_wide(
+// CHECK-SAME:    %[[BUFFERS:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-SAME:    thread_bytes = 4194304
+// CHECK-NOT:     memref.alloca
+// CHECK:         %[[SLOT:.*]] = llvm.getelementptr %[[BUFFERS]][2]
+// CHECK-NEXT:    %[[MEMORY:.*]] = llvm.load %[[SLOT]]
+// CHECK:         %[[START:.*]] = llvm.getelementptr %[[MEMORY]][%{{.*}}] {{.*}}, i8
+// CHECK-NEXT:    %[[BETWEEN:.*]] = builtin.unrealized_conversion_cast %[[START]] : !llvm.ptr to memref<1048576xf32>
+// CHECK:         vector.store %{{.*}}, %[[BETWEEN]]
+exec.kernel @wide(%x: tensor<1024x1024xf32>) : (memref<1024x1024xf32>) -> memref<1024x1024xf32> {
+  %e = cs336.exp %x : tensor<1024x1024xf32>
+  %t = cs336.transpose %e perm = [1, 0] : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %y = cs336.add %e, %t : tensor<1024x1024xf32>
+  exec.yield %y : tensor<1024x1024xf32>
+}

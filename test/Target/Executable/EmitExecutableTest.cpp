@@ -67,7 +67,7 @@ protected:
   EmitExecutableTest() {
     context.loadDialect<exec::ExecDialect>();
     kernels.objects.push_back({"x86_64", {"avx2"}, {0x7f, 'E', 'L', 'F'}});
-    kernels.kernels["add"] = CompiledKernel{{{"cs336_add"}}, {0}, 2, 1, {}};
+    kernels.kernels["add"] = CompiledKernel{{{"cs336_add"}}, {0}, 2, 1, {}, 4096};
   }
 
   mlir::FailureOr<std::vector<uint8_t>> Emit(const std::string &text) {
@@ -175,6 +175,7 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(command.location, "\"layers.0.attn.sum\"");
   const format::LaunchT &launch = *command.body.AsLaunch();
   EXPECT_EQ(launch.rows, 2);
+  EXPECT_EQ(launch.thread_bytes, 4096);
   EXPECT_THAT(launch.operands, SizeIs(3));
   EXPECT_EQ(launch.operands[0], launch.operands[2]);
   EXPECT_THAT(launch.writes, ElementsAre(2));

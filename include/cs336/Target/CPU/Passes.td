@@ -16,8 +16,9 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
     Every `exec.kernel` becomes the function that the CPU target compiles: loops over rows and, in them, one loop nest a phase,
     around loads, operations and stores. Innermost loops run on vectors, as many lanes as suit the registers of `cpu`, and
     one by one over what is left; a loop that stays scalar says why in `scalar_because`. `rows` and `grain` are what the
-    runtime shares among threads. Entries and variables are dropped: the result is for people and tests; the target lowers
-    kernels itself.
+    runtime shares among threads. What one loop nest of a row leaves to the next is on the stack, or, where it is more than
+    1 MiB, in `thread_bytes` of memory that the runtime has for each thread, whose address follows the operands'. Entries
+    and variables are dropped: the result is for people and tests; the target lowers kernels itself.
 
     With `to-llvm` the functions are in the LLVM dialect, which `mlir-translate --mlir-to-llvmir` reads.
 
