@@ -53,21 +53,42 @@ private:
 };
 } // namespace
 
+/// Whether every element of the result is computed from the same element of the operands.
+static bool isPointwise(Operation *op) {
+  if (auto fusible = dyn_cast<FusibleOpInterface>(op))
+    return !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise;
+  // A composite is judged by its shape: activations keep it.
+  return isa<DecomposableOpInterface>(op) && op->getNumOperands() == 1 &&
+         op->getOperand(0).getType() == op->getResult(0).getType();
+}
+
+/// The first of the pointwise operations and views that lead from `probabilities` to a product, if such there are.
+static Operation *findBetween(Value probabilities) {
+  SmallVector<std::pair<Operation *, Operation *>> pending;
+  for (Operation *user : probabilities.getUsers())
+    pending.push_back({user, user});
+  llvm::DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    auto [op, first] = pending.pop_back_val();
+    if (isa<MatmulOp>(op))
+      return first;
+    if (seen.insert(op).second && (isPointwise(op) || isa<ViewOpInterface>(op)))
+      for (Operation *user : op->getUsers())
+        pending.push_back({user, first});
+  }
+  return nullptr;
+}
+
 /// Finds the product that the probabilities are used for. Without one this is another softmax: false and no refusal.
 bool Matcher::matchValues(Value probabilities) {
-  for (Operation *user : probabilities.getUsers()) {
-    if (auto matmul = dyn_cast<MatmulOp>(user)) {
-      match.values = matmul;
+  for (Operation *user : probabilities.getUsers())
+    if ((match.values = dyn_cast<MatmulOp>(user)))
       break;
-    }
-    // One step from a product.
-    if (user->getNumResults() == 1 &&
-        llvm::any_of(user->getUsers(), [](Operation *next) { return isa<MatmulOp>(next); }))
-      refuse(user, "BetweenSoftmaxAndValues", quote(user) + " stands between the softmax and its product with values");
+  if (!match.values) {
+    Operation *between = findBetween(probabilities);
+    return between && refuse(between, "BetweenSoftmaxAndValues",
+                             quote(between) + " stands between the softmax and its product with values");
   }
-  if (!match.values)
-    return false;
-  refusal.reset();
   if (match.values.getLhs() != probabilities || match.values.getTransposeA())
     return refuse(match.values, "Transposed", "probabilities do not multiply values from the left, query by query");
   return true;
@@ -93,12 +114,7 @@ bool Matcher::refuseBetween(Operation *op) {
   if (isa<AddOp, SelectOp>(op) && llvm::all_of(op->getOperands(), dependsOnData))
     return refuse(op, "MaskDependsOnData",
                   "between scores and softmax, " + quote(op) + " adds or chooses what depends on data");
-  // A composite is judged by its shape: activations keep it.
-  auto fusible = dyn_cast<FusibleOpInterface>(op);
-  bool isPointwise = fusible ? !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise
-                             : isa<DecomposableOpInterface>(op) && op->getNumOperands() == 1 &&
-                                   op->getOperand(0).getType() == op->getResult(0).getType();
-  if (isPointwise)
+  if (isPointwise(op))
     return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is no scale and no mask");
   return refuse(op, "NotPointwise", "between scores and softmax, " + quote(op) + " is not pointwise");
 }

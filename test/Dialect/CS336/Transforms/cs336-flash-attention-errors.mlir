@@ -463,6 +463,29 @@ func.func @dropout(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>
 
 // -----
 
+// As PyTorch writes dropout, several operations do; so may views.
+// REMARK: "chosen"{{.*}}BetweenSoftmaxAndValues{{.*}}'cs336.select'
+func.func @dropout_of_two(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %keep: tensor<4x4xi1>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
+  %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %d = cs336.sub %s, %m : tensor<4x4xf32>
+  %e = cs336.exp %d : tensor<4x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
+  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
+  %zero = cs336.constant dense<0.0> : tensor<4x4xf32>
+  %c = cs336.constant dense<1.25> : tensor<4x4xf32>
+  %p0 = cs336.select %keep, %p, %zero : tensor<4x4xf32> loc("chosen")
+  %p1 = cs336.mul %p0, %c : tensor<4x4xf32>
+  %p2 = cs336.reshape %p1 : tensor<4x4xf32> -> tensor<16xf32>
+  %kept = cs336.reshape %p2 : tensor<16xf32> -> tensor<4x4xf32>
+  %o = cs336.matmul %kept, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
 // Probabilities are transposed: keys attend to queries.
 // REMARK: "values"{{.*}}Transposed
 func.func @transposed(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
