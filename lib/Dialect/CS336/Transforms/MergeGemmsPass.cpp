@@ -159,6 +159,12 @@ bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGr
       remarkMissed(loc, "'" + Twine(name) + "' exists already in @" + other.function.getName());
       return false;
     }
+    if (llvm::any_of(other.groups,
+                     [&](Group &their) { return getPackedName(their) == name && getKey(their) != key; })) {
+      remarkMissed(loc, "'" + Twine(name) + "' would be the name of other weights of @" + other.function.getName() +
+                            " as well");
+      return false;
+    }
     bool takesAny = llvm::any_of(key, [&](auto &entry) { return other.parameters.contains(entry.first); });
     if (takesAny && llvm::none_of(other.groups, [&](Group &their) { return getKey(their) == key; })) {
       remarkMissed(loc, "weights of '" + Twine(name) + "' cannot be packed in the same way in @" +

@@ -71,6 +71,24 @@ func.func @name(%x: tensor<8x8xf32>, %taken: tensor<8xf32> {cs336.kind = "parame
 
 // -----
 
+// Two groups would have one name.
+// REMARK: "a"{{.*}}'a_b_c' would be the name of other weights of @ambiguous as well
+// REMARK: "c"{{.*}}'a_b_c' would be the name of other weights of @ambiguous as well
+func.func @ambiguous(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>,
+    %a: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "a"},
+    %bc: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "b_c"},
+    %ab: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "a_b"},
+    %c: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "c"})
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = cs336.linear %x, %a : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32> loc("a")
+  %1 = cs336.linear %x, %bc : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32> loc("b")
+  %2 = cs336.linear %z, %ab : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32> loc("c")
+  %3 = cs336.linear %z, %c : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32> loc("d")
+  return %0, %1, %2, %3 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
 // Gradients name the weights as they are.
 func.func @differentiated(%x: tensor<8x8xf32>,
     %w1: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w1"},
