@@ -33,7 +33,20 @@ static bool isZero(Value value) { return getSplatNumber(value) == 0.0; }
 // Scale
 //===----------------------------------------------------------------------===//
 
+static Value skipViews(Value value) {
+  while (auto view = value.getDefiningOp<ViewOpInterface>())
+    value = view->getOperand(0);
+  return value;
+}
+
 std::optional<Scaling> cs336::matchScaling(Operation *op) {
+  if (auto add = dyn_cast<AddOp>(op)) {
+    // A mask that hides nothing.
+    if (isZero(skipViews(add.getRhs())))
+      return Scaling{add.getLhs(), 1.0};
+    if (isZero(skipViews(add.getLhs())))
+      return Scaling{add.getRhs(), 1.0};
+  }
   if (!isa<MulOp, DivOp>(op))
     return std::nullopt;
   Value operand = op->getOperand(0);
@@ -55,8 +68,7 @@ std::optional<Scaling> cs336::matchScaling(Operation *op) {
 
 /// Whether `value` is 0 or −∞ everywhere, and not 0 alone.
 static bool isBias(Value value) {
-  while (auto view = value.getDefiningOp<ViewOpInterface>())
-    value = view->getOperand(0);
+  value = skipViews(value);
   if (auto select = value.getDefiningOp<SelectOp>())
     return (isHidden(select.getTrueValue()) && isZero(select.getFalseValue())) ||
            (isZero(select.getTrueValue()) && isHidden(select.getFalseValue()));

@@ -23,7 +23,7 @@ struct Scaling {
   double factor;
 };
 
-/// x·c, c·x or x/c.
+/// x·c, c·x or x/c; x + 0, a mask that hides nothing, is scaled by 1.
 std::optional<Scaling> matchScaling(mlir::Operation *op);
 
 /// A tensor of which some elements are hidden: where `selector` holds if `hidesTrue`, else where it does not. The

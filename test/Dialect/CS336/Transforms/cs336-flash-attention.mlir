@@ -97,6 +97,22 @@ func.func @table(%q: tensor<3x2x8xf32>, %k: tensor<3x4x8xf32>, %v: tensor<3x4x8x
 
 // -----
 
+// A table of zeros, which hides nothing: what a causal one is for the last query.
+// REMARK: 2 x 1 queries x 4 keys, 1 head of 8, not causal
+// CHECK-LABEL: func.func @table_of_zeros(
+// CHECK: cs336.attention %{{.*}} {scale = 1.000000e+00 : f64} : tensor<2x1x1x8xf32>, tensor<2x4x1x8xf32>
+func.func @table_of_zeros(%q: tensor<2x1x8xf32>, %k: tensor<2x4x8xf32>, %v: tensor<2x4x8xf32>) -> tensor<2x1x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<2x1x8xf32>, tensor<2x4x8xf32> -> tensor<2x1x4xf32>
+  %table = cs336.constant dense<0.0> : tensor<1x4xf32>
+  %bias = cs336.broadcast %table dims = [1, 2] : tensor<1x4xf32> -> tensor<2x1x4xf32>
+  %x = cs336.add %s, %bias : tensor<2x1x4xf32>
+  %p = cs336.softmax %x : tensor<2x1x4xf32>
+  %o = cs336.matmul %p, %v : tensor<2x1x4xf32>, tensor<2x4x8xf32> -> tensor<2x1x8xf32>
+  return %o : tensor<2x1x8xf32>
+}
+
+// -----
+
 // j ≤ i, more queries than keys.
 // REMARK: 1 x 4 queries x 3 keys, 1 head of 8, causal
 // CHECK-LABEL: func.func @swapped(

@@ -197,7 +197,30 @@ func.func @added_table(%x: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> {
 
 // -----
 
-// The same, chosen by a predicate.
+// One that hides nothing is none.
+
+// CHECK-LABEL: func @added_zeros(
+// CHECK-SAME:      %[[X:[a-z0-9]*]]:
+// CHECK-NEXT:    cs336.softmax %[[X]] : tensor<2x4xf32>
+// CHECK-NEXT:    return
+// REMARK: [Passed] Fused
+func.func @added_zeros(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %table = cs336.constant dense<0.0> : tensor<4xf32>
+  %c = cs336.broadcast %table dims = [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %z = cs336.add %c, %x : tensor<2x4xf32>
+  %max = cs336.reduce max %z axes = [1] {stop_gradient} : tensor<2x4xf32> -> tensor<2xf32>
+  %mb = cs336.broadcast %max dims = [0] : tensor<2xf32> -> tensor<2x4xf32>
+  %d = cs336.sub %z, %mb : tensor<2x4xf32>
+  %e = cs336.exp %d : tensor<2x4xf32>
+  %t = cs336.reduce sum %e axes = [1] : tensor<2x4xf32> -> tensor<2xf32>
+  %tb = cs336.broadcast %t dims = [0] : tensor<2xf32> -> tensor<2x4xf32>
+  %y = cs336.div %e, %tb : tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// -----
+
+// A mask that is added, chosen by a predicate.
 
 // CHECK-LABEL: func @added_choice(
 // CHECK-SAME:    %[[X:.*]]: tensor<2x4x8xf32>, %[[M:.*]]: tensor<4x8xi1>)

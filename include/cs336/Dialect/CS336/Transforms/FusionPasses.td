@@ -114,17 +114,17 @@ def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
     axis, and makes it `cs336.softmax`, whose adjoint is `cs336.softmax_backward`. Between scores and softmax it takes in
 
     - scales: x·c, c·x, x/c with a splat constant c, any number of them; after the mask only positive ones, which
-      leave −∞ as it is;
+      leave −∞ as it is; and x + 0, a mask that hides nothing;
     - one mask: select(m, x, −∞), select(m, −∞, x), or x + c where c is 0 or −∞ everywhere (the same for finite x). Leading
       axes that the mask is repeated along are dropped.
 
-    In a program that is differentiated already, what reverse mode made of these primitives, with a = dy/Σe the chain
+    In a program that is differentiated already, what reverse mode made of a quotient e/Σe, with a = dy/Σe the chain
     dz = e·(a − Σ a·y), becomes `cs336.softmax_backward` in the same way. A gradient of the maximum, which is zero but for
     rounding, is dropped.
 
     What is not quite a softmax stays as it is, with a missed-optimization remark that says why: no maximum, another
-    axis, the maximum or sum of something else, maximum, exponentials or sum used elsewhere. Scales and masks that
-    cannot be taken in stay before the softmax, with a remark.
+    axis, the maximum or sum of something else, maximum, exponentials or sum used elsewhere (as by the gradient of
+    e·(1/Σe)). Scales and masks that cannot be taken in stay before the softmax, with a remark.
 
     The operation computes bf16 and f16 in float32 and rounds once, where the primitives round each. Its kernels for GPUs read and
     write each element once in rows of up to some 64 KB of operands, which registers hold; wider ones are read in three passes.
