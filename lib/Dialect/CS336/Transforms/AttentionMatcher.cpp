@@ -22,7 +22,7 @@ static constexpr int64_t kHeadDimMultiple = 8, kMaxHeadDim = 256;
 
 static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-static std::string quote(Operation *op) { return "'" + op->getName().getStringRef().str() + "'"; }
+static std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
 
 namespace {
 class Matcher {
