@@ -52,7 +52,7 @@ struct FunctionGroups {
 
 class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass>, public CountingPass {
   void runOnOperation() override;
-  bool canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions);
+  bool canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions, const llvm::StringSet<> &ambiguous);
   LogicalResult merge(FunctionGroups &functionGroups, const llvm::StringSet<> &refused);
 
   PassCounter numMerged{this, "num-merged", "Number of linears replaced"};
@@ -149,20 +149,30 @@ static SmallVector<Group> collectGroups(func::FuncOp function) {
   return groups;
 }
 
+/// The packed names that stand for different weights.
+static llvm::StringSet<> findAmbiguousNames(MutableArrayRef<FunctionGroups> functions) {
+  llvm::StringMap<GroupKey> keys;
+  llvm::StringSet<> ambiguous;
+  for (FunctionGroups &entry : functions)
+    for (Group &group : entry.groups)
+      if (auto found = keys.try_emplace(getPackedName(group), getKey(group)).first; found->second != getKey(group))
+        ambiguous.insert(found->first());
+  return ambiguous;
+}
+
 /// Functions share parameters by name, so either all of them that take one of the weights pack them alike, or none.
-bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions) {
+bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions,
+                                        const llvm::StringSet<> &ambiguous) {
   GroupKey key = getKey(group);
   std::string name = getPackedName(group);
   Location loc = group.front().linear.getLoc();
+  if (ambiguous.contains(name)) {
+    remarkMissed(loc, "'" + Twine(name) + "' would be the name of other weights as well");
+    return false;
+  }
   for (FunctionGroups &other : functions) {
     if (other.parameters.contains(name)) {
       remarkMissed(loc, "'" + Twine(name) + "' exists already in @" + other.function.getName());
-      return false;
-    }
-    if (llvm::any_of(other.groups,
-                     [&](Group &their) { return getPackedName(their) == name && getKey(their) != key; })) {
-      remarkMissed(loc, "'" + Twine(name) + "' would be the name of other weights of @" + other.function.getName() +
-                            " as well");
       return false;
     }
     bool takesAny = llvm::any_of(key, [&](auto &entry) { return other.parameters.contains(entry.first); });
@@ -311,10 +321,10 @@ void MergeGemmsPass::runOnOperation() {
       entry.groups = collectGroups(function);
   }
 
-  llvm::StringSet<> refused;
+  llvm::StringSet<> refused, ambiguous = findAmbiguousNames(functions);
   for (FunctionGroups &entry : functions)
     for (Group &group : entry.groups)
-      if (!canMergeEverywhere(group, functions))
+      if (!canMergeEverywhere(group, functions, ambiguous))
         refused.insert(getPackedName(group));
   for (FunctionGroups &entry : functions)
     if (failed(merge(entry, refused)))

@@ -72,8 +72,8 @@ func.func @name(%x: tensor<8x8xf32>, %taken: tensor<8xf32> {cs336.kind = "parame
 // -----
 
 // Two groups would have one name.
-// REMARK: "a"{{.*}}'a_b_c' would be the name of other weights of @ambiguous as well
-// REMARK: "c"{{.*}}'a_b_c' would be the name of other weights of @ambiguous as well
+// REMARK: "a"{{.*}}'a_b_c' would be the name of other weights as well
+// REMARK: "c"{{.*}}'a_b_c' would be the name of other weights as well
 func.func @ambiguous(%x: tensor<8x8xf32>, %z: tensor<8x8xf32>,
     %a: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "a"},
     %bc: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "b_c"},
