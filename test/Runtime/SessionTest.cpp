@@ -105,7 +105,7 @@ int CountThreads(int wanted) {
 
 TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
   ProgramBuilder program;
-  uint32_t kernel = program.Kernel("count_in_thread_memory");
+  uint32_t kernel = program.Kernel("remember_in_thread_memory");
   EntryBuilder entry = program.Entry("forward");
   uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
   entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/4).thread_bytes = 256;
@@ -119,7 +119,7 @@ TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
       EXPECT_LE(call[0], row);
       EXPECT_LT(row, call[1]);
       EXPECT_EQ(call[2] % 64, 0);
-      EXPECT_EQ(call[3], 1);
+      EXPECT_EQ(call[3], call[0]);
       EXPECT_EQ(memory_of_range.emplace(call[0], call[2]).first->second, call[2]);
     }
     EXPECT_EQ(memory_of_range.size(), std::min(CountThreads(threads), 3));
@@ -131,7 +131,7 @@ TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
 
 TEST(SessionTest, MemoryOfThreadsCounts) {
   ProgramBuilder program;
-  uint32_t kernel = program.Kernel("count_in_thread_memory");
+  uint32_t kernel = program.Kernel("remember_in_thread_memory");
   EntryBuilder entry = program.Entry("forward");
   uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
   entry.Launch(kernel, {calls}, {0}, /*rows=*/10).thread_bytes = 1 << 20;

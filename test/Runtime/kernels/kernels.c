@@ -32,17 +32,17 @@ void logarithm(void *const *operands, int64_t begin, int64_t end) {
     y[row] = logf(x[row]);
 }
 
-/* Operands: i64 calls[rows, 4], and 256 bytes of the thread's memory. Each row gets the range it was computed in, where
-   the memory is, and what it counts there: a thread that shares it would count more rows. */
-void count_in_thread_memory(void *const *operands, int64_t begin, int64_t end) {
+/* Operands: i64 calls[rows, 4], and 256 bytes of the thread's memory, which keep where the range begins. Each row gets
+   the range it was computed in, where the memory is, and what it finds there. */
+void remember_in_thread_memory(void *const *operands, int64_t begin, int64_t end) {
   int64_t *calls = operands[0], *memory = operands[1];
   for (int i = 0; i < 32; ++i)
-    memory[i] = 0;
+    memory[i] = begin;
   for (int64_t row = begin; row < end; ++row) {
     calls[4 * row] = begin;
     calls[4 * row + 1] = end;
     calls[4 * row + 2] = (int64_t)memory;
-    calls[4 * row + 3] = ++memory[row % 32];
+    calls[4 * row + 3] = memory[row % 32];
   }
 }
 

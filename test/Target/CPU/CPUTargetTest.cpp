@@ -75,17 +75,22 @@ TEST(Groups, RMSNorm) {
 }
 
 TEST(Groups, SumPlusItsTransposeSharesNoRows) {
-  KernelLibrary library(kernel("symmetric", "%x: tensor<6x6xf32>", "(memref<6x6xf32>) -> memref<6x6xf32>", R"(
-      %e = cs336.exp %x : tensor<6x6xf32>
-      %t = cs336.transpose %e perm = [1, 0] : tensor<6x6xf32> -> tensor<6x6xf32>
-      %y = cs336.add %e, %t : tensor<6x6xf32>
-      exec.yield %y : tensor<6x6xf32>)"));
-  std::vector<float> x = randomFloats(36), y(36);
-  library.run("symmetric", {x.data(), y.data()}, 2);
-  std::vector<double> expected;
-  for (int i = 0; i < 36; ++i)
-    expected.push_back(std::exp(x[i]) + std::exp(x[i % 6 * 6 + i / 6]));
-  expectClose(y, expected, 1e-6);
+  // What lies between them is on the stack, and more than it has room for.
+  for (int n : {6, 600}) {
+    KernelLibrary library(
+        fill(kernel("symmetric", "%x: tensor<{n}x{n}xf32>", "(memref<{n}x{n}xf32>) -> memref<{n}x{n}xf32>", R"(
+      %e = cs336.exp %x : tensor<{n}x{n}xf32>
+      %t = cs336.transpose %e perm = [1, 0] : tensor<{n}x{n}xf32> -> tensor<{n}x{n}xf32>
+      %y = cs336.add %e, %t : tensor<{n}x{n}xf32>
+      exec.yield %y : tensor<{n}x{n}xf32>)"),
+             {{"n", std::to_string(n)}}));
+    std::vector<float> x = randomFloats(n * n), y(n * n);
+    library.run("symmetric", {x.data(), y.data()}, 2);
+    std::vector<double> expected;
+    for (int i = 0; i < n * n; ++i)
+      expected.push_back(std::exp(x[i]) + std::exp(x[i % n * n + i / n]));
+    expectClose(y, expected, 1e-6);
+  }
 }
 
 TEST(Groups, RowsWiderThanAStackAreInMemoryOfTheThread) {
@@ -125,7 +130,7 @@ TEST(Groups, RowsWiderThanAStackAreInMemoryOfTheThread) {
 }
 
 TEST(Groups, MeanOverAllIsSubtractedFromAll) {
-  KernelLibrary library(kernel("roots", "%x: tensor<7x11xf32>", "(memref<7x11xf32>) -> memref<7x11xf32>", R"(
+  KernelLibrary library(kernel("center", "%x: tensor<7x11xf32>", "(memref<7x11xf32>) -> memref<7x11xf32>", R"(
       %s = cs336.reduce sum %x axes = [0, 1] : tensor<7x11xf32> -> tensor<f32>
       %c = cs336.constant dense<77.0> : tensor<f32>
       %m = cs336.div %s, %c : tensor<f32>
@@ -133,7 +138,7 @@ TEST(Groups, MeanOverAllIsSubtractedFromAll) {
       %y = cs336.sub %x, %b : tensor<7x11xf32>
       exec.yield %y : tensor<7x11xf32>)"));
   std::vector<float> x = randomFloats(77), y(77);
-  library.run("roots", {x.data(), y.data()}, 2);
+  library.run("center", {x.data(), y.data()}, 2);
   double mean = std::accumulate(x.begin(), x.end(), 0.0) / 77;
   std::vector<double> expected;
   for (float value : x)

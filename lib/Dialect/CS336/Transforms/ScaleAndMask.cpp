@@ -33,18 +33,12 @@ static bool isZero(Value value) { return getSplatNumber(value) == 0.0; }
 // Scale
 //===----------------------------------------------------------------------===//
 
-static Value skipViews(Value value) {
-  while (auto view = value.getDefiningOp<ViewOpInterface>())
-    value = view->getOperand(0);
-  return value;
-}
-
 std::optional<Scaling> cs336::matchScaling(Operation *op) {
   if (auto add = dyn_cast<AddOp>(op)) {
     // A mask that hides nothing.
-    if (isZero(skipViews(add.getRhs())))
+    if (isZero(add.getRhs()))
       return Scaling{add.getLhs(), 1.0};
-    if (isZero(skipViews(add.getLhs())))
+    if (isZero(add.getLhs()))
       return Scaling{add.getRhs(), 1.0};
   }
   if (!isa<MulOp, DivOp>(op))
@@ -68,7 +62,8 @@ std::optional<Scaling> cs336::matchScaling(Operation *op) {
 
 /// Whether `value` is 0 or −∞ everywhere, and not 0 alone.
 static bool isBias(Value value) {
-  value = skipViews(value);
+  while (auto view = value.getDefiningOp<ViewOpInterface>())
+    value = view->getOperand(0);
   if (auto select = value.getDefiningOp<SelectOp>())
     return (isHidden(select.getTrueValue()) && isZero(select.getFalseValue())) ||
            (isZero(select.getTrueValue()) && isHidden(select.getFalseValue()));
