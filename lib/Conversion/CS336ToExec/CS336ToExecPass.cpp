@@ -11,6 +11,7 @@
 #include "Variables.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Statistics/PassCounter.h"
@@ -23,30 +24,12 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Whether a buffer can hold a value of this type.
-static bool canBeStored(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat() &&
-         exec::hasUsableSize(exec::getDenseType(tensor));
-}
-
-static constexpr llvm::StringLiteral kStored =
-    "an entry point computes on tensors of static sizes, none of them 0, and at most 2^48 bytes";
-
-static LogicalResult verifyPorts(func::FuncOp function, TypeRange types, StringRef port) {
-  for (auto [index, type] : llvm::enumerate(types))
-    if (!canBeStored(type))
-      return function.emitError() << port << " " << index << " of @" << function.getSymName() << " is a " << type
-                                  << ": " << kStored;
-  return success();
-}
-
 static LogicalResult verifyValues(func::FuncOp function) {
   for (Operation &op : function.getBody().front())
     if (isa_and_present<CS336Dialect>(op.getDialect()))
       for (Type type : op.getResultTypes())
-        if (!canBeStored(type))
-          return op.emitOpError() << "has a result of type " << type << ": " << kStored;
+        if (!isStorable(type))
+          return op.emitOpError() << "has a result of type " << type << ", must be " << kStorable;
   return success();
 }
 
@@ -58,8 +41,7 @@ static LogicalResult verifyFunction(func::FuncOp function, const SymbolTable &sy
   if (!function.getBody().hasOneBlock())
     return function.emitError() << "an entry point has one block, @" << function.getSymName() << " has "
                                 << function.getBody().getBlocks().size();
-  if (failed(verifyPorts(function, function.getArgumentTypes(), "argument")) ||
-      failed(verifyPorts(function, function.getResultTypes(), "result")) || failed(verifyValues(function)))
+  if (failed(verifyValues(function)))
     return failure();
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
     if (symbols.lookup(getPortName(function.getArgAttrDict(index))))

@@ -8,6 +8,7 @@
 #include "Variables.h"
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -71,10 +72,11 @@ static LogicalResult merge(AttrT &theirs, AttrT mine, StringRef what, StringRef 
 LogicalResult VariableCollector::add(func::FuncOp function, const Port &port, Type tensorType) {
   // Kinds of variables and of ports have the same names.
   VariableKind kind = *symbolizeVariableKind(port.kind);
-  auto tensor = dyn_cast<RankedTensorType>(tensorType);
-  if (!tensor || !tensor.hasStaticShape())
-    return function.emitError() << '\'' << port.name << "' of @" << function.getSymName()
-                                << " must be a tensor of static shape, is " << tensorType;
+  // Passes that pack variables may have made one that is too large.
+  if (!isStorable(tensorType))
+    return function.emitError() << '\'' << port.name << "' of @" << function.getSymName() << " must be " << kStorable
+                                << ", is " << tensorType;
+  auto tensor = cast<RankedTensorType>(tensorType);
   MemRefType type = getDenseType(tensor);
   auto init = port.attributes.getAs<InitAttr>(CS336Dialect::kInitAttr);
   ArrayAttr views = getPortViews(port.attributes);

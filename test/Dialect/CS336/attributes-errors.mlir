@@ -37,7 +37,7 @@ func.func private @empty_view(tensor<4xf32> {cs336.views = [#cs336.view<"a", 0>,
 
 // -----
 
-// expected-error@+1 {{cs336.bound must be a positive integer on a tensor of integers}}
+// expected-error@+1 {{cs336.bound must be a positive integer on a tensor of i64 or i32}}
 func.func private @bound(tensor<4xf32> {cs336.bound = 4 : i64})
 
 // -----
@@ -72,7 +72,7 @@ func.func private @optimizer() attributes {cs336.optimizer = 1.0e-3}
 
 // -----
 
-// expected-error@+1 {{learning rates must not be negative}}
+// expected-error@+1 {{lr must be finite and not negative, is -1.000000e+00}}
 func.func private @lr() attributes {cs336.optimizer = #cs336.optimizer<lr = -1.0>}
 
 // -----
@@ -82,8 +82,33 @@ func.func private @beta() attributes {cs336.optimizer = #cs336.optimizer<beta1 =
 
 // -----
 
-// expected-error@+1 {{eps must be positive}}
+// expected-error@+1 {{min_lr must be finite and not negative, is INF}}
+func.func private @min_lr() attributes {cs336.optimizer = #cs336.optimizer<min_lr = 0x7FF0000000000000>}
+
+// -----
+
+// expected-error@+1 {{weight_decay must be finite and not negative, is nan}}
+func.func private @decay() attributes {cs336.optimizer = #cs336.optimizer<weight_decay = 0x7FF8000000000000>}
+
+// -----
+
+// expected-error@+1 {{max_norm must not be negative, is -1.000000e+00}}
+func.func private @norm() attributes {cs336.optimizer = #cs336.optimizer<max_norm = -1.0>}
+
+// -----
+
+// expected-error@+1 {{eps must be positive and finite, is 0.000000e+00}}
 func.func private @eps() attributes {cs336.optimizer = #cs336.optimizer<eps = 0.0>}
+
+// -----
+
+// expected-error@+1 {{warmup_steps must not be negative, is -1}}
+func.func private @warmup() attributes {cs336.optimizer = #cs336.optimizer<warmup_steps = -1>}
+
+// -----
+
+// expected-error@+1 {{cosine_steps must not be negative, is -5}}
+func.func private @cosine() attributes {cs336.optimizer = #cs336.optimizer<cosine_steps = -5>}
 
 // -----
 
@@ -119,3 +144,48 @@ func.func private @backoff() attributes {cs336.loss_scaling = #cs336.loss_scalin
 
 // expected-error@+1 {{interval must be at least 1 and fit into 32 bits, is 0}}
 func.func private @interval() attributes {cs336.loss_scaling = #cs336.loss_scaling<interval = 0>}
+
+// -----
+
+// expected-error@+1 {{views cover 9223372036854775807 rows of 2}}
+func.func private @rows_overflow(tensor<2xf32> {cs336.views = [#cs336.view<"a", 9223372036854775807>, #cs336.view<"b", 9223372036854775807>, #cs336.view<"c", 4>]})
+
+// -----
+
+// expected-error@+1 {{argument 0 of kind "parameter" must be a tensor of f64, f32, bf16, f16, i64, i32 or i1 with static sizes, none of them 0, and at most 2^48 bytes, is 'index'}}
+func.func private @index_parameter(index {cs336.kind = "parameter"})
+
+// -----
+
+// expected-error@+1 {{argument 0 of kind "state" must be a tensor of f64, f32}}
+func.func private @complex_state(tensor<4xcomplex<f32>> {cs336.kind = "state"})
+
+// -----
+
+// expected-error@+1 {{argument 0 of kind "input" must be a tensor of f64, f32}}
+func.func private @narrow_input(tensor<4xi8> {cs336.kind = "input"})
+
+// -----
+
+// expected-error@+1 {{result 0 of kind "output" must be a tensor of f64, f32}}
+func.func private @memref_output() -> (memref<4xf32> {cs336.kind = "output"})
+
+// -----
+
+// expected-error@+1 {{argument 0 of kind "parameter" must be a tensor of f64, f32}}
+func.func private @dynamic_parameter(tensor<?xf32> {cs336.kind = "parameter"})
+
+// -----
+
+// expected-error@+1 {{argument 0 of kind "parameter" must be a tensor of f64, f32}}
+func.func private @empty_parameter(tensor<4x0xf32> {cs336.kind = "parameter"})
+
+// -----
+
+// expected-error@+1 {{at most 2^48 bytes, is 'tensor<9223372036854775807x2xf32>'}}
+func.func private @large_parameter(tensor<9223372036854775807x2xf32> {cs336.kind = "parameter"})
+
+// -----
+
+// expected-error@+1 {{cs336.bound must be a positive integer on a tensor of i64 or i32}}
+func.func private @narrow_bound(tensor<4xi32> {cs336.bound = 5 : i32})

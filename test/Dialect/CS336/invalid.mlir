@@ -413,3 +413,87 @@ func.func @root(%x: tensor<4xf32>) {
   %0 = cs336.broadcast_rank %x root = 2 world = 2 : tensor<4xf32>
   return
 }
+
+// -----
+
+// Targets would find no elements, and compute with others.
+func.func @sparse() {
+  // expected-error@below {{attribute 'value' failed to satisfy constraint: constant vector/tensor attribute written out as dense<…>}}
+  %0 = cs336.constant sparse<[[1]], [2.0]> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @resource() {
+  // expected-error@below {{attribute 'value' failed to satisfy constraint: constant vector/tensor attribute written out as dense<…>}}
+  %0 = cs336.constant dense_resource<elsewhere> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @check_bound(%ids: tensor<4xi64>) {
+  // expected-error@below {{bound must be at least 1, is 0}}
+  %0 = cs336.check_bound %ids bound = 0 : tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @check_bound_of_floats(%x: tensor<4xf32>) {
+  // expected-error@below {{operand #0 must be statically shaped tensor of i64 or i32 values}}
+  %0 = cs336.check_bound %x bound = 4 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @slice_offset_overflows(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{the box leaves the tensor along axis 1: offset 9223372036854775807 plus size 8 exceeds 8}}
+  %0 = cs336.slice %x offsets = [0, 9223372036854775807] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @pad_offset_overflows(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{the box leaves the tensor along axis 0: offset 9223372036854775807 plus size 4 exceeds 8}}
+  %0 = cs336.pad %x offsets = [9223372036854775807, 0] : tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @bytes_overflow() {
+  // expected-error@+1 {{must be statically shaped tensor of f64, f32, bf16, f16, i64, i32 or i1 values, at most 2^56 bytes}}
+  %0 = cs336.constant dense<0.0> : tensor<9223372036854775807x2xf32>
+  return
+}
+
+// -----
+
+func.func @too_many_bytes(%x: tensor<f32>) {
+  // 2^54 elements of 4 bytes are the most.
+  %0 = cs336.broadcast %x dims = [] : tensor<f32> -> tensor<134217728x134217728xf32>
+  // expected-error@+1 {{at most 2^56 bytes}}
+  %1 = cs336.broadcast %x dims = [] : tensor<f32> -> tensor<134217728x134217729xf32>
+  return
+}
+
+// -----
+
+// Without elements, but with a stride that is too large.
+func.func @empty_with_large_size() {
+  // expected-error@+1 {{at most 2^56 bytes}}
+  %0 = cs336.iota axis = 0 : tensor<0x9223372036854775807xi32>
+  return
+}
+
+// -----
+
+func.func @world_overflows(%x: tensor<4xf32>) {
+  // expected-error@+1 {{the tensor of all ranks must have shape [9223372036854775807], is 'tensor<4xf32>'}}
+  %0 = cs336.all_gather %x world = 4611686018427387905 : tensor<4xf32> -> tensor<4xf32>
+  return
+}

@@ -3,8 +3,11 @@
 // RUN: not cs336-opt %S/exec-plan-memory.mlir --split-input-file --exec-plan-memory=alignment=48 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not cs336-opt %S/exec-plan-memory.mlir --split-input-file --exec-plan-memory=alignment=0 2>&1 | FileCheck %s --check-prefix=ZERO
 
-// ALIGNMENT: error: alignment must be a power of two, is 48
-// ZERO: error: alignment must be a power of two, is 0
+// RUN: not cs336-opt %S/exec-plan-memory.mlir --split-input-file --exec-plan-memory=alignment=9223372036854775808 2>&1 | FileCheck %s --check-prefix=LARGE
+
+// ALIGNMENT: error: alignment must be a power of two up to 2097152, is 48
+// ZERO: error: alignment must be a power of two up to 2097152, is 0
+// LARGE: error: alignment must be a power of two up to 2097152, is 9223372036854775808
 
 exec.entry @read_races mode<forward> {
   %x = exec.input "x" : memref<16xf32>

@@ -97,7 +97,7 @@ exec.entry @f mode<forward> {
 // -----
 
 exec.entry @f mode<forward> {
-  // expected-error@below {{bound must be a positive integer on a buffer of integers}}
+  // expected-error@below {{bound must be a positive integer on a buffer of i64 or i32}}
   %x = exec.input "x" bound = 4 : memref<4xf32>
 }
 
@@ -322,6 +322,16 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
   %y = exec.output "y" output : memref<4x4xf32>
+  exec.copy ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  // expected-error@below {{writes over an operand that libraries read again and again: only an addend may be the output}}
+  exec.gemm ins(%x, %y : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4x4xf32>
+  %y = exec.output "y" output : memref<4x4xf32>
   %w = exec.alloc : memref<4xf64>
   // expected-error@below {{must be one-dimensional buffer of f32}}
   exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>) workspace(%w : memref<4xf64>)
@@ -468,4 +478,71 @@ exec.entry @f mode<forward> {
   exec.record 1 {stream = 1 : i64}
   // expected-error@below {{records event 1 a second time}}
   exec.record 1
+}
+
+// -----
+
+exec.entry @stride_overflows mode<forward> {
+  %x = exec.input "x" : memref<4x8xf32>
+  // expected-error@below {{with static sizes, strides and offset, at most 2^56 bytes, whose last element is one of the first 2^48}}
+  %v = exec.view %x : memref<4x8xf32> to memref<4x8xf32, strided<[9223372036854775807, 1]>>
+}
+
+// -----
+
+exec.entry @repeats_too_often mode<forward> {
+  %x = exec.input "x" : memref<f32>
+  // expected-error@below {{at most 2^56 bytes}}
+  %v = exec.view %x : memref<f32> to memref<9223372036854775807xf32, strided<[0]>>
+}
+
+// -----
+
+exec.entry @unknown_stride mode<forward> {
+  %x = exec.input "x" : memref<4x8xf32>
+  // expected-error@below {{with static sizes, strides and offset}}
+  %v = exec.view %x : memref<4x8xf32> to memref<4x8xf32, strided<[?, 1]>>
+}
+
+// -----
+
+// expected-error@below {{operand 0 of type 'tensor<4x8xf32>' does not lie in 'memref<4x8xf32, strided<[?, 1]>>'}}
+exec.kernel @unknown_stride(%x: tensor<4x8xf32>) : (memref<4x8xf32, strided<[?, 1]>>) -> memref<4x8xf32> {
+  %y = cs336.neg %x : tensor<4x8xf32>
+  exec.yield %y : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error@below {{operand 0 of type 'tensor<4x8xindex>' does not lie in 'memref<4x8xindex>'}}
+exec.kernel @index(%x: tensor<4x8xindex>, %y: tensor<4xf32>) : (memref<4x8xindex>, memref<4xf32>) -> memref<4xf32> {
+  %z = cs336.neg %y : tensor<4xf32>
+  exec.yield %z : tensor<4xf32>
+}
+
+// -----
+
+exec.entry @offset_overflows mode<forward> arena_bytes = 64 alignment = 64 {
+  // expected-error@below {{'offset' failed to satisfy constraint}}
+  %a = exec.alloc offset = 9223372036854775807 : memref<4xf32>
+}
+
+// -----
+
+// expected-error@below {{'alignment' failed to satisfy constraint}}
+exec.entry @alignment mode<forward> arena_bytes = 64 alignment = 4611686018427387904 {
+}
+
+// -----
+
+// expected-error@below {{views cover 9223372036854775807 rows of 2}}
+exec.variable @w parameter : memref<2xf32> {views = [#cs336.view<"a", 9223372036854775807>, #cs336.view<"b", 9223372036854775807>, #cs336.view<"c", 4>]}
+
+// -----
+
+exec.entry @world_overflows mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{between 4611686018427387905 ranks source and target do not match}}
+  exec.all_gather ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {world = 4611686018427387905 : i64}
 }

@@ -7,6 +7,7 @@
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -92,13 +93,14 @@ bool AttentionOp::keepsResultType(unsigned result) {
 template <typename Op>
 static int64_t countForward(Op op) {
   auto sizes = op.getSizes();
-  int64_t flops = 4 * sizes.batch * sizes.heads * sizes.queries * sizes.keys * sizes.headDim;
-  return op.getCausal() ? flops / 2 : flops;
+  // Halved by a mask before it can saturate.
+  int64_t perPair = (op.getCausal() ? 2 : 4) * sizes.headDim;
+  return multiplySaturating(multiplySaturating(perPair, sizes.keys), sizes.batch * sizes.heads * sizes.queries);
 }
 
 int64_t AttentionOp::getFlops() { return countForward(*this); }
 /// Five products: the scores again, then four gradients.
-int64_t AttentionBackwardOp::getFlops() { return countForward(*this) / 2 * 5; }
+int64_t AttentionBackwardOp::getFlops() { return multiplySaturating(countForward(*this) / 2, 5); }
 
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange gradients,
                                         SmallVectorImpl<Value> &operandGradients) {

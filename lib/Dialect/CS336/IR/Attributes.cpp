@@ -62,15 +62,19 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ini
 LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, AdamWForm form, Real lr, Real beta1,
                                     Real beta2, Real eps, Real weightDecay, Real maxNorm, int64_t warmupSteps,
                                     int64_t cosineSteps, Real minLr) {
-  if (!(lr >= 0) || !(minLr >= 0))
-    return emitError() << "learning rates must not be negative";
+  for (auto [name, value] : {std::pair("lr", lr), {"min_lr", minLr}, {"weight_decay", weightDecay}})
+    if (!(value >= 0) || !std::isfinite(value))
+      return emitError() << name << " must be finite and not negative, is " << value;
   if (!(beta1 >= 0 && beta1 < 1) || !(beta2 >= 0 && beta2 < 1))
     return emitError() << "beta1 and beta2 must lie in [0, 1), are " << beta1 << " and " << beta2;
-  if (!(eps > 0))
-    return emitError() << "eps must be positive, is " << eps;
-  if (!(weightDecay >= 0) || !(maxNorm >= 0))
-    return emitError() << "weight_decay and max_norm must not be negative";
-  if (warmupSteps < 0 || cosineSteps < 0 || (cosineSteps > 0 && cosineSteps <= warmupSteps))
+  if (!(eps > 0) || !std::isfinite(eps))
+    return emitError() << "eps must be positive and finite, is " << eps;
+  if (!(maxNorm >= 0))
+    return emitError() << "max_norm must not be negative, is " << maxNorm;
+  for (auto [name, value] : {std::pair("warmup_steps", warmupSteps), {"cosine_steps", cosineSteps}})
+    if (value < 0)
+      return emitError() << name << " must not be negative, is " << value;
+  if (cosineSteps > 0 && cosineSteps <= warmupSteps)
     return emitError() << "cosine_steps (" << cosineSteps << ") must come after warmup_steps (" << warmupSteps
                        << "), or be 0";
   return success();

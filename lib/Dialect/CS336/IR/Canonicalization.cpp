@@ -22,14 +22,26 @@ static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(va
 // Add
 //===----------------------------------------------------------------------===//
 
-/// Collects the padded tensors that a tree of additions sums, if it sums nothing else.
-static bool collectPads(Value value, bool isRoot, SmallVectorImpl<PadOp> &pads) {
-  if (auto add = value.getDefiningOp<AddOp>(); add && (isRoot || add->hasOneUse()))
-    return collectPads(add.getLhs(), false, pads) && collectPads(add.getRhs(), false, pads);
-  auto pad = value.getDefiningOp<PadOp>();
-  if (pad)
-    pads.push_back(pad);
-  return pad != nullptr;
+/// Collects the padded tensors that a tree of additions sums, if it sums nothing else, and no more than can stand side
+/// by side along the result's longest axis: each root is tried, and trees may be deep.
+static bool collectPads(AddOp root, SmallVectorImpl<PadOp> &pads) {
+  int64_t most = 0;
+  for (int64_t size : shapeOf(root.getResult()))
+    most = std::max(most, size);
+  SmallVector<Value> waiting{root.getRhs(), root.getLhs()};
+  while (!waiting.empty()) {
+    if (static_cast<int64_t>(pads.size() + waiting.size()) > most)
+      return false;
+    Value value = waiting.pop_back_val();
+    if (auto add = value.getDefiningOp<AddOp>(); add && add->hasOneUse()) {
+      waiting.append({add.getRhs(), add.getLhs()});
+    } else if (auto pad = value.getDefiningOp<PadOp>()) {
+      pads.push_back(pad);
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// The one axis along which `pad` is smaller than its result, if that is so.
@@ -49,7 +61,7 @@ static std::optional<int64_t> getPaddedAxis(PadOp pad) {
 /// zero keeps its sign, which x + 0 would lose.)
 static LogicalResult concatenateSummedPads(AddOp op, PatternRewriter &rewriter) {
   SmallVector<PadOp> pads;
-  if (!collectPads(op.getResult(), /*isRoot=*/true, pads))
+  if (!collectPads(op, pads))
     return failure();
   std::optional<int64_t> axis = getPaddedAxis(pads.front());
   if (!axis || llvm::any_of(pads, [&](PadOp pad) { return getPaddedAxis(pad) != axis; }))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 
 using namespace mlir;
@@ -13,6 +14,7 @@ using namespace cs336;
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static int64_t count(Value value) { return tensorType(value).getNumElements(); }
+static int64_t countTimes(int64_t factor, Value value) { return multiplySaturating(factor, count(value)); }
 
 int64_t cs336::getTensorBytes(Value value) {
   RankedTensorType type = tensorType(value);
@@ -23,12 +25,12 @@ static int64_t getBytesOf(ValueRange values) {
   int64_t bytes = 0;
   for (Value value : values)
     if (isa<RankedTensorType>(value.getType()))
-      bytes += getTensorBytes(value);
+      bytes = addSaturating(bytes, getTensorBytes(value));
   return bytes;
 }
 
 int64_t cs336::detail::getOperandAndResultBytes(Operation *op) {
-  return getBytesOf(op->getOperands()) + getBytesOf(op->getResults());
+  return addSaturating(getBytesOf(op->getOperands()), getBytesOf(op->getResults()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,21 +52,21 @@ int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }
 int64_t MatmulOp::getFlops() {
   Sizes sizes = getSizes();
   int64_t perElement = 2 * sizes.k + (getAddend() ? 1 : 0) + (getBias() ? 1 : 0) + (getRelu() ? 1 : 0);
-  return sizes.batch * sizes.m * sizes.n * perElement;
+  return countTimes(perElement, getResult());
 }
 
 //===----------------------------------------------------------------------===//
 // Composites: the count of their usual decomposition
 //===----------------------------------------------------------------------===//
 
-int64_t LinearOp::getFlops() { return 2 * count(getInput()) * tensorType(getWeight()).getDimSize(0); }
-int64_t SiluOp::getFlops() { return 4 * count(getResult()); }
+int64_t LinearOp::getFlops() { return countTimes(2 * tensorType(getInput()).getShape().back(), getResult()); }
+int64_t SiluOp::getFlops() { return countTimes(4, getResult()); }
 int64_t ReluOp::getFlops() { return count(getResult()); }
-int64_t GeluOp::getFlops() { return (getTanh() ? 9 : 5) * count(getResult()); }
-int64_t RMSNormOp::getFlops() { return 4 * count(getResult()); }
-int64_t LayerNormOp::getFlops() { return 8 * count(getResult()); }
-int64_t RoPEOp::getFlops() { return 3 * count(getResult()); }
-int64_t CrossEntropyOp::getFlops() { return 4 * count(getLogits()); }
+int64_t GeluOp::getFlops() { return countTimes(getTanh() ? 9 : 5, getResult()); }
+int64_t RMSNormOp::getFlops() { return countTimes(4, getResult()); }
+int64_t LayerNormOp::getFlops() { return countTimes(8, getResult()); }
+int64_t RoPEOp::getFlops() { return countTimes(3, getResult()); }
+int64_t CrossEntropyOp::getFlops() { return countTimes(4, getLogits()); }
 
 //===----------------------------------------------------------------------===//
 // Groups, optimizer, collectives
@@ -73,12 +75,12 @@ int64_t CrossEntropyOp::getFlops() { return 4 * count(getLogits()); }
 int64_t FusedOp::getFlops() {
   int64_t flops = 0;
   for (auto op : getBody().getOps<CostOpInterface>())
-    flops += op.getFlops();
+    flops = addSaturating(flops, op.getFlops());
   return flops;
 }
 int64_t BarrierOp::getFlops() { return 0; }
-int64_t AdamWOp::getFlops() { return 16 * count(getParameter()); }
-int64_t AllReduceOp::getFlops() { return (getWorld() - 1) * count(getResult()); }
+int64_t AdamWOp::getFlops() { return countTimes(16, getParameter()); }
+int64_t AllReduceOp::getFlops() { return countTimes(getWorld() - 1, getResult()); }
 int64_t AllGatherOp::getFlops() { return 0; }
-int64_t ReduceScatterOp::getFlops() { return (getWorld() - 1) * count(getResult()); }
+int64_t ReduceScatterOp::getFlops() { return countTimes(getWorld() - 1, getResult()); }
 int64_t BroadcastRankOp::getFlops() { return 0; }

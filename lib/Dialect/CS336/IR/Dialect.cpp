@@ -7,7 +7,11 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 
+#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
+#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/IntegerRanges.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -28,6 +32,12 @@ void CS336Dialect::initialize() {
 #define GET_OP_LIST
 #include "cs336/Dialect/CS336/IR/CS336Ops.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "cs336/Dialect/CS336/IR/CS336IndexOps.cpp.inc"
+      >();
+  attachIndexingModels(*getContext());
+  attachIntegerRangeModels(*getContext());
   registerAttributes();
 }
 
@@ -68,7 +78,7 @@ static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, 
     auto view = dyn_cast<ViewAttr>(entry);
     if (!view)
       return op->emitOpError() << where << ": cs336.views holds " << entry << ", which is no #cs336.view";
-    rows += view.getRows();
+    rows = addSaturating(rows, view.getRows());
   }
   if (rows != tensor.getDimSize(0))
     return op->emitOpError() << where << ": views cover " << rows << " rows of " << tensor.getDimSize(0);
@@ -84,6 +94,8 @@ static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute
     if (!kind || !llvm::is_contained(kinds, kind.getValue()))
       return op->emitOpError() << where << ": cs336.kind is " << value << ", must be one of "
                                << llvm::join(kinds, ", ");
+    if (!isStorable(type))
+      return op->emitOpError() << where << " of kind " << value << " must be " << kStorable << ", is " << type;
     return success();
   }
   if (name == CS336Dialect::kNameAttr) {
@@ -112,8 +124,10 @@ LogicalResult CS336Dialect::verifyRegionArgAttribute(Operation *op, unsigned reg
   if (attribute.getName() == kBoundAttr) {
     auto bound = dyn_cast<IntegerAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!bound || bound.getInt() <= 0 || !tensor || !tensor.getElementType().isSignlessInteger())
-      return op->emitOpError() << where << ": cs336.bound must be a positive integer on a tensor of integers";
+    bool isBound = bound && bound.getType().isSignlessInteger(64) && bound.getInt() > 0;
+    Type element = tensor ? tensor.getElementType() : Type();
+    if (!isBound || !element || !(element.isSignlessInteger(64) || element.isSignlessInteger(32)))
+      return op->emitOpError() << where << ": cs336.bound must be a positive integer on a tensor of i64 or i32";
     return success();
   }
   return verifyPortAttribute(op, attribute, type, where, {"parameter", "state", "derived", "input"});

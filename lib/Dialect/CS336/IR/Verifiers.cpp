@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -86,7 +87,7 @@ static LogicalResult verifyBox(Operation *op, ArrayRef<int64_t> offsets, ArrayRe
   if (box.size() != whole.size() || offsets.size() != whole.size())
     return op->emitOpError() << "operand, result and offsets must have the same rank";
   for (size_t axis = 0; axis < whole.size(); ++axis)
-    if (offsets[axis] < 0 || offsets[axis] + box[axis] > whole[axis])
+    if (offsets[axis] < 0 || box[axis] > whole[axis] || offsets[axis] > whole[axis] - box[axis])
       return op->emitOpError() << "the box leaves the tensor along axis " << axis << ": offset " << offsets[axis]
                                << " plus size " << box[axis] << " exceeds " << whole[axis];
   return success();
@@ -120,7 +121,7 @@ LogicalResult ConcatOp::verify() {
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (axis != getAxis() && shape[axis] != expected[axis])
         return emitOpError() << "operands differ along axis " << axis << ", which is not the concatenated one";
-    expected[getAxis()] += shape[getAxis()];
+    expected[getAxis()] = addSaturating(expected[getAxis()], shape[getAxis()]);
   }
   return verifyShape(*this, getResult(), "result", expected);
 }
@@ -298,7 +299,7 @@ static LogicalResult verifyParts(Operation *op, Value part, Value whole, int64_t
   SmallVector<int64_t> expected(shapeOf(part));
   if (expected.empty())
     return op->emitOpError() << "needs tensors of rank 1 or more";
-  expected[0] *= world;
+  expected[0] = multiplySaturating(expected[0], world);
   return verifyShape(op, whole, "the tensor of all ranks", expected);
 }
 

@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
@@ -134,7 +135,7 @@ int64_t Span::getDroppedBytes() const {
   }
   int64_t bytes = 0;
   for (Value tensor : tensors)
-    bytes += getTensorBytes(tensor);
+    bytes = addSaturating(bytes, getTensorBytes(tensor));
   return bytes;
 }
 
@@ -162,7 +163,7 @@ void Span::recompute(size_t numBlocks) {
         continue;
       Operation *copy = builder.clone(*op, copies);
       copy->setLoc(inPhase(Phase::Backward, op->getLoc()));
-      flops += cast<CostOpInterface>(op).getFlops();
+      flops = addSaturating(flops, cast<CostOpInterface>(op).getFlops());
     }
   remark::passed(blocks.front().operations.front()->getLoc(), remarkOptions("Recomputed"))
       << remark::add("{0} of {1} blocks together: {2} bytes of activations are dropped, {3} FLOPs are computed again",

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LossScaling.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
@@ -248,8 +249,8 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
       parameters.push_back(argument);
 
   ReverseMode reverse(function, parameters);
-  std::optional<unsigned> scale = findArgument(function, state::kLossScale);
-  if (failed(reverse.run(loss, scale ? Value(function.getArgument(*scale)) : Value())))
+  FailureOr<Value> scale = findLossScale(function);
+  if (failed(scale) || failed(reverse.run(loss, *scale)))
     return failure();
 
   SmallVector<Value> results(terminator->getOperands());

@@ -9,6 +9,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Rows.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/Sequence.h"
@@ -132,7 +133,7 @@ bool FusionRegions::isAtHand(Value value, unsigned region) const {
 int64_t FusionRegions::getReadBytes(Value value, unsigned region, unsigned depth) const {
   int64_t bytes = 0;
   if (roles.isRematerialized(value)) {
-    roles.forEachLoad(value, [&](Value source) { bytes += getReadBytes(source, region, depth); });
+    roles.forEachLoad(value, [&](Value source) { bytes = addSaturating(bytes, getReadBytes(source, region, depth)); });
     return bytes;
   }
   if (isAtHand(value, region))
@@ -155,7 +156,7 @@ int64_t FusionRegions::getOperandBytes(Operation *op, unsigned region, unsigned 
   int64_t bytes = 0;
   llvm::SmallSetVector<Value, 4> operands(op->operand_begin(), op->operand_end());
   for (Value operand : operands)
-    bytes += getReadBytes(operand, region, depth);
+    bytes = addSaturating(bytes, getReadBytes(operand, region, depth));
   return bytes;
 }
 
@@ -178,8 +179,8 @@ void FusionRegions::place(Operation *op) {
     return;
   int64_t all = 0;
   for (unsigned region : foreign)
-    all += getOperandBytes(op, region, kDepth);
-  bool savesStoring = !demand.isStored && all < static_cast<int64_t>(foreign.size() + 1) * bytes;
+    all = addSaturating(all, getOperandBytes(op, region, kDepth));
+  bool savesStoring = !demand.isStored && all < multiplySaturating(foreign.size() + 1, bytes);
   for (unsigned region : foreign)
     if (savesStoring || getOperandBytes(op, region, kDepth) < bytes)
       recompute(op, region);

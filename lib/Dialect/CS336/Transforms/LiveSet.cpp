@@ -8,6 +8,7 @@
 #include "LiveSet.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 
 using namespace mlir;
@@ -41,7 +42,7 @@ int64_t cs336::getLargestLiveSet(Block &block) {
       sources.push_back(getSource(operand));
     for (Value value : llvm::concat<Value>(sources, op.getResults()))
       if (value && value.getDefiningOp() && met.insert(value).second)
-        live += getTensorBytes(value);
+        live = addSaturating(live, getTensorBytes(value));
     largest = std::max(largest, live);
     for (Value result : op.getResults())
       live -= getTensorBytes(result);

@@ -8,6 +8,7 @@
 #include "LossScaling.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
 #include <limits>
 
 using namespace mlir;
@@ -15,6 +16,17 @@ using namespace cs336;
 
 static Value constantLike(ImplicitLocOpBuilder &b, Value value, double number) {
   return ConstantOp::create(b, cast<RankedTensorType>(value.getType()), number);
+}
+
+FailureOr<Value> cs336::findLossScale(func::FuncOp function) {
+  std::optional<unsigned> index = findArgument(function, state::kLossScale);
+  if (!index)
+    return Value();
+  Value scale = function.getArgument(*index);
+  if (scale.getType() != RankedTensorType::get({}, Float32Type::get(function.getContext())))
+    return function.emitOpError() << "takes '" << state::kLossScale << "' as " << scale.getType()
+                                  << ", must be tensor<f32>; --cs336-scale-loss adds it";
+  return scale;
 }
 
 ScaledStep cs336::buildNextStep(ImplicitLocOpBuilder &b, Value apply, const ScaledStep &before,

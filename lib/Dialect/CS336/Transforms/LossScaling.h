@@ -9,6 +9,7 @@
 #define CS336_LIB_DIALECT_CS336_TRANSFORMS_LOSSSCALING_H
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace cs336 {
@@ -22,6 +23,10 @@ struct ScaledStep {
   /// i64: updates made, and what that is after one more (null afterwards).
   mlir::Value step, nextStep;
 };
+
+/// The argument that holds the loss scale, or null if there is none. Fails, with an error, if its type is another than
+/// tensor<f32>.
+mlir::FailureOr<mlir::Value> findLossScale(mlir::func::FuncOp function);
 
 /// Builds one kernel that computes the state after a step: where `apply` (i1) is false, the scale backs off and nothing
 /// else has happened; after `interval` good steps it grows, unless it would be infinite.

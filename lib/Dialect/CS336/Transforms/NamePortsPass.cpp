@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 
@@ -17,9 +18,15 @@ namespace cs336 {
 #include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
 } // namespace cs336
 
-static bool isFloat(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElementType());
+static bool isFloat(Type type) { return isa<FloatType>(cast<RankedTensorType>(type).getElementType()); }
+
+/// What the dialect's verifier requires of ports that have a name already.
+static LogicalResult verifyPorts(func::FuncOp function, TypeRange types, StringRef port) {
+  for (auto [index, type] : llvm::enumerate(types))
+    if (!isStorable(type))
+      return function.emitError() << port << " " << index << " of @" << function.getSymName() << " must be "
+                                  << kStorable << ", is " << type;
+  return success();
 }
 
 namespace {
@@ -31,6 +38,9 @@ public:
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (getMode(function) || function.isPrivate() || function.isExternal())
         continue;
+      if (failed(verifyPorts(function, function.getArgumentTypes(), "argument")) ||
+          failed(verifyPorts(function, function.getResultTypes(), "result")))
+        return signalPassFailure();
       function->setAttr(CS336Dialect::kModeAttr, ModeAttr::get(&getContext(), mode));
       nameArguments(function);
       nameResults(function);
@@ -53,18 +63,22 @@ private:
   }
 
   void nameArguments(func::FuncOp function) {
+    SmallVector<DictionaryAttr> ports;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
       StringRef kind = hasBackward() && isFloat(type) ? port::kParameter : port::kInput;
-      function.setArgAttrs(index, complete(function.getArgAttrDict(index), kind, "arg" + Twine(index)));
+      ports.push_back(complete(function.getArgAttrDict(index), kind, "arg" + Twine(index)));
     }
+    function.setAllArgAttrs(ports);
   }
 
   void nameResults(func::FuncOp function) {
+    SmallVector<DictionaryAttr> ports;
     for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
       bool isLoss = mode != Mode::Forward && index == 0 && isFloat(type) && cast<RankedTensorType>(type).getRank() == 0;
       std::string name = isLoss ? "loss" : "result" + std::to_string(index);
-      function.setResultAttrs(index, complete(function.getResultAttrDict(index), port::kOutput, name));
+      ports.push_back(complete(function.getResultAttrDict(index), port::kOutput, name));
     }
+    function.setAllResultAttrs(ports);
   }
 
   PassCounter numEntries{this, "num-entries", "Number of functions made entry points"};

@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,8 +28,8 @@ struct Cost {
 
   void operator+=(const Cost &other) {
     count += other.count;
-    flops += other.flops;
-    bytes += other.bytes;
+    flops = addSaturating(flops, other.flops);
+    bytes = addSaturating(bytes, other.bytes);
   }
 };
 

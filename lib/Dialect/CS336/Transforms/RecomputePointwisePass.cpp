@@ -10,6 +10,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
@@ -89,7 +90,7 @@ Activations::Activations(func::FuncOp function, uint64_t minBytes)
         continue;
       computed.insert(result);
       numDropped += isRead;
-      droppedBytes += isRead ? getTensorBytes(result) : 0;
+      droppedBytes = addSaturating(droppedBytes, isRead ? getTensorBytes(result) : 0);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -45,14 +46,7 @@ int64_t exec::getStorageBytes(MemRefType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
-bool exec::hasUsableSize(MemRefType type) {
-  constexpr int64_t kMostBytes = int64_t{1} << 48;
-  int64_t bytes = getElementBytes(type.getElementType());
-  for (int64_t size : type.getShape())
-    if (size < 1 || llvm::MulOverflow(bytes, size, bytes) || bytes > kMostBytes)
-      return false;
-  return true;
-}
+bool exec::hasUsableSize(MemRefType type) { return hasStorableSize(type); }
 
 MemRefType exec::dropOffset(MemRefType type) {
   if (type.getLayout().isIdentity())

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BufferTypes.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/CS336/IR/Rows.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
@@ -19,7 +20,7 @@ static bool fits(Type tensor, Type buffer) {
   auto tensorType = dyn_cast<RankedTensorType>(tensor);
   auto bufferType = dyn_cast<MemRefType>(buffer);
   return tensorType && bufferType && tensorType.getShape() == bufferType.getShape() &&
-         tensorType.getElementType() == bufferType.getElementType() && bufferType.isStrided() &&
+         tensorType.getElementType() == bufferType.getElementType() && isBuffer(bufferType) &&
          dropOffset(bufferType) == bufferType;
 }
 
@@ -28,8 +29,9 @@ static LogicalResult verifyLayouts(KernelOp kernel, TypeRange tensors, ArrayRef<
     return kernel.emitOpError() << "has " << tensors.size() << ' ' << what << "s and layouts for " << buffers.size();
   for (auto [index, tensor, buffer] : llvm::enumerate(tensors, buffers))
     if (!fits(tensor, buffer))
-      return kernel.emitOpError() << what << ' ' << index << " of type " << tensor << " does not lie in " << buffer
-                                  << ": it must be a memref of those sizes and elements, strided, at offset 0";
+      return kernel.emitOpError()
+             << what << ' ' << index << " of type " << tensor << " does not lie in " << buffer
+             << ": it must be a memref of those sizes and elements, with known strides, at offset 0";
   return success();
 }
 

@@ -5,6 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BufferTypes.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 using namespace mlir;
@@ -24,7 +27,7 @@ static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, 
     return op->emitOpError() << "a scalar has no rows to view";
   int64_t rows = 0;
   for (ViewAttr view : views->getAsRange<ViewAttr>())
-    rows += view.getRows();
+    rows = addSaturating(rows, view.getRows());
   if (rows != type.getDimSize(0))
     return op->emitOpError() << "views cover " << rows << " rows of " << type.getDimSize(0);
   return success();
@@ -35,9 +38,10 @@ LogicalResult VariableOp::verify() { return verifyViews(*this, getViews(), getBu
 LogicalResult OutputOp::verify() { return verifyViews(*this, getViews(), getType()); }
 
 LogicalResult InputOp::verify() {
-  if (getBound() &&
-      (*getBound() == 0 || static_cast<int64_t>(*getBound()) < 0 || !getType().getElementType().isSignlessInteger()))
-    return emitOpError() << "bound must be a positive integer on a buffer of integers";
+  Type element = getType().getElementType();
+  bool holdsIntegers = element.isSignlessInteger(64) || element.isSignlessInteger(32);
+  if (getBound() && (static_cast<int64_t>(*getBound()) < 1 || !holdsIntegers))
+    return emitOpError() << "bound must be a positive integer on a buffer of i64 or i32";
   return success();
 }
 
@@ -56,15 +60,8 @@ LogicalResult ViewOp::verify() {
     return emitOpError() << "source is no buffer of an entry";
   if (getSource().getType().getElementType() != getType().getElementType())
     return emitOpError() << "changes the element type";
-  BufferLayout layout(getType());
-  int64_t last = layout.offset;
-  for (auto [size, stride] : llvm::zip_equal(getType().getShape(), layout.strides)) {
-    if (ShapedType::isDynamic(stride) || stride < 0)
-      return emitOpError() << "strides must be known and not negative";
-    last += (size - 1) * stride;
-  }
-  int64_t elements = storage.getBuffer().getType().getNumElements();
-  if (ShapedType::isDynamic(layout.offset) || layout.offset < 0 || last >= elements)
+  int64_t last = getLastElement(getType()), elements = storage.getBuffer().getType().getNumElements();
+  if (last >= elements)
     return emitOpError() << "reaches element " << last << " of storage that has " << elements;
   return success();
 }
@@ -120,6 +117,9 @@ LogicalResult GemmOp::verify() {
   if (a.getElementType() != b.getElementType() || !isa<FloatType>(a.getElementType()))
     return emitOpError() << "operands must have one floating-point element type, have " << a.getElementType() << " and "
                          << b.getElementType();
+  if (getLhs() == getOutput() || getRhs() == getOutput() || (getBias() && getBias() == getOutput()))
+    return emitOpError()
+           << "writes over an operand that libraries read again and again: only an addend may be the output";
   size_t rank = c.getRank();
   if (a.getShape().size() != rank || b.getShape().size() != rank ||
       a.getShape().drop_back(2) != c.getShape().drop_back(2) ||
@@ -154,6 +154,20 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CheckBoundOp::verify() {
+  MemRefType source = typeOf(getSource()), target = typeOf(getTarget());
+  if (static_cast<int64_t>(getBound()) < 1)
+    return emitOpError() << "bound must be at least 1, is " << static_cast<int64_t>(getBound());
+  if (!source.getElementType().isSignlessInteger(32) && !source.getElementType().isSignlessInteger(64))
+    return emitOpError() << "checks integers of 32 or 64 bits, has " << source;
+  if (source.getShape() != target.getShape() || source.getElementType() != target.getElementType())
+    return emitOpError() << "source and target must agree in sizes and elements, are " << source << " and " << target;
+  for (MemRefType type : {source, target})
+    if (!dropOffset(type).getLayout().isIdentity())
+      return emitOpError() << "needs dense buffers, has " << type;
+  return success();
+}
+
 /// Both sides are dense, and one is `sourceParts` parts of what the other has `targetParts` of, along axis 0.
 static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
                                       int64_t targetParts) {
@@ -167,7 +181,8 @@ static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint6
   if (source.getElementType() != target.getElementType() || source.getRank() != target.getRank() ||
       (isScaled && source.getRank() == 0) || (!isScaled && source.getShape() != target.getShape()) ||
       (isScaled && (source.getShape().drop_front() != target.getShape().drop_front() ||
-                    source.getDimSize(0) * targetParts != target.getDimSize(0) * sourceParts)))
+                    multiplySaturating(source.getDimSize(0), targetParts) !=
+                        multiplySaturating(target.getDimSize(0), sourceParts))))
     return op->emitOpError() << "between " << world << " ranks source and target do not match: " << source << " and "
                              << target;
   return success();

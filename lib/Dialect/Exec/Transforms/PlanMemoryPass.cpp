@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
@@ -21,6 +22,10 @@ namespace cs336::exec {
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+
+/// What `exec.entry` takes.
+static constexpr uint64_t kMostAlignment = 1 << 21;
+static constexpr int64_t kMostArenaBytes = int64_t{1} << 62;
 
 namespace {
 struct PlanMemoryPass : exec::impl::PlanMemoryPassBase<PlanMemoryPass>, CountingPass {
@@ -42,8 +47,9 @@ private:
 
 LogicalResult PlanMemoryPass::plan() {
   EntryOp entry = getOperation();
-  if (!llvm::isPowerOf2_64(alignment))
-    return entry.emitError() << "alignment must be a power of two, is " << alignment.getValue();
+  if (!llvm::isPowerOf2_64(alignment) || alignment > kMostAlignment)
+    return entry.emitError() << "alignment must be a power of two up to " << kMostAlignment << ", is "
+                             << alignment.getValue();
 
   HappensBefore order(entry);
   FailureOr<std::vector<Lifetime>> lifetimes = computeLifetimes(entry, order);
@@ -52,10 +58,20 @@ LogicalResult PlanMemoryPass::plan() {
   auto blocks = llvm::map_to_vector(*lifetimes, [&](const Lifetime &lifetime) {
     return ArenaBlock{static_cast<int64_t>(llvm::alignTo(lifetime.bytes, alignment)), lifetime.first, lifetime.last};
   });
-  bool isOneStream = order.getNumStreams() <= 1;
-  ArenaPlan plan = packArena(blocks, [&](unsigned earlier, unsigned later) {
-    return !isOneStream && interferes((*lifetimes)[earlier], (*lifetimes)[later], order);
-  });
+  int64_t total = 0;
+  for (const ArenaBlock &block : blocks)
+    total = addSaturating(total, block.bytes);
+  if (total > kMostArenaBytes)
+    return entry.emitError() << "allocations and outputs of @" << entry.getSymName()
+                             << " have more than 2^62 bytes in all, which no arena is planned for";
+  auto interferesInSomeOrder = [&](unsigned earlier, unsigned later) {
+    return interferes((*lifetimes)[earlier], (*lifetimes)[later], order);
+  };
+  // One stream has one order.
+  llvm::function_ref<bool(unsigned, unsigned)> interference;
+  if (order.getNumStreams() > 1)
+    interference = interferesInSomeOrder;
+  ArenaPlan plan = packArena(blocks, interference);
 
   // What nothing touches needs no bytes.
   for (auto storage : entry.getBody().getOps<ArenaOpInterface>())

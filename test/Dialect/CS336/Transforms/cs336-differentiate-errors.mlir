@@ -96,3 +96,12 @@ func.func @sums(%q: tensor<1x1x1x8xf32> {cs336.kind = "parameter", cs336.name = 
   %loss = cs336.reshape %lse : tensor<1x1x1xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// expected-error@below {{takes 'loss_scale' as 'tensor<4xf64>', must be tensor<f32>; --cs336-scale-loss adds it}}
+func.func @scale_of_another_type(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"},
+                                 %s: tensor<4xf64> {cs336.kind = "state", cs336.name = "loss_scale"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
+  return %w : tensor<f32>
+}

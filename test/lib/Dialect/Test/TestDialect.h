@@ -9,6 +9,7 @@
 #define CS336_TEST_LIB_DIALECT_TEST_TESTDIALECT_H
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "mlir/IR/DialectRegistry.h"
 
 #include "TestDialect.h.inc"

@@ -115,8 +115,9 @@ def CS336_RoPEOp : CS336_CompositeOp<"rope", "Keep", [AllTypesMatch<["input", "r
 def CS336_CrossEntropyOp : CS336_CompositeOp<"cross_entropy", "Float32"> {
   let summary = "Mean over all positions of −log softmax(logits)[target]";
   let description = [{
-    logits: […, V], targets: […] integers in [0, V). Computed with the maximum subtracted. The target's logit is picked by comparison with an
-    iota, not by a gather, so that value and gradient are pointwise operations and row reductions. Inputs below float32 are widened first.
+    logits: […, V], targets: […] integers in [0, V), which are proved or checked as the ids of `embedding` are. Computed with the
+    maximum subtracted. The target's logit is picked by comparison with an iota, not by a gather, so that value and gradient are
+    pointwise operations and row reductions. Inputs below float32 are widened first.
 
     ```mlir
     %loss = cs336.cross_entropy %logits, %targets : tensor<3x32x97xf32>, tensor<3x32xi64> -> tensor<f32>

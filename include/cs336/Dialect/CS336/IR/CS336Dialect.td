@@ -26,7 +26,7 @@ def CS336_Dialect : Dialect {
     | `cs336.name` | argument, result | its name in checkpoints, e.g. `"layers.0.attn.q_proj.weight"`; a gradient has its parameter's name |
     | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: names of row ranges of packed storage |
     | `cs336.init` | parameter, state | `#cs336.init`: how to fill it when nothing is loaded |
-    | `cs336.bound` | integer input | values must lie in `[0, bound)`; checked before a step runs |
+    | `cs336.bound` | input of i64 or i32 | values must lie in `[0, bound)`; checked before a step runs |
     | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
     | `cs336.optimizer` | function | `#cs336.optimizer`: the update a `train` function makes |
     | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function moves |
@@ -59,12 +59,16 @@ def CS336_Dialect : Dialect {
 
 def CS336_Float : AnyTypeOf<[F64, F32, BF16, F16], "f64, f32, bf16 or f16">;
 def CS336_Int : AnyTypeOf<[I64, I32], "i64 or i32">;
-def CS336_Element : AnyTypeOf<[F64, F32, BF16, F16, I64, I32, I1], "f64, f32, bf16, f16, i64, i32 or i1">;
+def CS336_Element : Type<CPred<"::cs336::isElementType($_self)">, "f64, f32, bf16, f16, i64, i32 or i1">;
 
-def CS336_Tensor : StaticShapeTensorOf<[CS336_Element]>;
-def CS336_FloatTensor : StaticShapeTensorOf<[CS336_Float]>;
-def CS336_IntTensor : StaticShapeTensorOf<[CS336_Int]>;
-def CS336_NumberTensor : StaticShapeTensorOf<[CS336_Float, CS336_Int]>;
-def CS336_BoolTensor : StaticShapeTensorOf<[I1]>;
+def CS336_HasRepresentableSize : CPred<"::cs336::hasRepresentableSize(::llvm::cast<::mlir::ShapedType>($_self))">;
+class CS336_TensorOf<list<Type> elements> : ConfinedType<StaticShapeTensorOf<elements>, [CS336_HasRepresentableSize],
+                                                         StaticShapeTensorOf<elements>.summary # ", at most 2^56 bytes">;
+
+def CS336_Tensor : CS336_TensorOf<[CS336_Element]>;
+def CS336_FloatTensor : CS336_TensorOf<[CS336_Float]>;
+def CS336_IntTensor : CS336_TensorOf<[CS336_Int]>;
+def CS336_NumberTensor : CS336_TensorOf<[CS336_Float, CS336_Int]>;
+def CS336_BoolTensor : CS336_TensorOf<[I1]>;
 
 #endif // CS336_DIALECT_CS336_IR_CS336DIALECT_TD

@@ -14,6 +14,10 @@ include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 // Sources
 //===----------------------------------------------------------------------===//
 
+// Targets read the elements themselves, which a resource, a string or a sparse attribute has elsewhere or otherwise.
+def CS336_DenseElements : ConfinedAttr<ElementsAttr, [
+    AttrConstraint<CPred<"::llvm::isa<::mlir::DenseIntOrFPElementsAttr>($_self)">, "written out as dense<…>">]>;
+
 def CS336_ConstantOp : CS336_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>, Rematerializable, Cost]> {
   let summary = "A tensor known to the compiler";
   let description = [{
@@ -21,7 +25,7 @@ def CS336_ConstantOp : CS336_Op<"constant", [ConstantLike, AllTypesMatch<["value
     %half = cs336.constant dense<5.0e-01> : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins ElementsAttr:$value);
+  let arguments = (ins CS336_DenseElements:$value);
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat), [{
@@ -220,8 +224,8 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
 def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
   let summary = "Rows of a table, by index";
   let description = [{
-    y[…, :] = table[ids[…], :]. Indices outside the table are undefined here; inputs state their bound (`cs336.bound`) and are
-    checked before a step.
+    y[…, :] = table[ids[…], :]. The ids are in [0, rows of the table): `cs336-bound-indices` proves that, gives an input the bound
+    (`cs336.bound`) that the runtime checks before a run, or has other integers checked as the program runs.
 
     ```mlir
     %x = cs336.embedding %table, %ids : tensor<97x64xf32>, tensor<3x32xi64> -> tensor<3x32x64xf32>

@@ -55,7 +55,7 @@ def Exec_OutputOp : Exec_ArenaStorageOp<"output", "Output", ["outlivesCommands"]
     %loss = exec.output "loss" output offset = 128 : memref<f32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind, OptionalAttr<Exec_NonNegative>:$offset,
+  let arguments = (ins StrAttr:$name, Exec_OutputKindAttr:$kind, OptionalAttr<Exec_Bytes>:$offset,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views);
   let assemblyFormat = "$name `` $kind (`offset` `=` $offset^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -70,7 +70,7 @@ def Exec_AllocOp : Exec_ArenaStorageOp<"alloc", "Arena"> {
     %q_proj = exec.alloc offset = 24576 : memref<3x32x64xf32>
     ```
   }];
-  let arguments = (ins OptionalAttr<Exec_NonNegative>:$offset);
+  let arguments = (ins OptionalAttr<Exec_Bytes>:$offset);
   let assemblyFormat = "(`offset` `=` $offset^)? attr-dict `:` type($result)";
 }
 

@@ -70,17 +70,16 @@ def Exec_CommandPhase : Exec_Enum<"CommandPhase", "the part of a step that a com
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Backward", 1, "backward">,
   I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Prepare", 3, "prepare">]>;
 
-def Exec_Element : AnyTypeOf<[F64, F32, BF16, F16, I64, I32, I1], "f64, f32, bf16, f16, i64, i32 or i1">;
-def Exec_IsStrided : CPred<"::llvm::cast<::mlir::MemRefType>($_self).isStrided()">;
+def Exec_IsBuffer : CPred<"::cs336::exec::isBuffer($_self)">;
 def Exec_IsDense : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;
 def Exec_HasUsableSize : CPred<"::cs336::exec::hasUsableSize(::llvm::cast<::mlir::MemRefType>($_self))">;
-def Exec_Buffer : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsStrided],
-                               "memref of static sizes, strides and offset", "::mlir::MemRefType">;
-def Exec_Storage : ConfinedType<StaticShapeMemRefOf<[Exec_Element]>, [Exec_IsDense, Exec_HasUsableSize],
+def Exec_Buffer : Type<Exec_IsBuffer, "memref of f64, f32, bf16, f16, i64, i32 or i1 with static sizes, strides and offset, "
+                                      "at most 2^56 bytes, whose last element is one of the first 2^48", "::mlir::MemRefType">;
+def Exec_Storage : ConfinedType<Exec_Buffer, [Exec_IsDense, Exec_HasUsableSize],
                                 "dense row-major memref of static sizes, none of them 0, and at most 2^48 bytes",
                                 "::mlir::MemRefType">;
 
 /// Scratch, in units of four bytes.
-def Exec_Workspace : ConfinedType<MemRefRankOf<[F32], [1]>, [Exec_IsStrided], "one-dimensional buffer of f32">;
+def Exec_Workspace : ConfinedType<MemRefRankOf<[F32], [1]>, [Exec_IsBuffer], "one-dimensional buffer of f32">;
 
 #endif // CS336_DIALECT_EXEC_IR_EXECDIALECT_TD

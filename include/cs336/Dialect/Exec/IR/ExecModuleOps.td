@@ -92,8 +92,8 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoT
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, CS336_ModeAttr:$mode, OptionalAttr<Exec_NonNegative>:$arena_bytes,
-                       OptionalAttr<Exec_NonNegative>:$alignment);
+  let arguments = (ins SymbolNameAttr:$sym_name, CS336_ModeAttr:$mode, OptionalAttr<Exec_Bytes>:$arena_bytes,
+                       OptionalAttr<Exec_Alignment>:$alignment);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `mode` `` $mode (`arena_bytes` `=` $arena_bytes^)? (`alignment` `=` $alignment^)? attr-dict-with-keyword $body

@@ -20,4 +20,10 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 
 def Exec_NonNegative : ConfinedAttr<I64Attr, [IntNonNegative]>;
 
+// At most 2^62, so that storage may be added.
+def Exec_Bytes : ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<0x4000000000000000>]>;
+
+// At most the size of a huge page, as in the executable's format.
+def Exec_Alignment : ConfinedAttr<I64Attr, [IntPositivePowerOf2, IntMaxValue<0x200000>]>;
+
 #endif // CS336_DIALECT_EXEC_IR_EXECOPBASE_TD
