@@ -8,6 +8,7 @@
 #include "cs336/Pipelines/Pipelines.h"
 
 #include "cs336/Conversion/CS336ToExec/Passes.h"
+#include "cs336/Dialect/CS336/Transforms/IndexPasses.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Target/CUDA/Passes.h"
@@ -115,6 +116,8 @@ static void addRecomputation(OpPassManager &manager, const PipelineOptions &opti
 
 void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
+  // Before composites with indices are decomposed.
+  manager.addNestedPass<func::FuncOp>(createBoundIndicesPass());
   // Before autocast, whose casts would stand between scores and softmax; what it makes has a policy of its own.
   if (options.fuses(Fusion::Flash))
     manager.addNestedPass<func::FuncOp>(createFlashAttentionPass());

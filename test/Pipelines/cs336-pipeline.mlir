@@ -31,6 +31,7 @@
 // BF16: exec.gemm {{.*}}memref<4x8xbf16>
 
 // TEXT: cs336-name-ports{mode=forward}
+// TEXT: cs336-bound-indices
 // TEXT-NOT: cs336-merge-gemms
 // TEXT: cs336-autocast{dtype=fp16}
 // TEXT-NOT: cs336-merge-gemms

@@ -7,6 +7,9 @@
 
 // CHECK:      {{^}}pass {{ *}}statistic {{ *}}value  description{{$}}
 // CHECK-NEXT: {{^}}cs336-name-ports {{ *}}num-entries {{ *}}0  Number of functions made entry points{{$}}
+// CHECK-NEXT: cs336-bound-indices {{ *}}num-bounded {{ *}}0  Number of inputs that got a bound
+// CHECK-NEXT: cs336-bound-indices {{ *}}num-proved {{ *}}0  Number of operands whose indices are in bounds
+// CHECK-NEXT: cs336-bound-indices {{ *}}num-checked {{ *}}0  Number of operands whose indices are checked as the program runs
 // CHECK-NEXT: cs336-merge-gemms {{ *}}num-merged {{ *}}4  Number of linears replaced
 // CHECK-NEXT: cs336-merge-gemms {{ *}}num-packed {{ *}}2  Number of packed linears made
 // CHECK-NEXT: cs336-decompose {{ *}}num-decomposed {{ *}}6  Number of composites replaced
@@ -52,7 +55,7 @@
 
 // Files and the flags that only list are as without it.
 // RUN: not cs336-opt %t.missing --pass-statistics 2>&1 | FileCheck %s --check-prefix=INPUT
-// INPUT: cannot open input file '{{.*}}.missing'
+// INPUT: cannot read '{{.*}}.missing': No such file or directory
 // RUN: not cs336-opt %s --pass-statistics -o %t.missing/out.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: cannot write '{{.*}}.missing/out.mlir'
 // RUN: cs336-opt --pass-statistics --show-dialects | FileCheck %s --check-prefix=DIALECTS

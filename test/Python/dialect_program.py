@@ -20,6 +20,7 @@ Array = NDArray[Any]
 Pullback = Callable[[Array], Sequence[Array | None]]
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
+_ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 _NUMPY_TYPES = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "i1": np.bool_}
 
 
@@ -493,14 +494,16 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _gelu(x: Array) -> tuple[Array, Array]:
-    cumulative = 0.5 * (1 + _ERF(x / math.sqrt(2)))
+    cumulative = 0.5 * _ERFC(-x / math.sqrt(2))
     return x * cumulative, cumulative + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
 def _gelu_tanh(x: Array) -> tuple[Array, Array]:
     c = math.sqrt(2 / math.pi)
-    t = np.tanh(c * (x + 0.044715 * x**3))
-    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x)
+    # With t = tanh(u): ½ (1 + t) is s = sigmoid(2u), and ½ (1 − t²) is 2 s sigmoid(−2u).
+    u = c * (x + 0.044715 * x**3)
+    s = _sigmoid(2 * u)
+    return x * s, s + x * (2 * s * _sigmoid(-2 * u)) * c * (1 + 3 * 0.044715 * x * x)
 
 
 UNARY: dict[str, Callable[[Array], tuple[Array, Array]]] = {
@@ -511,11 +514,11 @@ UNARY: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
     "sin": lambda x: (np.sin(x), np.cos(x)),
     "cos": lambda x: (np.cos(x), -np.sin(x)),
-    "tanh": lambda x: (np.tanh(x), 1 - np.tanh(x) ** 2),
+    "tanh": lambda x: (np.tanh(x), 1 / np.cosh(x) ** 2),
     "erf": lambda x: (_ERF(x), 2 / math.sqrt(math.pi) * np.exp(-x * x)),
-    "sigmoid": lambda x: (_sigmoid(x), _sigmoid(x) * (1 - _sigmoid(x))),
+    "sigmoid": lambda x: (_sigmoid(x), _sigmoid(x) * _sigmoid(-x)),
     "relu": lambda x: (np.maximum(x, 0), (x > 0).astype(np.float64)),
-    "silu": lambda x: (x * _sigmoid(x), _sigmoid(x) * (1 + x * (1 - _sigmoid(x)))),
+    "silu": lambda x: (x * _sigmoid(x), _sigmoid(x) * (1 + x * _sigmoid(-x))),
     "gelu": _gelu,
     "gelu_tanh": _gelu_tanh,
 }

@@ -1,4 +1,4 @@
-//===- CommandLowering.cpp - Collectives as commands -===//
+//===- CommandLowering.cpp - Collectives and checks as commands -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,9 @@
 #include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.h"
 
 #include "MatmulLowering.h"
+#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 #include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.cpp.inc"
@@ -16,7 +18,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Collectives move dense buffers.
+/// Collectives and checks move dense buffers.
 static Value makeDense(OpBuilder &builder, Location loc, Value buffer) {
   bool isDense = exec::dropOffset(cast<MemRefType>(buffer.getType())).getLayout().isIdentity();
   return isDense ? buffer : exec::createDenseCopy(builder, loc, buffer);
@@ -44,6 +46,14 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
   }
 };
 
+struct CheckBoundModel : CommandLoweringInterface::ExternalModel<CheckBoundModel, CheckBoundOp> {
+  LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
+    Value source = makeDense(builder, op->getLoc(), operands.front());
+    exec::CheckBoundOp::create(builder, op->getLoc(), source, results.front(), cast<CheckBoundOp>(op).getBound());
+    return success();
+  }
+};
+
 struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, MatmulOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
     auto matmul = cast<MatmulOp>(op);
@@ -55,6 +65,7 @@ struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, Matmul
 
 void cs336::registerCommandLoweringModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, CS336Dialect *) {
+    CheckBoundOp::attachInterface<CheckBoundModel>(*context);
     MatmulOp::attachInterface<MatmulModel>(*context);
     AllReduceOp::attachInterface<CollectiveModel<AllReduceOp>>(*context);
     AllGatherOp::attachInterface<CollectiveModel<AllGatherOp>>(*context);

@@ -117,6 +117,7 @@ func.func @products(%a: tensor<2x4x8xf32>, %b: tensor<2x8x3xf32>, %w: tensor<3x8
   // CHECK: cs336.matmul %{{.*}}, %{{.*}} add %{{.*}} bias %{{.*}} {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   // CHECK: cs336.embedding %{{.*}}, %{{.*}} : tensor<9x8xf32>, tensor<2x4xi64> -> tensor<2x4x8xf32>
   // CHECK: cs336.embedding_grad %{{.*}}, %{{.*}} : tensor<2x4xi64>, tensor<2x4x8xf32> -> tensor<9x8xf32>
+  // CHECK: cs336.check_bound %{{.*}} bound = 9 : tensor<2x4xi64>
   %0 = cs336.reduce sum %a axes = [0, 2] : tensor<2x4x8xf32> -> tensor<4xf32>
   %1 = cs336.reduce max %a axes = [2] {stop_gradient} : tensor<2x4x8xf32> -> tensor<2x4xf32>
   %2 = cs336.matmul %a, %b : tensor<2x4x8xf32>, tensor<2x8x3xf32> -> tensor<2x4x3xf32>
@@ -128,6 +129,7 @@ func.func @products(%a: tensor<2x4x8xf32>, %b: tensor<2x8x3xf32>, %w: tensor<3x8
   %both = cs336.matmul %a, %w add %4 bias %row {transpose_b} : tensor<2x4x8xf32>, tensor<3x8xf32> -> tensor<2x4x3xf32>
   %5 = cs336.embedding %table, %ids : tensor<9x8xf32>, tensor<2x4xi64> -> tensor<2x4x8xf32>
   %6 = cs336.embedding_grad %ids, %a : tensor<2x4xi64>, tensor<2x4x8xf32> -> tensor<9x8xf32>
+  %7 = cs336.check_bound %ids bound = 9 : tensor<2x4xi64>
   return
 }
 

@@ -8,6 +8,7 @@
 #include "PrepareFunction.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
@@ -94,7 +95,7 @@ int64_t InvariantAnalysis::getFlops(Value value) const {
   int64_t flops = 0;
   for (size_t next = 0; next < slice.size(); ++next) {
     if (auto cost = dyn_cast<CostOpInterface>(slice[next]))
-      flops += cost.getFlops();
+      flops = addSaturating(flops, cost.getFlops());
     for (Value operand : slice[next]->getOperands())
       slice.insert(operand.getDefiningOp());
   }
@@ -123,18 +124,34 @@ SmallVector<Value> InvariantAnalysis::getTables(Block &block) const {
       if (isInvariant(operand))
         collectRoots(operand, roots);
   }
+  // A variable can hold any integer: one that is an index stays where its range is known.
+  roots.remove_if([](Value root) {
+    Type element = cast<RankedTensorType>(root.getType()).getElementType();
+    return element.isInteger(32) || element.isInteger(64);
+  });
   return roots.takeVector();
 }
 
 Value HoistInvariantsPass::clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder) {
-  std::string name = analysis.getName(value);
-  if (Value cloned = clones.lookup(name))
-    return cloned;
-  Operation *op = value.getDefiningOp();
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, clone(operand, analysis, builder));
-  return clones[name] = builder.clone(*op, mapping)->getResult(0);
+  // Operands first, on a stack of its own: a table may be computed in any number of steps.
+  SmallVector<Value> waiting{value};
+  while (!waiting.empty()) {
+    Operation *op = waiting.back().getDefiningOp();
+    auto isMissing = [&](Value operand) { return !clones.contains(analysis.getName(operand)); };
+    auto missing = isMissing(waiting.back()) ? llvm::find_if(op->getOperands(), isMissing) : op->operand_end();
+    if (missing != op->operand_end()) {
+      waiting.push_back(*missing);
+      continue;
+    }
+    Value &cloned = clones[analysis.getName(waiting.pop_back_val())];
+    if (cloned)
+      continue;
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, clones.lookup(analysis.getName(operand)));
+    cloned = builder.clone(*op, mapping)->getResult(0);
+  }
+  return clones.lookup(analysis.getName(value));
 }
 
 LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction &prepare) {
@@ -146,7 +163,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
   llvm::StringSet<> names;
   for (Value table : analysis.getTables(block)) {
     int64_t flops = analysis.getFlops(table), elements = cast<RankedTensorType>(table.getType()).getNumElements();
-    if (flops < minFlops * elements)
+    if (flops < multiplySaturating(minFlops, elements))
       remark::missed(table.getLoc(), remarkOptions("NotHoisted"))
           << remark::add("@{0} computes it in each call: {1} FLOPs for {2} elements, below min-flops = {3} an element",
                          function.getName(), flops, elements, minFlops.getValue());

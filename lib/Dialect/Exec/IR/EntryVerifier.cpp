@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexVerifier.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -139,5 +140,5 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                       << get.getVariableAttr() << ", which an entry of mode "
                                       << stringifyMode(getMode()) << " must leave as it is";
     }
-  return success();
+  return verifyIndices(*this, symbols);
 }

@@ -71,6 +71,22 @@ func.func @plain(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
   return %y : tensor<4x8xf64>
 }
 
+// Integers stay where their range is known: a variable can hold any, also such as no table has a row for.
+// CHECK-LABEL: func.func @indices(
+// CHECK-SAME: %{{[a-z0-9]+}}: tensor<97x8xf32>) -> tensor<4x8xf32>
+func.func @indices(%table: tensor<97x8xf32>) -> tensor<4x8xf32> attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: cs336.add
+  // CHECK: %[[IDS:.*]] = cs336.add
+  // CHECK: cs336.embedding %{{.*}}, %[[IDS]]
+  %i = cs336.iota axis = 0 : tensor<4xi64>
+  %square = cs336.mul %i, %i : tensor<4xi64>
+  %cube = cs336.mul %square, %i : tensor<4xi64>
+  %sum = cs336.add %cube, %square : tensor<4xi64>
+  %ids = cs336.add %sum, %i : tensor<4xi64>
+  %y = cs336.embedding %table, %ids : tensor<97x8xf32>, tensor<4xi64> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
 // What prepare computes already stays first.
 // CHECK: func.func @fill() -> (tensor<4xf32> {cs336.kind = "derived", cs336.name = "other"}, tensor<4x8xf32> {cs336.kind = "derived", cs336.name = "[[NAME]]"})
 func.func @fill() -> (tensor<4xf32> {cs336.kind = "derived", cs336.name = "other"}) attributes {cs336.mode = #cs336.mode<prepare>} {

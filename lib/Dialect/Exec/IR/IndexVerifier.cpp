@@ -1,0 +1,181 @@
+//===- IndexVerifier.cpp - Kernels stay inside of their buffers -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows an entry's commands and remembers of each piece of storage which integers it can hold. Storage of which
+// nothing is remembered can hold any: variables, what other ranks sent, floating-point numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexVerifier.h"
+
+#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
+#include "cs336/Dialect/CS336/IR/IntegerRanges.h"
+#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+static bool holdsIntegers(Value buffer) { return typeOf(buffer).getElementType().isSignlessInteger(); }
+
+/// Whether the buffer is all of its storage.
+static bool coversStorage(Value buffer) {
+  MemRefType storage = getStorage(buffer).getBuffer().getType();
+  return dropOffset(typeOf(buffer)).getLayout().isIdentity() &&
+         typeOf(buffer).getNumElements() == storage.getNumElements();
+}
+
+/// Whether two places in the arena have a byte in common; before they are planned, none has.
+static bool overlap(ArenaOpInterface a, ArenaOpInterface b) {
+  if (!a.getOffset() || !b.getOffset())
+    return false;
+  auto end = [](ArenaOpInterface place) { return *place.getOffset() + getStorageBytes(place.getBuffer().getType()); };
+  return *a.getOffset() < end(b) && *b.getOffset() < end(a);
+}
+
+namespace {
+class IndexVerifier {
+public:
+  IndexVerifier(EntryOp entry, SymbolTableCollection &symbols) : entry(entry), symbols(symbols) {}
+
+  LogicalResult run();
+
+private:
+  using Indices = SmallVector<std::pair<IndexingOpInterface, IndexUse>, 1>;
+
+  LogicalResult visit(LaunchOp launch);
+  LogicalResult emitError(LaunchOp launch, IndexingOpInterface op, const IndexUse &use);
+  const Indices &getIndices(KernelOp kernel);
+  /// What a command reads from a buffer, whose bytes it may be writing to in another place of the arena.
+  IntegerValueRange read(CommandOpInterface command, Value buffer) const;
+  void write(Value buffer, const IntegerValueRange &range);
+
+  EntryOp entry;
+  SymbolTableCollection &symbols;
+  llvm::DenseMap<KernelOp, Indices> indicesOf;
+  /// Inputs with a bound, and places in the arena.
+  llvm::MapVector<Operation *, ConstantIntRanges> ranges;
+};
+} // namespace
+
+const IndexVerifier::Indices &IndexVerifier::getIndices(KernelOp kernel) {
+  auto [found, isNew] = indicesOf.try_emplace(kernel);
+  if (isNew)
+    for (auto op : kernel.getBody().getOps<IndexingOpInterface>())
+      for (const IndexUse &use : op.getIndexUses())
+        found->second.push_back({op, use});
+  return found->second;
+}
+
+IntegerValueRange IndexVerifier::read(CommandOpInterface command, Value buffer) const {
+  BufferOpInterface storage = getStorage(buffer);
+  auto found = ranges.find(storage);
+  auto place = dyn_cast<ArenaOpInterface>(*storage);
+  auto writesOver = [&](Value written) {
+    auto other = dyn_cast<ArenaOpInterface>(*getStorage(written));
+    return place && other && place != other && overlap(place, other);
+  };
+  if (found == ranges.end() || llvm::any_of(command.getWrites(), writesOver))
+    return IntegerValueRange::getMaxRange(buffer);
+  return IntegerValueRange(found->second);
+}
+
+void IndexVerifier::write(Value buffer, const IntegerValueRange &range) {
+  Operation *storage = getStorage(buffer);
+  // Variables have other names, and outlive the entry.
+  auto place = dyn_cast<ArenaOpInterface>(storage);
+  if (!place)
+    return;
+  std::optional<ConstantIntRanges> held;
+  if (!range.isUninitialized())
+    held = range.getValue();
+  if (held && !coversStorage(buffer)) {
+    auto found = ranges.find(storage);
+    held = found == ranges.end() ? std::nullopt : std::optional(held->rangeUnion(found->second));
+  }
+  ranges.remove_if([&](auto &known) {
+    auto other = dyn_cast<ArenaOpInterface>(known.first);
+    return known.first == storage || (other && overlap(place, other));
+  });
+  if (held)
+    ranges.insert({storage, *held});
+}
+
+LogicalResult IndexVerifier::emitError(LaunchOp launch, IndexingOpInterface op, const IndexUse &use) {
+  InFlightDiagnostic diagnostic = launch.emitOpError()
+                                  << "runs " << launch.getKernelAttr() << ", where '" << op->getName()
+                                  << "' indexes the " << use.bound << ' ' << use.places << " with ";
+  diagnostic.attachNote(op->getLoc()) << "the indices are used here";
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(use.operand));
+  BufferOpInterface storage = argument ? getStorage(launch.getInputs()[argument.getArgNumber()]) : BufferOpInterface();
+  auto input = dyn_cast_or_null<InputOp>(storage.getOperation());
+  if (!input)
+    return diagnostic << "integers that nothing bounds: check them with exec.check_bound";
+  diagnostic << "input \"" << input.getName() << "\", ";
+  if (std::optional<uint64_t> bound = input.getBound())
+    return diagnostic << "whose bound is " << *bound << ": write bound = " << use.bound;
+  return diagnostic << "which has no bound: write bound = " << use.bound;
+}
+
+LogicalResult IndexVerifier::visit(LaunchOp launch) {
+  // That there is none is for the launch to say.
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
+  bool isWellFormed = kernel && kernel.getInTypes().size() == launch.getInputs().size() &&
+                      kernel.getOutTypes().size() == launch.getOutputs().size();
+  if (!isWellFormed)
+    return success();
+  auto getArgumentRange = [&](BlockArgument argument) {
+    return read(launch, launch.getInputs()[argument.getArgNumber()]);
+  };
+  IntegerRanges integers(getArgumentRange);
+  for (auto [op, use] : getIndices(kernel))
+    if (!isWithin(integers.get(op->getOperand(use.operand)), use.bound))
+      return emitError(launch, op, use);
+  SmallVector<IntegerValueRange> written;
+  for (auto [output, value] : llvm::zip_equal(launch.getOutputs(), kernel.getYieldedValues()))
+    written.push_back(holdsIntegers(output) ? integers.get(value) : IntegerValueRange());
+  for (auto [output, range] : llvm::zip_equal(launch.getOutputs(), written))
+    write(output, range);
+  if (launch.getWorkspace())
+    write(launch.getWorkspace(), IntegerValueRange());
+  return success();
+}
+
+LogicalResult IndexVerifier::run() {
+  for (auto input : entry.getBody().getOps<InputOp>())
+    if (std::optional<uint64_t> bound = input.getBound())
+      ranges.insert({input, getRangeBelow(input.getType(), *bound)});
+  for (auto command : entry.getBody().getOps<CommandOpInterface>()) {
+    LogicalResult visited =
+        llvm::TypeSwitch<Operation *, LogicalResult>(command)
+            .Case([&](LaunchOp launch) { return visit(launch); })
+            .Case([&](CopyOp copy) {
+              write(copy.getTarget(),
+                    holdsIntegers(copy.getSource()) ? read(copy, copy.getSource()) : IntegerValueRange());
+              return success();
+            })
+            .Case([&](CheckBoundOp check) {
+              write(check.getTarget(), IntegerValueRange(getRangeBelow(check.getTarget().getType(), check.getBound())));
+              return success();
+            })
+            .Default([&](Operation *) {
+              for (Value buffer : command.getWrites())
+                write(buffer, IntegerValueRange());
+              return success();
+            });
+    if (failed(visited))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult exec::verifyIndices(EntryOp entry, SymbolTableCollection &symbols) {
+  return IndexVerifier(entry, symbols).run();
+}

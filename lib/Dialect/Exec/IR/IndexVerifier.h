@@ -1,0 +1,21 @@
+//===- IndexVerifier.h - Kernels stay inside of their buffers -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_DIALECT_EXEC_IR_INDEXVERIFIER_H
+#define CS336_LIB_DIALECT_EXEC_IR_INDEXVERIFIER_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+
+namespace cs336::exec {
+
+/// Succeeds if all integers that kernels of the entry use as indices are in bounds: by the bound of an input, by what
+/// computed them, or because `exec.check_bound` has checked them. The kernels and buffers have been verified.
+mlir::LogicalResult verifyIndices(EntryOp entry, mlir::SymbolTableCollection &symbols);
+
+} // namespace cs336::exec
+
+#endif // CS336_LIB_DIALECT_EXEC_IR_INDEXVERIFIER_H
