@@ -36,6 +36,51 @@ def test_layers_share_kernels() -> None:
     assert two == twelve
 
 
+def chain(length: int) -> cs336.Module:
+    """A pointwise operation `length` times, the next on the last one's result."""
+    lines = [f"%{i} = cs336.tanh {f'%{i - 1}' if i else '%x'} : tensor<64xf32>" for i in range(length)]
+    return cs336.parse(
+        "func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+        + "\n".join(lines)
+        + f"\nreturn %{length - 1} : tensor<64xf32>\n}}"
+    )
+
+
+@pytest.mark.parametrize("length", [128, 130, 2000])
+def test_long_chains_become_kernels_of_bounded_length(length: int) -> None:
+    """A compiler takes more than twice as long for a kernel of twice the length."""
+    fused = str(chain(length).run_passes("func.func(cs336-fuse-elementwise)"))
+    groups = [text.count("cs336.tanh") for text in fused.split("cs336.fused")[1:]]
+    assert sum(groups) == length
+    assert max(groups) == 128
+    assert len(groups) == -(-length // 128)
+    # All full groups are one kernel.
+    planned = str(chain(length).run_passes("cs336-pipeline"))
+    assert planned.count("exec.kernel @") == (1 if length == 128 else 2)
+
+
+def test_long_chains_of_tables_are_hoisted() -> None:
+    """What @prepare computes in any number of steps needs no stack of that depth."""
+    length = 50_000
+    lines = [f"%{i} = cs336.tanh {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(length)]
+    text = "\n".join(["%x = cs336.iota axis = 0 : tensor<4xf32>", *lines])
+    module = cs336.parse(f"func.func @f() -> tensor<4xf32> {{\n{text}\nreturn %{length - 1} : tensor<4xf32>\n}}")
+    hoisted = str(module.run_passes("cs336-name-ports,cs336-hoist-invariants"))
+    prepare = hoisted.split("func.func @prepare")[1]
+    assert prepare.count("cs336.tanh") == length
+
+
+def test_long_sums_of_pads_stay() -> None:
+    """Only as many pads as the result has rows can stand side by side in it."""
+    length = 20_000
+    lines = [f"%{i} = cs336.add {f'%{i - 1}' if i else '%p'}, %p : tensor<8xf32>" for i in range(length)]
+    text = "\n".join(["%p = cs336.pad %x offsets = [0] : tensor<1xf32> -> tensor<8xf32>", *lines])
+    module = cs336.parse(
+        f"func.func @f(%x: tensor<1xf32>) -> tensor<8xf32> {{\n{text}\nreturn %{length - 1} : tensor<8xf32>\n}}"
+    )
+    assert str(module.run_passes("func.func(canonicalize)")).count("cs336.add") == length
+
+
 @pytest.mark.parametrize(
     ("size", "parameters"), [("small", 128_625_408), ("2.7B", 3_406_809_600)], ids=["small", "2.7B"]
 )

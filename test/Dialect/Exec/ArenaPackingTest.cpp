@@ -74,6 +74,7 @@ TEST(ArenaPackingTest, ATrainingStepComesCloseToItsLargestLiveSet) {
   ArenaPlan plan = packArena(blocks, never);
   ExpectNoOverlap(blocks, plan, never);
   EXPECT_LE(plan.bytes, getLargestLiveSet(blocks) * 110 / 100);
+  EXPECT_EQ(packArena(blocks, nullptr).offsets, plan.offsets);
 }
 
 TEST(ArenaPackingTest, TheLargestLiveSetCountsBothEnds) {

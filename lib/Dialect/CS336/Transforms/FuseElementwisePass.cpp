@@ -8,6 +8,7 @@
 #include "AbsorbConversions.h"
 #include "LayoutBorders.h"
 #include "OutlineGroups.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,6 +49,8 @@ static StringRef getReason(FusionBarrier barrier) {
     return "something in between needs the one and is needed by the other";
   case FusionBarrier::Registers:
     return "the kernel would hold more values than registers";
+  case FusionBarrier::Work:
+    return "the kernel would be bound by arithmetic, which one load and store less does not speed up";
   case FusionBarrier::Bytes:
     return "it would not move fewer bytes";
   }
@@ -91,7 +94,7 @@ void FuseElementwisePass::runOnOperation() {
     int64_t before = 0;
     for (Operation *op : group.ops)
       if (auto cost = dyn_cast<CostOpInterface>(op))
-        before += cost.getBytes();
+        before = addSaturating(before, cost.getBytes());
     int64_t after = fused.getBytes();
     remark::passed(fused.getLoc(), remarkOptions("Fused"))
         << remark::add("{0} operations in one kernel: {1} bytes instead of {2}", group.ops.size(), after, before);

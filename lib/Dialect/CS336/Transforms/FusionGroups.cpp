@@ -20,6 +20,10 @@ static constexpr size_t kMostTensors = 24;
 /// Values of one element that are needed at the same time, at most. A thread has up to 255 registers of 32 bits for
 /// vectors of 4 to 8 elements.
 static constexpr int64_t kMostLiveValues = 24;
+/// What a kernel does for an element, at most. Beyond it a kernel is bound by arithmetic: storing and loading a value
+/// in between takes a small part of its time, and compiling one block of instructions takes longer than compiling two
+/// of half the length.
+static constexpr int64_t kMostWork = 128;
 
 //===----------------------------------------------------------------------===//
 // Spaces
@@ -173,12 +177,18 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
 /// Whether something outside stands between the two groups. Of what is not in their level, nothing does.
 bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
   unsigned level = regions.getLevel(groups[lhs].ops.front());
+  // Beyond the last operation that shares a group, paths lead on and never back.
+  unsigned last = lastGrouped;
+  for (unsigned group : {lhs, rhs})
+    last = std::max(last, positions.lookup(groups[group].ops.back()));
   llvm::SmallPtrSet<Operation *, 32> seen;
   llvm::SmallDenseSet<unsigned> seenGroups = {lhs, rhs};
   SmallVector<Operation *> waiting;
   bool isFound = false;
   auto addUsers = [&](Operation *op, bool isOfGroups) {
     for (Operation *user : op->getUsers()) {
+      if (positions.lookup(user) > last)
+        continue;
       std::optional<unsigned> group = find(user);
       bool isInside = group == lhs || group == rhs;
       if (isInside && !isOfGroups)
@@ -229,6 +239,9 @@ FusionBarrier FusionGroups::tryMerge(unsigned lhs, unsigned rhs) {
     return FusionBarrier::Space;
   FusionGroup merged;
   merged.space = *space;
+  merged.work = groups[lhs].work + groups[rhs].work;
+  if (merged.work > kMostWork)
+    return FusionBarrier::Work;
   auto isBefore = [&](Operation *a, Operation *b) { return positions.lookup(a) < positions.lookup(b); };
   std::merge(groups[lhs].ops.begin(), groups[lhs].ops.end(), groups[rhs].ops.begin(), groups[rhs].ops.end(),
              std::back_inserter(merged.ops), isBefore);
@@ -258,6 +271,7 @@ FusionBarrier FusionGroups::tryMerge(unsigned lhs, unsigned rhs) {
     return FusionBarrier::Cycle;
   for (Operation *op : groups[rhs].ops)
     groupOf[op] = lhs;
+  lastGrouped = std::max(lastGrouped, positions.lookup(merged.ops.back()));
   groups[lhs] = std::move(merged);
   groups[rhs] = {};
   return FusionBarrier::None;
@@ -306,6 +320,15 @@ void FusionGroups::fuseSiblings(ArrayRef<Operation *> ops) {
   }
 }
 
+/// FLOPs per element of the largest tensor that `op` reads or computes.
+static int64_t getWork(Operation *op) {
+  int64_t elements = 1;
+  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      elements = std::max(elements, cast<RankedTensorType>(value.getType()).getNumElements());
+  return std::max<int64_t>(llvm::divideCeil(getOperationFlops(op), elements), 1);
+}
+
 FusionGroups::FusionGroups(Block &block, const FusionRoles &roles, const FusionRegions &regions)
     : roles(roles), regions(regions) {
   SmallVector<SmallVector<Operation *>> levels(regions.getNumLevels());
@@ -319,6 +342,7 @@ FusionGroups::FusionGroups(Block &block, const FusionRoles &roles, const FusionR
     group.ops.push_back(&op);
     group.space = getSpace(&op);
     group.bytes = getBytes(group);
+    group.work = getWork(&op);
   }
   for (ArrayRef<Operation *> ops : levels) {
     fuseAlongValues(ops);

@@ -32,10 +32,12 @@ struct FusionGroup {
   FusionSpace space;
   /// Bytes of what it loads and stores, each tensor once.
   int64_t bytes = 0;
+  /// What an element takes: FLOPs, and at least one per operation.
+  int64_t work = 0;
 };
 
 /// Why two groups stay two.
-enum class FusionBarrier { None, Space, Cycle, Registers, Bytes };
+enum class FusionBarrier { None, Space, Cycle, Registers, Work, Bytes };
 
 /// Grows groups over the operations of each level: first along values, then over groups that read the same tensor.
 class FusionGroups {
@@ -70,6 +72,8 @@ private:
   const FusionRegions &regions;
   llvm::SmallVector<FusionGroup> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf, positions;
+  /// The position of the last operation whose group has others.
+  unsigned lastGrouped = 0;
   llvm::SmallVector<Missed> missed;
 };
 

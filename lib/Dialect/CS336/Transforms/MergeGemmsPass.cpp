@@ -12,6 +12,7 @@
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <variant>
 
@@ -43,10 +44,11 @@ using Group = SmallVector<Candidate, 4>;
 /// What two functions must agree on to share the packed weight.
 using GroupKey = SmallVector<std::pair<StringRef, Type>, 4>;
 
-/// The groups of one function, and the names of its parameters.
+/// The groups of one function, by their first weight too, and the names of its parameters.
 struct FunctionGroups {
   func::FuncOp function;
   SmallVector<Group> groups;
+  llvm::StringMap<GroupKey> keys;
   llvm::StringSet<> parameters;
 };
 
@@ -176,7 +178,7 @@ bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGr
       return false;
     }
     bool takesAny = llvm::any_of(key, [&](auto &entry) { return other.parameters.contains(entry.first); });
-    if (takesAny && llvm::none_of(other.groups, [&](Group &their) { return getKey(their) == key; })) {
+    if (takesAny && other.keys.lookup(key.front().first) != key) {
       remarkMissed(loc, "weights of '" + Twine(name) + "' cannot be packed in the same way in @" +
                             other.function.getName() + ", which shares them");
       return false;
@@ -319,6 +321,8 @@ void MergeGemmsPass::runOnOperation() {
                                           "would take away: merge before differentiating");
     else
       entry.groups = collectGroups(function);
+    for (Group &group : entry.groups)
+      entry.keys[group.front().getName()] = getKey(group);
   }
 
   llvm::StringSet<> refused, ambiguous = findAmbiguousNames(functions);

@@ -15,6 +15,7 @@
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringMap.h"
 #include <functional>
 
 namespace cs336 {
@@ -104,7 +105,7 @@ private:
   void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr) {
     results.push_back({value, makePort(context(), kind, name, views)});
   }
-  void clipAndUnscale(Value step, Value next);
+  LogicalResult clipAndUnscale(Value step, Value next);
   const Scalars &getScalars(FloatType type);
   void buildUpdate(const Update &update);
   void setResults();
@@ -124,6 +125,9 @@ private:
 } // namespace
 
 LogicalResult AdamWBuilder::collectUpdates() {
+  llvm::StringMap<BlockArgument> arguments;
+  for (BlockArgument argument : function.getArguments())
+    arguments.try_emplace(getPortName(function.getArgAttrDict(argument.getArgNumber())), argument);
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     DictionaryAttr port = function.getResultAttrDict(index);
     StringRef name = getPortName(port);
@@ -131,11 +135,11 @@ LogicalResult AdamWBuilder::collectUpdates() {
       results.push_back({value, port ? port : DictionaryAttr::get(context())});
       continue;
     }
-    std::optional<unsigned> argument = findArgument(function, name);
-    if (!argument || function.getArgument(*argument).getType() != value.getType())
+    BlockArgument argument = arguments.lookup(name);
+    if (!argument || argument.getType() != value.getType())
       return function.emitOpError() << "returns a gradient called '" << name
                                     << "', but takes no parameter of that name and type";
-    updates.push_back({function.getArgument(*argument), skipExtension(value), name, getPortViews(port)});
+    updates.push_back({argument, skipExtension(value), name, getPortViews(port)});
   }
   return success();
 }
@@ -149,9 +153,11 @@ BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, Arra
 
 /// What all updates have in common: the factor of the gradients, and whether to update at all, so that `step` becomes
 /// `next`.
-void AdamWBuilder::clipAndUnscale(Value step, Value next) {
-  std::optional<unsigned> scaleArgument = findArgument(function, state::kLossScale);
-  Value lossScale = scaleArgument ? Value(function.getArgument(*scaleArgument)) : Value();
+LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
+  FailureOr<Value> found = findLossScale(function);
+  if (failed(found))
+    return failure();
+  Value lossScale = *found;
   auto constantLike = [&](Value value, double number) -> Value {
     return ConstantOp::create(b, tensorType(value), number);
   };
@@ -175,7 +181,7 @@ void AdamWBuilder::clipAndUnscale(Value step, Value next) {
   }
   if (!statistics.isFinite) {
     addResult(next, port::kState, kStepName);
-    return;
+    return success();
   }
   apply = statistics.isFinite;
   Value tracker = addState(RankedTensorType::get({}, b.getI32Type()), state::kGrowthTracker);
@@ -184,6 +190,7 @@ void AdamWBuilder::clipAndUnscale(Value step, Value next) {
   addResult(after.scale, port::kState, state::kLossScale);
   addResult(after.growthTracker, port::kState, state::kGrowthTracker);
   addResult(after.step, port::kState, kStepName);
+  return success();
 }
 
 const Scalars &AdamWBuilder::getScalars(FloatType type) {
@@ -257,7 +264,8 @@ LogicalResult AdamWBuilder::run() {
   correction2 = buildBiasCorrection(b, t, optimizer.getBeta2());
   apply = ConstantOp::create(b, RankedTensorType::get({}, b.getI1Type()), 1.0);
   scale = ConstantOp::create(b, scalarType, 1.0);
-  clipAndUnscale(step, next);
+  if (failed(clipAndUnscale(step, next)))
+    return failure();
   for (const Update &update : updates)
     buildUpdate(update);
   setResults();

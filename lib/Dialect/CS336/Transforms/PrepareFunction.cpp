@@ -19,11 +19,16 @@ PrepareFunction::PrepareFunction(ModuleOp module) : module(module) {
       function = candidate;
   if (!function)
     return;
+  auto getPort = [&](DictionaryAttr port) { return port ? port : DictionaryAttr::get(module.getContext()); };
+  for (BlockArgument argument : function.getArguments()) {
+    argumentPorts.push_back(getPort(function.getArgAttrDict(argument.getArgNumber())));
+    arguments.try_emplace(getPortName(argumentPorts.back()), argument);
+  }
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     DictionaryAttr port = function.getResultAttrDict(index);
     results.push_back(value);
-    ports.push_back(port ? port : DictionaryAttr::get(module.getContext()));
+    ports.push_back(getPort(port));
     names.insert(getPortName(port));
   }
 }
@@ -42,14 +47,13 @@ func::FuncOp PrepareFunction::getFunction() {
 
 OpBuilder PrepareFunction::getBuilder() { return OpBuilder(getFunction().getBody().front().getTerminator()); }
 
-FailureOr<Value> PrepareFunction::getArgument(Type type, DictionaryAttr port, Location loc) {
-  func::FuncOp target = getFunction();
-  if (std::optional<unsigned> found = findArgument(target, getPortName(port)))
-    return Value(target.getArgument(*found));
-  unsigned index = target.getNumArguments();
-  if (failed(target.insertArgument(index, type, port, loc)))
-    return failure();
-  return Value(target.getArgument(index));
+Value PrepareFunction::getArgument(Type type, DictionaryAttr port, Location loc) {
+  auto [argument, isNew] = arguments.try_emplace(getPortName(port));
+  if (isNew) {
+    argument->second = getFunction().getBody().addArgument(type, loc);
+    argumentPorts.push_back(port);
+  }
+  return argument->second;
 }
 
 void PrepareFunction::addResult(Value value, StringRef name) {
@@ -63,6 +67,7 @@ void PrepareFunction::finish() {
     return;
   function.getBody().front().getTerminator()->setOperands(results);
   function.setFunctionType(
-      FunctionType::get(module.getContext(), function.getArgumentTypes(), ValueRange(results).getTypes()));
+      FunctionType::get(module.getContext(), function.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllArgAttrs(argumentPorts);
   function.setAllResultAttrs(ports);
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace cs336 {
@@ -25,10 +26,10 @@ public:
   /// At the function's end, which is where what computes new values belongs.
   mlir::OpBuilder getBuilder();
   /// The argument with the name that `port` says, added if there is none.
-  mlir::FailureOr<mlir::Value> getArgument(mlir::Type type, mlir::DictionaryAttr port, mlir::Location loc);
+  mlir::Value getArgument(mlir::Type type, mlir::DictionaryAttr port, mlir::Location loc);
   /// Makes the function return `value`, which it computes, as the derived value `name`.
   void addResult(mlir::Value value, llvm::StringRef name);
-  /// Writes the function's type and results. Nothing is added afterwards.
+  /// Writes the function's type, arguments and results. Nothing is added afterwards.
   void finish();
 
 private:
@@ -36,6 +37,8 @@ private:
 
   mlir::ModuleOp module;
   mlir::func::FuncOp function;
+  llvm::StringMap<mlir::Value> arguments;
+  llvm::SmallVector<mlir::DictionaryAttr> argumentPorts;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::DictionaryAttr> ports;
   llvm::StringSet<> names;

@@ -71,6 +71,9 @@ static bool isBias(Value value) {
   if (!matchPattern(value, m_Constant(&elements)))
     return false;
   auto isInfinite = [](const APFloat &number) { return number.isInfinity() && number.isNegative(); };
+  // A splat may have more elements than can be looked at one by one.
+  if (elements.isSplat())
+    return isInfinite(elements.getSplatValue<APFloat>());
   return llvm::any_of(elements, isInfinite) &&
          llvm::all_of(elements, [&](const APFloat &number) { return number.isZero() || isInfinite(number); });
 }

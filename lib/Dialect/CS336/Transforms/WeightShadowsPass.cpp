@@ -64,7 +64,7 @@ private:
   void collect(func::FuncOp function);
   LogicalResult replaceCasts(func::FuncOp function);
   LogicalResult updateShadows(func::FuncOp function);
-  LogicalResult prepareShadows();
+  void prepareShadows();
 
   /// By the parameter's name.
   llvm::MapVector<StringAttr, Shadowed> shadowed;
@@ -93,17 +93,26 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
   for (auto cast : function.getOps<CastOp>())
     if (BlockArgument parameter = getRoundedParameter(cast, function))
       casts[{parameter, cast.getType()}].push_back(cast);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  SmallVector<Location> locations;
   for (auto &[key, equal] : casts) {
     auto [parameter, type] = key;
     StringRef parameterName = getPortName(function.getArgAttrDict(parameter.getArgNumber()));
     std::string name = getShadowName(parameterName, cast<RankedTensorType>(type).getElementType());
-    unsigned index = function.getNumArguments();
-    if (failed(function.insertArgument(index, type, makePort(&getContext(), port::kDerived, name), parameter.getLoc())))
-      return failure();
+    types.push_back(type);
+    ports.push_back(makePort(&getContext(), port::kDerived, name));
+    locations.push_back(parameter.getLoc());
     remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
         "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
-    for (CastOp cast : equal) {
-      cast.replaceAllUsesWith(Value(function.getArgument(index)));
+  }
+  // All at once: each insertion copies the attributes of all arguments.
+  unsigned first = function.getNumArguments();
+  if (failed(function.insertArguments(SmallVector<unsigned>(types.size(), first), types, ports, locations)))
+    return failure();
+  for (auto [index, entry] : llvm::enumerate(casts)) {
+    for (CastOp cast : entry.second) {
+      cast.replaceAllUsesWith(Value(function.getArgument(first + index)));
       cast.erase();
       ++numCasts;
     }
@@ -152,45 +161,59 @@ static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes
 /// Who gives a parameter a new value gives its shadows new values.
 LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
+  llvm::StringMap<unsigned> newValues;
+  llvm::StringSet<> derived;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    DictionaryAttr port = function.getResultAttrDict(index);
+    if (getPortKind(port) == port::kParameter)
+      newValues.try_emplace(getPortName(port), index);
+    else if (getPortKind(port) == port::kDerived)
+      derived.insert(getPortName(port));
+  }
+  // Where a parameter's result is its argument, it keeps its value.
+  auto isKept = [&](Value value, StringRef name) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && getPortName(function.getArgAttrDict(argument.getArgNumber())) == name;
+  };
+  SmallVector<Value> added;
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
   for (auto &[name, parameter] : shadowed) {
-    std::optional<unsigned> result = findResult(function, port::kParameter, name);
-    std::optional<unsigned> argument = findArgument(function, name);
-    if (!result || (argument && terminator->getOperand(*result) == function.getArgument(*argument)))
+    auto found = newValues.find(name);
+    if (found == newValues.end() || isKept(terminator->getOperand(found->second), name))
       continue;
-    SmallVector<Type> elementTypes = llvm::filter_to_vector(parameter.elementTypes, [&](Type elementType) {
-      return !findResult(function, port::kDerived, getShadowName(name, elementType));
-    });
+    SmallVector<Type> elementTypes = llvm::filter_to_vector(
+        parameter.elementTypes, [&](Type elementType) { return !derived.contains(getShadowName(name, elementType)); });
     if (elementTypes.empty())
       continue;
-    SmallVector<Value> rounded = roundNewValue(terminator->getOperand(*result), elementTypes, terminator);
-    for (auto [elementType, value] : llvm::zip_equal(elementTypes, rounded)) {
-      std::string shadow = getShadowName(name, elementType);
-      if (failed(function.insertResult(function.getNumResults(), value.getType(),
-                                       makePort(&getContext(), port::kDerived, shadow))))
-        return failure();
-      terminator->insertOperands(terminator->getNumOperands(), value);
+    for (Value value : roundNewValue(terminator->getOperand(found->second), elementTypes, terminator)) {
+      types.push_back(value.getType());
+      added.push_back(value);
       ++numUpdates;
     }
+    for (Type elementType : elementTypes)
+      ports.push_back(makePort(&getContext(), port::kDerived, getShadowName(name, elementType)));
   }
+  // All at once: each insertion copies the attributes of all results.
+  if (failed(function.insertResults(SmallVector<unsigned>(types.size(), function.getNumResults()), types, ports)))
+    return failure();
+  terminator->insertOperands(terminator->getNumOperands(), added);
   return success();
 }
 
-LogicalResult WeightShadowsPass::prepareShadows() {
+void WeightShadowsPass::prepareShadows() {
   PrepareFunction prepare(getOperation());
   for (auto &[name, parameter] : shadowed) {
-    FailureOr<Value> argument = prepare.getArgument(parameter.type, parameter.port, parameter.loc);
-    if (failed(argument))
-      return failure();
+    Value argument = prepare.getArgument(parameter.type, parameter.port, parameter.loc);
     for (Type elementType : parameter.elementTypes) {
       std::string shadow = getShadowName(name, elementType);
       if (prepare.returns(shadow))
         continue;
       OpBuilder builder = prepare.getBuilder();
-      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), *argument), shadow);
+      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), argument), shadow);
     }
   }
   prepare.finish();
-  return success();
 }
 
 void WeightShadowsPass::runOnOperation() {
@@ -216,6 +239,5 @@ void WeightShadowsPass::runOnOperation() {
   for (func::FuncOp function : functions)
     if (failed(replaceCasts(function)) || failed(updateShadows(function)))
       return signalPassFailure();
-  if (failed(prepareShadows()))
-    signalPassFailure();
+  prepareShadows();
 }

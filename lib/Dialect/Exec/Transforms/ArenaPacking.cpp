@@ -52,6 +52,8 @@ public:
     }
     top = std::max(top, end);
   }
+  /// Whether no other gap can fit better.
+  bool isPerfect() const { return bestGap == bytes; }
   int64_t getOffset() const { return best < 0 ? top : best; }
 
 private:
@@ -71,11 +73,14 @@ static ArenaPlan placeInOrder(llvm::ArrayRef<ArenaBlock> blocks, llvm::ArrayRef<
     for (const Placed &other : placed) {
       bool conflicts = true;
       if (other.last < block.first)
-        conflicts = interferes(other.index, index);
+        conflicts = interferes && interferes(other.index, index);
       else if (block.last < other.first)
-        conflicts = interferes(index, other.index);
-      if (conflicts)
-        gaps.addTaken(other.offset, other.end);
+        conflicts = interferes && interferes(index, other.index);
+      if (!conflicts)
+        continue;
+      gaps.addTaken(other.offset, other.end);
+      if (gaps.isPerfect())
+        break;
     }
     Placed place{gaps.getOffset(), gaps.getOffset() + block.bytes, block.first, block.last, index};
     auto byOffset = [](const Placed &a, const Placed &b) { return a.offset < b.offset; };

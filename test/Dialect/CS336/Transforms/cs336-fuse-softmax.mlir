@@ -552,3 +552,43 @@ func.func @normalised(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
   %y = cs336.div %x, %tb : tensor<2x4x8xf32>
   return %y : tensor<2x4x8xf32>
 }
+
+// -----
+
+// A splat is one number, whatever the number of its elements: 2^40 here, which nothing can look at one by one.
+
+// CHECK-LABEL: func @splat_that_hides(
+// CHECK:         %[[HIDDEN:.*]] = cs336.constant dense<false> : tensor<1048576x1048576xi1>
+// CHECK-NEXT:    cs336.softmax %{{.*}} mask %[[HIDDEN]]
+func.func @splat_that_hides(%x: tensor<1048576x1048576xf32>) -> tensor<1048576x1048576xf32> {
+  %c = cs336.constant dense<0xFF800000> : tensor<1048576x1048576xf32>
+  %z = cs336.add %x, %c : tensor<1048576x1048576xf32>
+  %max = cs336.reduce max %z axes = [1] {stop_gradient} : tensor<1048576x1048576xf32> -> tensor<1048576xf32>
+  %mb = cs336.broadcast %max dims = [0] : tensor<1048576xf32> -> tensor<1048576x1048576xf32>
+  %d = cs336.sub %z, %mb : tensor<1048576x1048576xf32>
+  %e = cs336.exp %d : tensor<1048576x1048576xf32>
+  %t = cs336.reduce sum %e axes = [1] : tensor<1048576x1048576xf32> -> tensor<1048576xf32>
+  %tb = cs336.broadcast %t dims = [0] : tensor<1048576xf32> -> tensor<1048576x1048576xf32>
+  %y = cs336.div %e, %tb : tensor<1048576x1048576xf32>
+  return %y : tensor<1048576x1048576xf32>
+}
+
+// -----
+
+// Neither 0 nor -infinity: not a mask.
+
+// CHECK-LABEL: func @splat_that_adds(
+// CHECK:         %[[Z:.*]] = cs336.add
+// CHECK-NEXT:    cs336.softmax %[[Z]] : tensor<1048576x1048576xf32>
+func.func @splat_that_adds(%x: tensor<1048576x1048576xf32>) -> tensor<1048576x1048576xf32> {
+  %c = cs336.constant dense<5.000000e-01> : tensor<1048576x1048576xf32>
+  %z = cs336.add %x, %c : tensor<1048576x1048576xf32>
+  %max = cs336.reduce max %z axes = [1] {stop_gradient} : tensor<1048576x1048576xf32> -> tensor<1048576xf32>
+  %mb = cs336.broadcast %max dims = [0] : tensor<1048576xf32> -> tensor<1048576x1048576xf32>
+  %d = cs336.sub %z, %mb : tensor<1048576x1048576xf32>
+  %e = cs336.exp %d : tensor<1048576x1048576xf32>
+  %t = cs336.reduce sum %e axes = [1] : tensor<1048576x1048576xf32> -> tensor<1048576xf32>
+  %tb = cs336.broadcast %t dims = [0] : tensor<1048576xf32> -> tensor<1048576x1048576xf32>
+  %y = cs336.div %e, %tb : tensor<1048576x1048576xf32>
+  return %y : tensor<1048576x1048576xf32>
+}

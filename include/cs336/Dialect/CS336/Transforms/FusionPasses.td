@@ -213,7 +213,9 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
     - at the end, a concatenation or a pad of what was computed (rotary embedding's pairs, gradients of merged products).
 
     Groups grow along values, then over groups of one shape that read the same tensor (rotary embedding of q and of k), as long
-    as bytes are saved, no cycle arises and a kernel's values fit into registers. A pointwise value that several kernels need is
+    as bytes are saved, no cycle arises, a kernel's values fit into registers, and it takes at most 128 FLOPs per element (an
+    operation counts as at least one): beyond that it is bound by arithmetic, and a new group begins. A chain of any length
+    becomes a number of kernels that is linear in it. A pointwise value that several kernels need is
     computed again where that moves fewer bytes than storing it and costs at most 2 FLOPs a byte; a reduction never is.
     Layout operations move to kernels' borders, where they are strides: past pointwise operations towards what is loaded, and
     past a concatenation towards what is stored.
@@ -254,7 +256,8 @@ def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
     A value that depends on no argument and costs at least `min-flops` an element (rotary embedding's sines and cosines)
     becomes an argument of kind "derived", called `invariant.<hash of its structure>`, which a function of mode `prepare`
     returns; that function is made if the module has none. Equal tables of several functions share one. What is
-    only repeated, reshaped or moved afterwards is not stored in that form.
+    only repeated, reshaped or moved afterwards is not stored in that form. Integers of 32 and 64 bits stay: a variable can
+    hold any, and indices among them would lose their range.
 
     Contract: after the passes that make such tables (`cs336-decompose`, `cs336-differentiate`), before
     `convert-cs336-to-exec`. Functions without a mode keep their signature and are left alone.

@@ -32,9 +32,9 @@ struct ArenaPlan {
 int64_t getLargestLiveSet(llvm::ArrayRef<ArenaBlock> blocks);
 
 /// Places `blocks` so that those that are needed at one time, and those of which `interferes` says so, do not overlap.
-/// `interferes` is asked about pairs of disjoint times only, the earlier one first. Sizes that are multiples of an
-/// alignment give offsets that are. Quadratic in the number of blocks with a small constant: ten thousand take about
-/// a tenth of a second an order tried.
+/// `interferes` is asked about pairs of disjoint times only, the earlier one first; null means that none does. Sizes
+/// that are multiples of an alignment give offsets that are. Quadratic in the number of blocks with a small constant:
+/// ten thousand take about a tenth of a second an order tried.
 ArenaPlan packArena(llvm::ArrayRef<ArenaBlock> blocks, llvm::function_ref<bool(unsigned, unsigned)> interferes);
 
 } // namespace cs336::exec
