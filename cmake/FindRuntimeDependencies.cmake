@@ -3,7 +3,6 @@
 find_package(absl REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
-find_package(OpenMP COMPONENTS CXX) # Without it the CPU device runs on one thread.
 find_program(FLATC_PROGRAM flatc REQUIRED)
 find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 

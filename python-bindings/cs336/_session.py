@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
 from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
 from cs336._compiler import Executable
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def _exclusive(
+    method: Callable[Concatenate[Session, Parameters], Result],
+) -> Callable[Concatenate[Session, Parameters], Result]:
+    """Raise RuntimeError if another thread is within a method of the same session."""
+
+    @functools.wraps(method)
+    def call(self: Session, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "the session is in use by another thread: give each thread a session of its own, or let one thread at "
+                "a time call it"
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._lock.release()
+
+    return call
 
 
 @dataclass(frozen=True)
@@ -77,7 +103,10 @@ def best_device() -> str:
 
 
 class Session:
-    """A loaded executable with its variables. Not for use by several threads at once.
+    """A loaded executable with its variables. One thread at a time may call it: a call during another is an error.
+
+    After `os.fork()` a session on the CPU works in both processes, each with its own variables. CUDA does not survive
+    fork(): start processes that use a session on a GPU with the method "spawn".
 
     Indexing reads and writes variables under their checkpoint names: `session["lm_head.weight"]` is a copy,
     `session["lm_head.weight"] = array` sets it.
@@ -94,7 +123,7 @@ class Session:
     device
         Where to run it: "cpu", "cuda", or "cuda:1" for the second GPU; it must be what the executable was compiled for.
     num_threads
-        Threads that a kernel may use; 0 takes all cores.
+        Threads that a kernel may use, at most 4096; 0 takes OMP_NUM_THREADS if that is set, otherwise one per core.
     memory_limit_bytes
         Most bytes to allocate; 0 takes what the machine has.
     poison_memory
@@ -126,6 +155,7 @@ class Session:
         self._session = _cs336.Session(
             executable._executable, device, num_threads, memory_limit_bytes, poison_memory, profile
         )
+        self._lock = threading.RLock()
         self._variables = executable.variables
         self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
         self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}
@@ -140,13 +170,16 @@ class Session:
         """Bytes that the session allocated."""
         return self._session.allocated_bytes
 
+    @_exclusive
     def initialize(self, seed: int = 0) -> None:
         """Give every variable its initial value. The same seed gives the same values, to the bit."""
         self._session.initialize(seed)
 
+    @_exclusive
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._session.get_variable(name)
 
+    @_exclusive
     def __setitem__(self, name: str, value: TensorLike) -> None:
         if name not in self._variables:
             raise ValueError(f"the executable has no variable '{name}'")
@@ -159,14 +192,17 @@ class Session:
     def __len__(self) -> int:
         return len(self._variables)
 
+    @_exclusive
     def parameters(self) -> dict[str, NDArray[Any]]:
         """Copies of all parameters."""
         return {name: self[name] for name, variable in self._variables.items() if variable.kind == "parameter"}
 
+    @_exclusive
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of the optimizer's state."""
         return {name: self[name] for name, variable in self._variables.items() if variable.kind == "state"}
 
+    @_exclusive
     def set_parameters(self, values: Mapping[str, TensorLike]) -> None:
         """Set all parameters, and compute what is derived from them.
 
@@ -183,6 +219,7 @@ class Session:
             self[name] = value
         self.prepare()
 
+    @_exclusive
     def prepare(self) -> None:
         """Compute what is derived from parameters: runs do so by themselves, unless parameters were shared."""
         self._session.prepare()
@@ -194,6 +231,7 @@ class Session:
             for name, value in inputs.items()
         }
 
+    @_exclusive
     def run(
         self,
         entry: str,
@@ -237,6 +275,7 @@ class Session:
         self._session.run(entry, self._arguments(entry, inputs), check_nan)
         return {name: self._session.output(entry, name) for name in wanted}
 
+    @_exclusive
     def previous_output(self, entry: str, name: str) -> NDArray[Any]:
         """Copy an output as the run before the entry's last left it, without waiting for the last.
 
@@ -259,6 +298,7 @@ class Session:
         """
         return self._session.previous_output(entry, name)
 
+    @_exclusive
     def values(self, entry: str, inputs: Mapping[str, TensorLike], pattern: str = "*") -> list[WrittenValue]:
         """Run an entry, command by command, and copy what its commands write, as `cs336-run --dump-values` prints it.
 
@@ -281,6 +321,7 @@ class Session:
         """
         return [WrittenValue(*row) for row in self._session.values(entry, self._arguments(entry, inputs), pattern)]
 
+    @_exclusive
     def profile(self, entry: str, inputs: Mapping[str, TensorLike], steps: int = 1) -> list[ProfileRow]:
         """Run an entry and say where the time goes, as `cs336-run --profile` prints it.
 
@@ -308,6 +349,7 @@ class Session:
             raise ValueError(f"steps is {steps}, must be positive")
         return [ProfileRow(*row) for row in self._session.profile(entry, self._arguments(entry, inputs), steps)]
 
+    @_exclusive
     def share(self, name: str, entry: str | None = None) -> Any:
         """Give a variable, or an output of `entry`, to another library, without a copy.
 
@@ -341,6 +383,7 @@ class Session:
             return self._session.share_variable(name)
         return self._session.share_output(entry, name)
 
+    @_exclusive
     def synchronize(self) -> None:
         """Wait for all that was enqueued on the device.
 
@@ -351,10 +394,12 @@ class Session:
         """
         self._session.synchronize()
 
+    @_exclusive
     def last_run_seconds(self, entry: str) -> float:
         """Return the device's time for the last run of an entry, without the feeding of its inputs."""
         return self._session.last_run_seconds(entry)
 
+    @_exclusive
     def memory(self) -> dict[str, int]:
         """Return bytes of the device's memory.
 
@@ -366,8 +411,12 @@ class Session:
         """
         return self._session.memory()
 
+    @_exclusive
     def load(self, path: str | os.PathLike[str], parameters_only: bool = False, ignore_extra: bool = False) -> None:
         """Set all variables from a .safetensors, .npz or .npy file, by checkpoint name.
+
+        Warns if the last bits of further steps will differ from those of an uninterrupted run: on the CPU, if the
+        session that wrote the file had another number of threads.
 
         Parameters
         ----------
@@ -383,8 +432,10 @@ class Session:
         ValueError
             If the file is damaged, or names are missing, extra, or of another type; then nothing has changed.
         """
-        self._session.load(os.fspath(path), parameters_only, ignore_extra)
+        if reason := self._session.load(os.fspath(path), parameters_only, ignore_extra):
+            warnings.warn(reason, stacklevel=3)
 
+    @_exclusive
     def save(self, path: str | os.PathLike[str], parameters_only: bool = False) -> None:
         """Write all variables by checkpoint name; an error leaves what was there."""
         self._session.save(os.fspath(path), parameters_only)

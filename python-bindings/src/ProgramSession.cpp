@@ -11,6 +11,7 @@
 
 #include "cs336/Driver/RunProfile.h"
 #include "cs336/Driver/ValueObserver.h"
+#include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/TensorFile.h"
 
@@ -28,15 +29,11 @@ static runtime::VariableSet toSet(bool parametersOnly) {
 
 static nb::str toStr(absl::string_view text) { return nb::str(text.data(), text.size()); }
 
-/// What `function` returns, a status; other Python threads go on meanwhile.
+/// Calls `function` while other Python threads go on. Returns what it returns, an absl::Status or an absl::StatusOr.
 template <typename Function>
-static void waitFor(Function &&function) {
-  absl::Status status;
-  {
-    nb::gil_scoped_release release;
-    status = function();
-  }
-  throwIfError(status);
+static auto withoutGIL(Function &&function) {
+  nb::gil_scoped_release release;
+  return function();
 }
 
 /// Before the session that it is to profile.
@@ -96,31 +93,41 @@ nb::dict ProgramSession::getMemory() const {
   return result;
 }
 
-void ProgramSession::initialize(uint64_t seed) { throwIfError(session->InitializeVariables(seed)); }
-void ProgramSession::prepare() { throwIfError(session->Prepare()); }
+void ProgramSession::initialize(uint64_t seed) {
+  throwIfError(withoutGIL([&] { return session->InitializeVariables(seed); }));
+}
+
+void ProgramSession::prepare() {
+  throwIfError(withoutGIL([&] { return session->Prepare(); }));
+}
 
 void ProgramSession::setVariable(const std::string &name, const InputArray &array) {
   runtime::TensorView value = viewOf(array);
-  waitFor([&] { return session->SetVariable(name, value, placementOf(array)); });
+  runtime::Placement placement = placementOf(array);
+  throwIfError(withoutGIL([&] { return session->SetVariable(name, value, placement); }));
 }
 
 OutputArray ProgramSession::getVariable(const std::string &name) const {
-  return toArray(valueOrThrow(session->GetVariable(name)));
+  return toArray(valueOrThrow(withoutGIL([&] { return session->GetVariable(name); })));
 }
 
-void ProgramSession::load(const std::string &path, bool parametersOnly, bool ignoreExtra) {
-  absl::StatusOr<runtime::TensorMap> tensors = runtime::ReadTensors(path);
+std::string ProgramSession::load(const std::string &path, bool parametersOnly, bool ignoreExtra) {
+  absl::StatusOr<runtime::TensorMap> tensors = withoutGIL([&] { return runtime::ReadTensors(path); });
   if (!tensors.ok())
     throwFileStatus(tensors.status());
+  absl::StatusOr<runtime::FileNotes> notes = withoutGIL([&] { return runtime::ReadNotes(path); });
+  if (!notes.ok())
+    throwFileStatus(notes.status());
   runtime::LoadOptions options;
   options.set = toSet(parametersOnly);
   options.ignore_extra = ignoreExtra;
-  throwIfError(session->LoadVariables(*tensors, options));
+  throwIfError(withoutGIL([&] { return session->LoadVariables(*tensors, options); }));
+  return parametersOnly ? "" : runtime::ExplainOtherBits(*notes, *session);
 }
 
 void ProgramSession::save(const std::string &path, bool parametersOnly) const {
-  runtime::TensorMap tensors = valueOrThrow(session->SaveVariables(toSet(parametersOnly)));
-  if (absl::Status status = runtime::WriteTensors(path, tensors); !status.ok())
+  absl::Status status = withoutGIL([&] { return runtime::SaveCheckpoint(*session, path, toSet(parametersOnly)); });
+  if (!status.ok())
     throwFileStatus(status);
 }
 
@@ -135,12 +142,12 @@ void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, 
   std::vector<runtime::NamedTensor> tensors;
   for (size_t i = 0; i < arrays.size(); ++i)
     tensors.push_back({names[i], viewOf(arrays[i]), placementOf(arrays[i])});
-  waitFor([&] {
+  throwIfError(withoutGIL([&] {
     absl::Status status;
     for (int64_t step = 0; step < steps && status.ok(); ++step)
       status = session->Run(entry, tensors, observer);
     return status;
-  });
+  }));
 }
 
 void ProgramSession::run(const std::string &entry, const nb::dict &inputs, bool checkNaN) {
@@ -195,7 +202,7 @@ nb::list ProgramSession::profileKernels(const std::string &entry, const nb::dict
 }
 
 void ProgramSession::synchronize() {
-  waitFor([&] { return session->Synchronize(); });
+  throwIfError(withoutGIL([&] { return session->Synchronize(); }));
 }
 
 double ProgramSession::getLastRunSeconds(const std::string &entry) const {
@@ -203,11 +210,11 @@ double ProgramSession::getLastRunSeconds(const std::string &entry) const {
 }
 
 OutputArray ProgramSession::getOutput(const std::string &entry, const std::string &name) const {
-  return toArray(valueOrThrow(session->Output(entry, name)));
+  return toArray(valueOrThrow(withoutGIL([&] { return session->Output(entry, name); })));
 }
 
 OutputArray ProgramSession::getPreviousOutput(const std::string &entry, const std::string &name) const {
-  return toArray(valueOrThrow(session->PreviousOutput(entry, name)));
+  return toArray(valueOrThrow(withoutGIL([&] { return session->PreviousOutput(entry, name); })));
 }
 
 SharedArray ProgramSession::shareVariable(nb::handle self, const std::string &name) {

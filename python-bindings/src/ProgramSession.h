@@ -36,7 +36,8 @@ public:
   void prepare();
   void setVariable(const std::string &name, const InputArray &array);
   OutputArray getVariable(const std::string &name) const;
-  void load(const std::string &path, bool parametersOnly, bool ignoreExtra);
+  /// Returns why further steps have other bits than without the interruption, if there is a reason.
+  std::string load(const std::string &path, bool parametersOnly, bool ignoreExtra);
   void save(const std::string &path, bool parametersOnly) const;
 
   /// `inputs` holds by name what nanobind takes for an InputArray.

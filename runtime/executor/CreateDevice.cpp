@@ -15,7 +15,7 @@ namespace cs336::runtime {
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(DeviceId id, const SessionOptions &options) {
   if (id.kind == DeviceKind::kCuda)
     return CudaDevice::Create(id.ordinal, options.communicator);
-  return std::make_unique<CpuDevice>(options.num_threads, options.communicator);
+  return std::make_unique<CpuDevice>(options.communicator);
 }
 
 } // namespace cs336::runtime

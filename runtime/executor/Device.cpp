@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> Prepare(Device &device, const C
                         [&](const format::CollectiveT &body) { return device.PrepareCollective(context, body); },
                         [&](const format::RecordT &body) { return device.PrepareRecord(context, body); },
                         [&](const format::WaitT &body) { return device.PrepareWait(context, body); },
+                        [&](const format::CheckBoundT &body) { return device.PrepareCheckBound(context, body); },
                     });
   if (prepared.ok())
     return prepared;

@@ -11,6 +11,7 @@
 #include "format/CommandVisitor.h"
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
+#include "tensor/IntegerBound.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -23,21 +24,6 @@ namespace cs336::runtime {
 namespace {
 
 absl::string_view PhaseName(format::Phase phase) { return format::EnumNamePhase(phase); }
-
-/// Checks that every element of a dense view is in [0, bound).
-template <typename T>
-absl::Status CheckBound(const TensorView &value, int64_t bound, absl::string_view name) {
-  absl::Span<const T> values = value.values<T>();
-  auto bad = std::find_if(values.begin(), values.end(), [&](T element) { return element < 0 || element >= bound; });
-  if (bad == values.end())
-    return absl::OkStatus();
-  Dims index(value.rank());
-  int64_t rest = bad - values.begin();
-  for (size_t dim = index.size(); dim-- > 0; rest /= value.shape()[dim])
-    index[dim] = rest % value.shape()[dim];
-  return absl::InvalidArgumentError(absl::StrCat("input '", name, "' holds ", *bad, " at [", absl::StrJoin(index, ", "),
-                                                 "], outside of [0, ", bound, ")"));
-}
 
 /// Where an entry's inputs lie in one block.
 struct InputLayout {
@@ -141,6 +127,8 @@ absl::Status EntryRunner::PrepareCommands() {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device_, {*command, buffers_}));
     infos_.push_back({static_cast<int64_t>(commands_.size()), entry_.name, command->name, command->layer,
                       PhaseName(command->phase), KindName(command->body.type), command->location});
+    if (command->body.type == format::CommandBody::CheckBound)
+      checks_.push_back(prepared.get());
     commands_.push_back(std::move(prepared));
   }
   return absl::OkStatus();
@@ -198,10 +186,15 @@ absl::Status EntryRunner::FeedInputs(absl::Span<const NamedTensor> inputs) {
                                                                 : CopyElements(input.value, copy));
     // The copy is checked, so that nobody can change what was.
     if (port.bound > 0)
-      CS336_RETURN_IF_ERROR(port.type->dtype == format::DType::i64 ? CheckBound<int64_t>(copy, port.bound, port.name)
-                                                                   : CheckBound<int32_t>(copy, port.bound, port.name));
+      CS336_RETURN_IF_ERROR(CheckBound(absl::StrCat("input '", port.name, "'"), copy, port.bound));
   }
   return feed_->Send();
+}
+
+absl::Status EntryRunner::Outcome() const {
+  for (const PreparedCommand *check : checks_)
+    CS336_RETURN_IF_ERROR(check->Outcome());
+  return absl::OkStatus();
 }
 
 absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer) {
@@ -231,6 +224,7 @@ absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
     CS336_RETURN_IF_ERROR(stop->Record());
     if (absl::Status status = stop->Wait(); !status.ok())
       return Annotate(status, DescribeCommand(*entry_.commands[i]));
+    CS336_RETURN_IF_ERROR(commands_[i]->Outcome());
     CS336_ASSIGN_OR_RETURN(absl::Duration elapsed, stop->Since(*start));
     written.clear();
     for (uint32_t index : WrittenBuffers(*entry_.commands[i])) {

@@ -54,6 +54,10 @@ public:
   /// enqueues that. Allocates nothing unless it fails or there is an observer.
   absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer);
 
+  /// The first error of the runs that the device is done with, once it had run
+  /// ahead of them: see PreparedCommand::Outcome.
+  absl::Status Outcome() const;
+
   /// As Session's functions of these names.
   absl::StatusOr<TensorView> Output(absl::string_view name);
   absl::StatusOr<TensorView> PreviousOutput(absl::string_view name);
@@ -98,8 +102,9 @@ private:
   std::vector<MutableTensorView> buffers_;
   std::vector<CommandInfo> infos_;
   std::vector<std::unique_ptr<PreparedCommand>> commands_;
-  std::unique_ptr<PreparedCommand> sequence_; // All of them.
-  std::unique_ptr<DeviceMark> begin_, end_;   // Of the last run.
+  std::vector<const PreparedCommand *> checks_; // Those that may have an outcome.
+  std::unique_ptr<PreparedCommand> sequence_;   // All of them.
+  std::unique_ptr<DeviceMark> begin_, end_;     // Of the last run.
   bool has_run_ = false;
 };
 

@@ -9,18 +9,20 @@
 
 #include "cs336/runtime/DeviceStart.h"
 #include "cs336/runtime/PlanSummary.h"
-#include "device/cpu/Parallel.h"
 #include "executor/CreateDevice.h"
 #include "executor/EntryRunner.h"
 #include "executor/VariableStore.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/optional.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace cs336::runtime {
 
@@ -105,8 +107,9 @@ bool PrepareNeedsOperandsEarly(const Executable &executable) {
 
 class Session::Impl {
 public:
-  Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options, std::unique_ptr<Device> device)
-      : executable_(std::move(executable)), options_(options), device_(std::move(device)) {}
+  Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options, std::unique_ptr<ThreadTeam> team,
+       std::unique_ptr<Device> device)
+      : executable_(std::move(executable)), options_(options), team_(std::move(team)), device_(std::move(device)) {}
   /// What is still enqueued uses what is now released.
   ~Impl() { device_->Synchronize().IgnoreError(); }
 
@@ -167,10 +170,11 @@ public:
       CS336_RETURN_IF_ERROR(Prepare());
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(*runner));
+    CS336_RETURN_IF_ERROR(Outcome());
     absl::Status status = runner->Run(inputs, observer);
     // Variables in host memory are the host's again once "prepare", the only one to use them, is done.
     if (status.ok() && entry == kPrepareEntry)
-      status = device_->Synchronize();
+      status = AfterOutcome(device_->Synchronize());
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
     return status;
@@ -189,13 +193,54 @@ public:
     return absl::OkStatus();
   }
 
+  /// Reserves the session for one call. FAILED_PRECONDITION if another call is under way, or if the session is on a GPU
+  /// and this process is a fork of the one that created it.
+  absl::Status Acquire() {
+    if (is_in_use_.exchange(true))
+      return absl::FailedPreconditionError("the session is in use by another thread: give each thread a session of its "
+                                           "own, or let one thread at a time call it");
+    absl::Status status = team_->IsFromAnotherProcess() ? MoveToThisProcess() : absl::OkStatus();
+    if (!status.ok())
+      Release();
+    return status;
+  }
+  void Release() { is_in_use_ = false; }
+
+  ThreadTeam &team() { return *team_; }
+  /// The first error of any entry's runs that the device is done with: nothing
+  /// that has been computed since may be read.
+  absl::Status Outcome() const {
+    for (const auto &[name, runner] : runners_)
+      if (absl::Status outcome = runner->Outcome(); !outcome.ok())
+        return Annotate(outcome, absl::StrCat("entry '", name, "'"));
+    return absl::OkStatus();
+  }
+
+  /// `result`, which has waited for the device, unless there is an Outcome().
+  template <typename Result>
+  Result AfterOutcome(Result result) const {
+    if (absl::Status outcome = Outcome(); !outcome.ok())
+      return outcome;
+    return result;
+  }
+
   const Executable &executable() const { return *executable_; }
-  int num_threads() const { return options_.num_threads; }
   int64_t allocated_bytes() const { return demand_.total(); }
   Device &device() { return *device_; }
   VariableStore &variables() { return variables_; }
 
 private:
+  /// After fork(): memory is here, the other threads and the connection to a GPU are not.
+  absl::Status MoveToThisProcess() {
+    if (device_->id().kind == DeviceKind::kCuda)
+      return absl::FailedPreconditionError(
+          "the session was created before fork(), which a connection to a GPU does not survive: create it in the "
+          "process that uses it, and start processes with the method 'spawn' (in Python, "
+          "multiprocessing.set_start_method(\"spawn\"))");
+    CS336_ASSIGN_OR_RETURN(team_, ThreadTeam::Create(team_->size()));
+    return absl::OkStatus();
+  }
+
   absl::Status Poison(EntryRunner &runner) {
     CS336_RETURN_IF_ERROR(device_->Synchronize());
     CS336_RETURN_IF_ERROR(device_->memory().Fill(arena_.block.data(), kPoison, arena_.block.size()));
@@ -205,6 +250,8 @@ private:
 
   std::shared_ptr<const Executable> executable_;
   SessionOptions options_;
+  std::unique_ptr<ThreadTeam> team_;
+  std::atomic<bool> is_in_use_{false};
   MemoryDemand demand_;
   std::unique_ptr<Device> device_; // Outlives all of its memory.
   VariableStore variables_;
@@ -213,6 +260,25 @@ private:
   absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
   /// Whether "prepare" has not run since variables were set.
   bool is_stale_ = true;
+};
+
+/// One call of a session: reserves it and its threads.
+class Session::Call {
+public:
+  explicit Call(Impl &impl) : impl_(impl), status_(impl.Acquire()) {
+    if (status_.ok())
+      threads_.emplace(&impl.team());
+  }
+  ~Call() {
+    if (status_.ok())
+      impl_.Release();
+  }
+  const absl::Status &status() const { return status_; }
+
+private:
+  Impl &impl_;
+  absl::Status status_;
+  absl::optional<TeamScope> threads_;
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -230,22 +296,27 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options, DeviceStart *start) {
-  if (options.num_threads < 0 || options.memory_limit_bytes < 0)
-    return absl::InvalidArgumentError(absl::StrCat("a session with ", options.num_threads, " threads and a limit of ",
-                                                   options.memory_limit_bytes, " bytes"));
+  if (options.memory_limit_bytes < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory_limit_bytes is ", options.memory_limit_bytes, ", must not be negative"));
   CS336_ASSIGN_OR_RETURN(DeviceId id, ParseDevice(options.device));
   CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
+  TeamScope threads(team.get());
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
-  auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(device));
+  auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(team), std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
 const Executable &Session::executable() const { return impl_->executable(); }
 DeviceId Session::device() const { return impl_->device().id(); }
+int Session::num_threads() const { return impl_->team().size(); }
 int64_t Session::allocated_bytes() const { return impl_->allocated_bytes(); }
 
 absl::StatusOr<SessionMemory> Session::Memory() const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   SessionMemory memory;
   memory.allocated = allocated_bytes();
   CS336_ASSIGN_OR_RETURN(memory.used, impl_->device().memory().UsedBytes());
@@ -254,56 +325,87 @@ absl::StatusOr<SessionMemory> Session::Memory() const {
 }
 
 absl::Status Session::InitializeVariables(uint64_t seed, const TensorMap &given) {
-  {
-    ThreadCountScope threads(impl_->num_threads());
-    CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed, given));
-  }
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed, given));
   return impl_->Prepare();
 }
 
 absl::Status Session::SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   return impl_->SetVariable(name, value, placement);
 }
 
-absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const { return impl_->variables().Get(name); }
+absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->AfterOutcome(impl_->variables().Get(name));
+}
 
 absl::StatusOr<MutableTensorView> Session::VariableOnDevice(absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   return impl_->variables().Find(name);
 }
 
 absl::Status Session::LoadVariables(const TensorMap &tensors, const LoadOptions &options) {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   CS336_RETURN_IF_ERROR(impl_->variables().Load(tensors, options));
   return impl_->Prepare();
 }
 
-absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const { return impl_->variables().Save(set); }
+absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->AfterOutcome(impl_->variables().Save(set));
+}
 
-absl::Status Session::Prepare() { return impl_->Prepare(); }
+absl::Status Session::Prepare() {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->Prepare();
+}
 
 absl::Status Session::Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   return impl_->Run(entry, inputs, observer);
 }
 
-absl::Status Session::Synchronize() { return impl_->device().Synchronize(); }
+absl::Status Session::Synchronize() {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->AfterOutcome(impl_->device().Synchronize());
+}
 
 absl::StatusOr<TensorView> Session::Output(absl::string_view entry, absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
-  return runner->Output(name);
+  return impl_->AfterOutcome(runner->Output(name));
 }
 
 absl::StatusOr<TensorView> Session::PreviousOutput(absl::string_view entry, absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
-  return runner->PreviousOutput(name);
+  return impl_->AfterOutcome(runner->PreviousOutput(name));
 }
 
 absl::StatusOr<TensorView> Session::OutputOnDevice(absl::string_view entry, absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
   return runner->OutputOnDevice(name);
 }
 
 absl::StatusOr<absl::Duration> Session::LastRunDuration(absl::string_view entry) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
   CS336_ASSIGN_OR_RETURN(EntryRunner * runner, impl_->FindRunner(entry));
-  return runner->LastRunDuration();
+  return impl_->AfterOutcome(runner->LastRunDuration());
 }
 
 } // namespace cs336::runtime

@@ -7,10 +7,10 @@
 
 #include "memory/Initializer.h"
 
-#include "device/cpu/Parallel.h"
 #include "memory/NormalQuantile.h"
 #include "memory/Philox.h"
 #include "memory/VectorClones.h"
+#include "parallel/Parallel.h"
 #include "tensor/Elements.h"
 
 #include <algorithm>

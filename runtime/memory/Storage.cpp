@@ -7,7 +7,7 @@
 
 #include "cs336/runtime/Storage.h"
 
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/runtime/Tensor.h"
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 #include "tensor/Elements.h"
 

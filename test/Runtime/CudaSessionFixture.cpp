@@ -49,6 +49,7 @@ uint32_t AddKernel(ProgramBuilder &program, const std::string &symbol, int64_t s
   kernel->functions[0]->blocks = 1;
   kernel->functions[0]->threads = 256;
   kernel->functions[0]->shared_bytes = shared_bytes;
+  kernel->signature = std::make_unique<format::SignatureT>();
   program.executable().kernels.push_back(std::move(kernel));
   return program.executable().kernels.size() - 1;
 }

@@ -199,6 +199,31 @@ TEST_F(CudaSessionTest, FaultsComeOutWhereSomebodyWaits) {
               HasSubstr("launch 'c0' of layers.0 at model.mlir:1: cuEventSynchronize"));
 }
 
+/// The device runs ahead, with 0 in place of what is outside; whoever waits for it is told, and so is the next run.
+TEST_F(CudaSessionTest, IntegersOutsideOfTheirBoundComeOutWhereSomebodyWaits) {
+  ProgramBuilder program = CudaSampleProgram();
+  EntryBuilder entry = program.Entry("check");
+  uint32_t ids = entry.Input("ids", MakeType(DType::kI64, {2, 2}));
+  entry.CheckBound(ids, entry.Output("checked", MakeType(DType::kI64, {2, 2})), 5);
+  auto session = *Create(program);
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
+  Tensor good = MakeTensor<int64_t>(DType::kI64, {2, 2}, {0, 4, 2, 1}),
+         bad = MakeTensor<int64_t>(DType::kI64, {2, 2}, {0, 4, -7, 5});
+  ASSERT_TRUE(session->Run("check", {{"ids", good}}).ok());
+  EXPECT_THAT(session->Output("check", "checked")->values<int64_t>(), ElementsAre(0, 4, 2, 1));
+
+  ASSERT_TRUE(session->Run("check", {{"ids", bad}}).ok());
+  const char *message = "entry 'check': check_bound 'c0' of layers.0 at model.mlir:1: its source holds -7 at [1, 0], "
+                        "outside of [0, 5)";
+  for (const absl::Status &status :
+       {session->Synchronize(), session->Output("check", "checked").status(), session->GetVariable("step").status(),
+        session->SaveVariables().status(), session->LastRunDuration("check").status(),
+        session->Run("check", {{"ids", good}})}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Message(status), message);
+  }
+}
+
 TEST_F(CudaSessionTest, ObserversSeeCopies) {
   class Recorder : public RunObserver {
   public:
@@ -376,6 +401,7 @@ TEST_F(CudaSessionTest, SaysOnlyWhenCreatedWhyADeviceDidNotStart) {
   options.device = "cpu";
   status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  options.device = "cuda";
   options.num_threads = -1;
   status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

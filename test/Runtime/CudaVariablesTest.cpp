@@ -87,6 +87,22 @@ TEST_F(CudaVariablesTest, SetsVariablesFromTheDevice) {
   EXPECT_EQ(session->SetVariable("step", norm, Placement::kDevice).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(CudaVariablesTest, LeavesACounterAsItWasWhereTheDevicesValueIsNegative) {
+  ProgramBuilder program;
+  program.executable().target = format::Target::cuda;
+  program.Entry("forward");
+  program.Variable("number", MakeType(DType::kI64, {}));
+  auto session = *Create(CudaSampleProgram()), other = *Create(program);
+  TensorView number = *other->VariableOnDevice("number");
+  for (int64_t step : {int64_t{7}, int64_t{-5}}) {
+    Tensor value = MakeTensor<int64_t>(DType::kI64, {}, {step});
+    fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("number", value).ok()); };
+    absl::Status status = session->SetVariable("step", number, Placement::kDevice);
+    EXPECT_EQ(status.ok(), step >= 0) << status;
+    EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], 7);
+  }
+}
+
 TEST_F(CudaVariablesTest, LeavesInHostMemoryWhatPrepareAloneReads) {
   std::shared_ptr<const Executable> executable = *CudaSampleProgram().Build();
   std::vector<std::string> on_host;

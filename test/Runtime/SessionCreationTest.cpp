@@ -9,6 +9,8 @@
 
 #include "ProgramBuilder.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +113,7 @@ TEST(SessionCreationTest, RefusesCollectivesForOtherRanks) {
   for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
     ProgramBuilder program;
     EntryBuilder entry = program.Entry("forward");
-    uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
+    uint32_t x = entry.Arena("x", MakeType(DType::kF32, {2}));
     uint32_t y = entry.Output("y", MakeType(DType::kF32, {4}));
     bool gather = kind == CollectiveKind::all_gather;
     entry.Collective(kind, gather ? x : y, gather ? y : x);
@@ -121,15 +123,22 @@ TEST(SessionCreationTest, RefusesCollectivesForOtherRanks) {
   }
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
-  uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
-  entry.Collective(CollectiveKind::broadcast, x, x, format::Reduction::sum, 1);
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {2}));
+  entry.Collective(CollectiveKind::broadcast, y, y, format::Reduction::sum, 1);
   EXPECT_THAT(Message(CreateStatus(program)), HasSubstr("its root is rank 1"));
 }
 
 TEST(SessionCreationTest, RefusesImpossibleOptions) {
   SessionOptions options;
-  options.num_threads = -1;
-  EXPECT_EQ(CreateStatus(SampleProgram(), options).code(), absl::StatusCode::kInvalidArgument);
+  for (int threads : {-1, 40000, 1000000}) {
+    options.num_threads = threads;
+    absl::Status status = CreateStatus(SampleProgram(), options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(status), HasSubstr(absl::StrCat("num_threads is ", threads, ", must be from 1 to 4096")));
+  }
+  options = {};
+  options.memory_limit_bytes = -1;
+  EXPECT_THAT(Message(CreateStatus(SampleProgram(), options)), HasSubstr("memory_limit_bytes is -1"));
   for (const char *device : {"", "gpu", "cuda:", "cuda:-1", "cuda: 1", "cuda:99999999999", "cpu:0"}) {
     options = {};
     options.device = device;

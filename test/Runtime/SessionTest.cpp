@@ -8,16 +8,20 @@
 #include "cs336/runtime/Session.h"
 
 #include "ProgramBuilder.h"
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace cs336::runtime {
 namespace {
@@ -97,18 +101,12 @@ TEST(SessionTest, CommandsSplitRowsByGrain) {
   EXPECT_EQ(next, 10);
 }
 
-/// Of `wanted` threads: one without OpenMP, as in builds for sanitizers.
-int CountThreads(int wanted) {
-  ThreadCountScope scope(wanted);
-  return MaxThreads();
-}
-
 TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
   ProgramBuilder program;
   uint32_t kernel = program.Kernel("remember_in_thread_memory");
   EntryBuilder entry = program.Entry("forward");
   uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
-  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/4).thread_bytes = 256;
+  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/4, /*thread_bytes=*/256);
   for (int threads : {1, 8}) {
     auto session = MakeSession(program, WithThreads(threads));
     ASSERT_TRUE(session->Run("forward", {}).ok());
@@ -122,7 +120,7 @@ TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
       EXPECT_EQ(call[3], call[0]);
       EXPECT_EQ(memory_of_range.emplace(call[0], call[2]).first->second, call[2]);
     }
-    EXPECT_EQ(memory_of_range.size(), std::min(CountThreads(threads), 3));
+    EXPECT_EQ(memory_of_range.size(), std::min(threads, 3));
     for (auto [range, memory] : memory_of_range)
       for (auto [other_range, other] : memory_of_range)
         EXPECT_TRUE(range == other_range || std::abs(memory - other) >= 256);
@@ -134,14 +132,12 @@ TEST(SessionTest, MemoryOfThreadsCounts) {
   uint32_t kernel = program.Kernel("remember_in_thread_memory");
   EntryBuilder entry = program.Entry("forward");
   uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
-  entry.Launch(kernel, {calls}, {0}, /*rows=*/10).thread_bytes = 1 << 20;
+  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/1, /*thread_bytes=*/1 << 20);
   SessionOptions options = WithThreads(4);
-  int threads = CountThreads(4);
-  options.memory_limit_bytes = threads * (int64_t{1} << 20);
+  options.memory_limit_bytes = 4 * (int64_t{1} << 20);
   auto session = Session::Create(*program.Build(), options);
   EXPECT_EQ(session.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(session.status()),
-              HasSubstr(absl::StrCat("workspace of GEMMs and kernels ", threads, ".00 MiB")));
+  EXPECT_THAT(Message(session.status()), HasSubstr(absl::StrCat("workspace of GEMMs and kernels ", 4, ".00 MiB")));
 }
 
 TEST(SessionTest, PoisonShowsWhatARunLeavesUnwritten) {
@@ -350,6 +346,23 @@ TEST(SessionTest, ListsWhatACheckpointGetsWrong) {
   EXPECT_TRUE(session->LoadVariables(parameters, {VariableSet::kParameters, true}).ok());
 }
 
+TEST(SessionTest, RefusesCountersThatCannotCount) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  TensorMap tensors = *session->SaveVariables();
+  for (int64_t step : {int64_t{-5}, INT64_MIN, INT64_MAX}) {
+    Tensor value = MakeTensor<int64_t>(DType::kI64, {}, {step});
+    tensors.insert_or_assign("step", *Tensor::CopyOf(value));
+    for (const absl::Status &status : {session->SetVariable("step", value), session->LoadVariables(tensors),
+                                       session->InitializeVariables(3, tensors)}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(Message(status), HasSubstr(absl::StrCat("variable 'step' counts, and cannot be ", step)));
+    }
+    EXPECT_EQ(session->GetVariable("step")->values<int64_t>()[0], 0);
+  }
+  EXPECT_TRUE(session->SetVariable("step", MakeTensor<int64_t>(DType::kI64, {}, {7})).ok());
+}
+
 TEST(SessionTest, RefusesWrongVariables) {
   auto session = MakeSession(SampleProgram());
   Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
@@ -451,6 +464,75 @@ TEST(SessionTest, RunsDoNotChangeTheCallersThreadCount) {
   ASSERT_TRUE(session->InitializeVariables(0).ok());
   ASSERT_TRUE(session->Run("train", SampleInputs().named()).ok());
   EXPECT_EQ(MaxThreads(), before);
+}
+
+/// A product that takes long enough for two threads to meet.
+ProgramBuilder ProductProgram() {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {256, 256}));
+  entry.Gemm(x, x, entry.Output("y", MakeType(DType::kF32, {256, 256})));
+  return program;
+}
+
+TEST(SessionTest, OneThreadAtATime) {
+  auto session = MakeSession(ProductProgram(), WithThreads(2));
+  std::atomic<int> runs{0}, refusals{0};
+  auto run_often = [&] {
+    Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
+    for (int i = 0; i != 100; ++i) {
+      absl::Status status = session->Run("forward", {{"x", x}});
+      ++(status.ok() ? runs : refusals);
+      if (!status.ok()) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+        EXPECT_THAT(Message(status), HasSubstr("in use by another thread"));
+      }
+    }
+  };
+  std::thread other(run_often);
+  run_often();
+  other.join();
+  EXPECT_GT(runs, 0);
+  EXPECT_EQ(runs + refusals, 200);
+
+  // A call within a call, which an observer could make.
+  class Caller : public RunObserver {
+  public:
+    explicit Caller(Session &session) : session_(session) {}
+    absl::Status OnCommandDone(const CommandInfo &, absl::Duration, absl::Span<const WrittenTensor>) override {
+      return session_.Synchronize();
+    }
+
+  private:
+    Session &session_;
+  } caller(*session);
+  Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
+  EXPECT_EQ(session->Run("forward", {{"x", x}}, &caller).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(session->Run("forward", {{"x", x}}).ok());
+}
+
+TEST(SessionTest, RunsInAChildOfFork) {
+  auto session = MakeSession(ProductProgram(), WithThreads(4));
+  Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
+  for (float &value : x.mutable_values<float>())
+    value = 1;
+  ASSERT_TRUE(session->Run("forward", {{"x", x}}).ok());
+  auto is_right = [&](Session &session) {
+    return session.Run("forward", {{"x", x}}).ok() && session.Output("forward", "y")->values<float>()[65535] == 256;
+  };
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    bool inherited = is_right(*session), own = is_right(*MakeSession(ProductProgram(), WithThreads(4)));
+    session.reset();
+    _exit(inherited && own ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(is_right(*session));
 }
 
 TEST(SessionTest, SameSeedSameBits) {

@@ -8,6 +8,8 @@
 #include "device/cpu/CpuDevice.h"
 
 #include "comm/CollectiveCommand.h"
+#include "device/cpu/CheckBoundCommand.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 #include "tensor/Elements.h"
 #include "tensor/StridedCopy.h"
@@ -193,9 +195,8 @@ public:
 
 } // namespace
 
-CpuDevice::CpuDevice(int num_threads, std::shared_ptr<Communicator> communicator)
-    : num_threads_(num_threads),
-      communicator_(communicator ? std::move(communicator) : CreateSingleProcessCommunicator()) {}
+CpuDevice::CpuDevice(std::shared_ptr<Communicator> communicator)
+    : communicator_(communicator ? std::move(communicator) : CreateSingleProcessCommunicator()) {}
 
 absl::Status CpuDevice::LoadKernels(const Executable &executable) {
   CpuFeatures features = CpuFeatures::Host();
@@ -217,10 +218,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const 
   std::vector<void *> operands;
   for (uint32_t operand : launch.operands)
     operands.push_back(context.buffers[operand].mutable_data());
-  if (launch.thread_bytes != 0) {
-    ThreadCountScope threads(num_threads_);
+  if (launch.thread_bytes != 0)
     return std::make_unique<LaunchWithMemory>(kernels_[launch.kernel], std::move(operands), launch, workspace_);
-  }
   return std::make_unique<LaunchCommand>(kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
 }
 
@@ -240,8 +239,6 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const Co
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareProduct(const GemmProblem &problem) {
   if (problem.a.dtype == DType::kF64 && problem.c.dtype == DType::kF64)
     return PrepareEigenGemm(problem);
-  // oneDNN chooses its code for the number of threads.
-  ThreadCountScope threads(num_threads_);
   absl::StatusOr<std::unique_ptr<PreparedCommand>> command = PrepareOneDnnGemm(problem, workspace_);
   // It has no f16, and bf16 on some processors only.
   bool is_narrow = problem.a.dtype == DType::kF16 || problem.a.dtype == DType::kBF16;
@@ -269,6 +266,11 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareRecord(const 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareWait(const CommandContext &context,
                                                                         const format::WaitT &wait) {
   return std::make_unique<EventCommand>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCheckBound(const CommandContext &context,
+                                                                              const format::CheckBoundT &check) {
+  return PrepareHostCheckBound(context, check);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>

@@ -13,9 +13,6 @@
 #include "device/cpu/GemmLibraries.h"
 #include "device/cpu/HostMemory.h"
 #include "device/cpu/KernelImage.h"
-#include "device/cpu/Parallel.h"
-
-#include "absl/types/optional.h"
 
 #include <memory>
 #include <vector>
@@ -23,11 +20,11 @@
 namespace cs336::runtime {
 
 /// Runs every stream in the order of commands, each command on the threads of
-/// one OpenMP team.
+/// the calling thread's TeamScope, which has as many when commands are prepared
+/// as when they run.
 class CpuDevice : public Device {
 public:
-  /// `num_threads` of 0 takes OpenMP's default.
-  CpuDevice(int num_threads, std::shared_ptr<Communicator> communicator);
+  explicit CpuDevice(std::shared_ptr<Communicator> communicator);
 
   DeviceId id() const override { return {}; }
   std::string Description() const override { return "the CPU"; }
@@ -48,6 +45,8 @@ public:
                                                                  const format::RecordT &record) override;
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
                                                                const format::WaitT &wait) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCheckBound(const CommandContext &context,
+                                                                     const format::CheckBoundT &check) override;
 
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
   void SetWorkspace(void *workspace) override { workspace_.SetData(workspace); }
@@ -63,23 +62,18 @@ public:
   /// Whatever was called is done.
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
-  absl::Status BeginRun() override {
-    run_threads_.emplace(num_threads_);
-    return absl::OkStatus();
-  }
-  void EndRun() override { run_threads_.reset(); }
+  absl::Status BeginRun() override { return absl::OkStatus(); }
+  void EndRun() override {}
 
 private:
   /// Of a product that is added to nothing or to what its output holds.
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareProduct(const GemmProblem &problem);
 
   HostMemory memory_;
-  int num_threads_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<KernelImage> images_;
   std::vector<KernelFunction> kernels_; // As the executable numbers them.
   Workspace workspace_;
-  absl::optional<ThreadCountScope> run_threads_;
 };
 
 } // namespace cs336::runtime

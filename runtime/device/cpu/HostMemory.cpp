@@ -8,7 +8,7 @@
 #include "device/cpu/HostMemory.h"
 
 #include "cs336/runtime/Storage.h"
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include <memory>

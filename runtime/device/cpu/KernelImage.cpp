@@ -7,6 +7,9 @@
 
 #include "device/cpu/KernelImage.h"
 
+#include "cs336/runtime/ReplaceFile.h"
+#include "status/StatusMacros.h"
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -59,16 +62,6 @@ absl::Status CheckElf(const std::vector<uint8_t> &image) {
   return absl::OkStatus();
 }
 
-absl::Status WriteAll(int descriptor, const std::vector<uint8_t> &bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    ssize_t written = write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (written < 0 && errno != EINTR)
-      return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
-    done += written < 0 ? 0 : written;
-  }
-  return absl::OkStatus();
-}
-
 } // namespace
 
 void KernelImage::Close::operator()(void *library) const {
@@ -84,7 +77,9 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
   int descriptor = memfd_create("cs336-kernels", MFD_CLOEXEC);
   if (descriptor < 0)
     return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
-  absl::Status status = WriteAll(descriptor, object.image);
+  absl::Status status =
+      Annotate(WriteBytes(descriptor, {reinterpret_cast<const char *>(object.image.data()), object.image.size()}),
+               "cannot hold kernels in memory");
   if (status.ok()) {
     std::string path = absl::StrCat("/proc/self/fd/", descriptor);
     if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {

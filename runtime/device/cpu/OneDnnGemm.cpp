@@ -5,14 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/runtime/Storage.h"
 #include "device/cpu/GemmLibraries.h"
-
+#include "device/cpu/GemmPartition.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+#include <atomic>
+#include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <vector>
@@ -35,27 +40,24 @@ DnnlType ToDnnl(DType dtype) {
   }
 }
 
-dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch) {
+/// Dimensions [outer_dims, ...) of the batch, then `rows` x `columns` of each matrix.
+dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch, size_t outer_dims, int64_t rows,
+                            int64_t columns) {
   DnnlDims shape, strides;
-  for (size_t i = 0; i != batch.size(); ++i) {
+  for (size_t i = outer_dims; i != batch.size(); ++i) {
     // oneDNN broadcasts along a dimension of size 1.
     bool broadcast = matrix.batch_strides[i] == 0;
     shape.push_back(broadcast ? 1 : batch[i]);
     strides.push_back(broadcast ? 1 : matrix.batch_strides[i]);
   }
-  shape.insert(shape.end(), {matrix.rows, matrix.columns});
+  shape.insert(shape.end(), {rows, columns});
   strides.insert(strides.end(), {matrix.row_stride, matrix.column_stride});
   return {shape, ToDnnl(matrix.dtype), strides};
 }
 
-/// One row for all rows of all matrices.
-dnnl::memory::desc DescribeBias(const GemmProblem &problem, const Dims &batch) {
-  DnnlDims shape(batch.size() + 1, 1), strides(batch.size() + 2, 1);
-  shape.push_back(problem.c.columns);
-  return {shape, ToDnnl(problem.c.dtype), strides};
-}
-
-dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Dims &batch, const dnnl::engine &engine) {
+/// The primitive for parts of `rows` x `columns` of C, or of whole matrices.
+dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t outer_dims, int64_t rows,
+                                            int64_t columns, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (problem.alpha != 1)
@@ -65,16 +67,22 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, const Di
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  dnnl::memory::desc a = Describe(problem.a, batch), b = Describe(problem.b, batch), c = Describe(problem.c, batch);
-  if (problem.bias)
-    return {{a, b, DescribeBias(problem, batch), c}, attributes, engine};
-  return {{a, b, c}, attributes, engine};
+  int64_t depth = problem.a.columns;
+  dnnl::memory::desc a = Describe(problem.a, problem.batch, outer_dims, rows, depth),
+                     b = Describe(problem.b, problem.batch, outer_dims, depth, columns),
+                     c = Describe(problem.c, problem.batch, outer_dims, rows, columns);
+  if (!problem.bias)
+    return {{a, b, c}, attributes, engine};
+  // One row for all rows of all matrices.
+  DnnlDims bias_shape(c.dims().size(), 1), bias_strides(c.dims().size(), 1);
+  bias_shape.back() = columns;
+  return {{a, b, {bias_shape, ToDnnl(problem.c.dtype), bias_strides}, c}, attributes, engine};
 }
 
-/// Whether oneDNN has one primitive for the whole batch: not if both factors
-/// are broadcast along one dimension.
-bool IsBatchable(const GemmProblem &problem) {
-  for (size_t i = 0; i != problem.batch.size(); ++i)
+/// Whether oneDNN has one primitive for these dimensions of the batch: not if
+/// both factors are broadcast along one.
+bool IsBatchable(const GemmProblem &problem, size_t outer_dims) {
+  for (size_t i = outer_dims; i != problem.batch.size(); ++i)
     if (problem.a.batch_strides[i] == 0 && problem.b.batch_strides[i] == 0)
       return false;
   return true;
@@ -85,67 +93,127 @@ bool IsNaive(const dnnl::matmul::primitive_desc &descriptor) {
   return absl::StartsWith(descriptor.impl_info_str(), "ref");
 }
 
+/// Every thread computes parts of C on its own: oneDNN's threads, OpenMP's, may
+/// be fewer than it was promised, and its sums are wrong then.
 class OneDnnGemm : public PreparedCommand {
 public:
   /// Throws dnnl::error.
   OneDnnGemm(const GemmProblem &problem, Workspace &workspace)
-      : workspace_(workspace), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-    bool one_by_one = !IsBatchable(problem);
-    dnnl::matmul::primitive_desc descriptor = MakeDescriptor(problem, one_by_one ? Dims() : problem.batch, engine_);
-    if (!one_by_one && !problem.batch.empty() && IsNaive(descriptor)) {
-      one_by_one = true;
-      descriptor = MakeDescriptor(problem, {}, engine_);
-    }
-    primitive_ = dnnl::matmul(descriptor);
-    workspace.Reserve(descriptor.scratchpad_desc().get_size());
+      : workspace_(workspace), engine_(dnnl::engine::kind::cpu, 0) {
+    GemmPartition partition = PartitionGemm(problem, MaxThreads());
+    size_t batch_dims = problem.batch.size();
+    if (partition.outer_dims != batch_dims &&
+        (!IsBatchable(problem, partition.outer_dims) ||
+         IsNaive(MakeDescriptor(problem, partition.outer_dims, partition.rows, partition.columns, engine_))))
+      partition.outer_dims = batch_dims;
 
-    a_ = dnnl::memory(descriptor.src_desc(), engine_, nullptr);
-    b_ = dnnl::memory(descriptor.weights_desc(), engine_, nullptr);
-    c_ = dnnl::memory(descriptor.dst_desc(), engine_, nullptr);
-    scratchpad_ = dnnl::memory(descriptor.scratchpad_desc(), engine_, nullptr);
-    arguments_ = {{DNNL_ARG_SRC, a_.get()},
-                  {DNNL_ARG_WEIGHTS, b_.get()},
-                  {DNNL_ARG_DST, c_.get()},
-                  {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
-    if (problem.bias) {
-      bias_ = dnnl::memory(descriptor.bias_desc(), engine_, problem.bias);
-      arguments_.push_back({DNNL_ARG_BIAS, bias_.get()});
+    // Calls over the whole batch differ in the first elements of their matrices.
+    int64_t stride = 1;
+    for (size_t i = partition.outer_dims; i != batch_dims; ++i)
+      stride *= problem.batch[i];
+    for (int64_t index = 0; index < problem.batch_size(); index += stride)
+      for (int64_t row = 0; row < problem.c.rows; row += partition.rows)
+        for (int64_t column = 0; column < problem.c.columns; column += partition.columns)
+          AddPart(problem, partition, index, row, column);
+
+    int64_t chunks = CountChunks(static_cast<int64_t>(parts_.size()), /*grain=*/1);
+    for (int64_t chunk = 0; chunk != chunks; ++chunk) {
+      streams_.emplace_back(engine_);
+      for (const auto &[size, kernel] : kernels_)
+        scratchpads_.emplace_back(kernel.descriptor.scratchpad_desc(), engine_, nullptr);
     }
-    int64_t executions = one_by_one ? problem.batch_size() : 1;
-    for (int64_t i = 0; i != executions; ++i)
-      addresses_.push_back(
-          {problem.BatchData(problem.a, i), problem.BatchData(problem.b, i), problem.BatchData(problem.c, i)});
+    workspace.Reserve(chunks * scratchpad_bytes_);
   }
 
   absl::Status Execute() override {
-    // The C interface, because the C++ one builds a map at each call.
-    dnnl_memory_set_data_handle(scratchpad_.get(), workspace_.data());
-    for (const Addresses &addresses : addresses_) {
-      dnnl_memory_set_data_handle(a_.get(), addresses.a);
-      dnnl_memory_set_data_handle(b_.get(), addresses.b);
-      dnnl_memory_set_data_handle(c_.get(), addresses.c);
-      dnnl_status_t status =
-          dnnl_primitive_execute(primitive_.get(), stream_.get(), arguments_.size(), arguments_.data());
-      if (status != dnnl_success)
-        return absl::InternalError(absl::StrCat("oneDNN failed with status ", status));
-    }
-    if (dnnl_status_t status = dnnl_stream_wait(stream_.get()); status != dnnl_success)
-      return absl::InternalError(absl::StrCat("oneDNN failed with status ", status));
+    std::atomic<dnnl_status_t> result{dnnl_success};
+    int64_t chunks = streams_.size(), parts = parts_.size();
+    ParallelFor(chunks, /*grain=*/1, [&](int64_t begin, int64_t end) {
+      for (int64_t chunk = begin; chunk != end; ++chunk)
+        if (dnnl_status_t status =
+                ExecuteChunk(chunk, ChunkBegin(parts, chunks, chunk), ChunkBegin(parts, chunks, chunk + 1));
+            status != dnnl_success)
+          result = status;
+    });
+    if (result != dnnl_success)
+      return absl::InternalError(absl::StrCat("oneDNN failed with status ", result.load()));
     return absl::OkStatus();
   }
 
 private:
-  struct Addresses {
-    void *a, *b, *c;
+  /// The primitive for parts of one size.
+  struct Kernel {
+    dnnl::matmul::primitive_desc descriptor;
+    dnnl::matmul primitive;
+    size_t index;
   };
+  struct Part {
+    const Kernel *kernel;
+    dnnl::memory a, b, c, bias;
+  };
+
+  const Kernel &FindKernel(const GemmProblem &problem, const GemmPartition &partition, int64_t rows, int64_t columns) {
+    auto [found, is_new] = kernels_.try_emplace({rows, columns});
+    Kernel &kernel = found->second;
+    if (is_new) {
+      kernel.descriptor = MakeDescriptor(problem, partition.outer_dims, rows, columns, engine_);
+      kernel.primitive = dnnl::matmul(kernel.descriptor);
+      kernel.index = kernels_.size() - 1;
+      // Those of other threads start in cache lines of their own.
+      constexpr int64_t kAlignment = Storage::kAlignment;
+      int64_t bytes = kernel.descriptor.scratchpad_desc().get_size();
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    }
+    return kernel;
+  }
+
+  void AddPart(const GemmProblem &problem, const GemmPartition &partition, int64_t index, int64_t row, int64_t column) {
+    const Kernel &kernel = FindKernel(problem, partition, std::min(partition.rows, problem.c.rows - row),
+                                      std::min(partition.columns, problem.c.columns - column));
+    auto address = [&](const GemmMatrix &matrix, int64_t i, int64_t j) {
+      return problem.BatchData(matrix, index) +
+             (i * matrix.row_stride + j * matrix.column_stride) * ByteSize(matrix.dtype);
+    };
+    Part &part = parts_.emplace_back();
+    part.kernel = &kernel;
+    part.a = dnnl::memory(kernel.descriptor.src_desc(), engine_, address(problem.a, row, 0));
+    part.b = dnnl::memory(kernel.descriptor.weights_desc(), engine_, address(problem.b, 0, column));
+    part.c = dnnl::memory(kernel.descriptor.dst_desc(), engine_, address(problem.c, row, column));
+    if (problem.bias)
+      part.bias =
+          dnnl::memory(kernel.descriptor.bias_desc(), engine_, problem.bias + column * ByteSize(problem.c.dtype));
+  }
+
+  dnnl_status_t ExecuteChunk(int64_t chunk, int64_t begin, int64_t end) {
+    // The C interface, because the C++ one builds a map at each call.
+    dnnl::memory *scratchpads = &scratchpads_[chunk * kernels_.size()];
+    for (size_t i = 0; i != kernels_.size(); ++i)
+      dnnl_memory_set_data_handle(scratchpads[i].get(),
+                                  static_cast<char *>(workspace_.data()) + chunk * scratchpad_bytes_);
+    dnnl_stream_t stream = streams_[chunk].get();
+    for (int64_t i = begin; i != end; ++i) {
+      const Part &part = parts_[i];
+      dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, part.a.get()},
+                                     {DNNL_ARG_WEIGHTS, part.b.get()},
+                                     {DNNL_ARG_DST, part.c.get()},
+                                     {DNNL_ARG_SCRATCHPAD, scratchpads[part.kernel->index].get()},
+                                     {DNNL_ARG_BIAS, part.bias.get(true)}};
+      int count = part.bias ? 5 : 4;
+      if (dnnl_status_t status = dnnl_primitive_execute(part.kernel->primitive.get(), stream, count, arguments);
+          status != dnnl_success)
+        return status;
+    }
+    return dnnl_stream_wait(stream);
+  }
 
   Workspace &workspace_;
   dnnl::engine engine_;
-  dnnl::stream stream_;
-  dnnl::matmul primitive_;
-  dnnl::memory a_, b_, c_, bias_, scratchpad_;
-  std::vector<dnnl_exec_arg_t> arguments_;
-  std::vector<Addresses> addresses_;
+  std::map<std::pair<int64_t, int64_t>, Kernel> kernels_; // By rows and columns.
+  std::vector<Part> parts_;
+  /// Ranges of parts run at the same time, each with a stream and scratch memory for every kernel.
+  std::vector<dnnl::stream> streams_;
+  std::vector<dnnl::memory> scratchpads_;
+  int64_t scratchpad_bytes_ = 0;
 };
 
 } // namespace

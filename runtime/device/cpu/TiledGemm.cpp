@@ -7,7 +7,7 @@
 
 #include "device/cpu/TiledGemm.h"
 
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 
 #include <algorithm>
 

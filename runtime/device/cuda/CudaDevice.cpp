@@ -9,6 +9,7 @@
 
 #include "comm/CollectiveCommand.h"
 #include "comm/SingleRank.h"
+#include "device/cuda/CheckBoundCommand.h"
 #include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaGraph.h"
 #include "device/cuda/CudaInputFeed.h"
@@ -175,6 +176,11 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareRecord(const
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareWait(const CommandContext &context,
                                                                          const format::WaitT &wait) {
   return std::make_unique<EventCommand>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(const CommandContext &context,
+                                                                               const format::CheckBoundT &check) {
+  return PrepareCudaCheckBound(*context_, *memory_, context, check);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>

@@ -49,6 +49,8 @@ public:
                                                                  const format::RecordT &record) override;
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
                                                                const format::WaitT &wait) override;
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCheckBound(const CommandContext &context,
+                                                                     const format::CheckBoundT &check) override;
 
   /// Commands bring their own: the memory plan has it.
   int64_t workspace_bytes() const override { return 0; }

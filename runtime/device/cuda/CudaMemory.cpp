@@ -8,7 +8,7 @@
 #include "device/cuda/CudaMemory.h"
 
 #include "cs336/runtime/Storage.h"
-#include "device/cpu/Parallel.h"
+#include "parallel/Parallel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"

@@ -85,12 +85,29 @@ void ScaleRows(void *const *operands) {
     Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
 }
 
+/// As the runtime's own kernel of this name, of i64.
+void CheckBound(void *const *operands) {
+  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
+  uint64_t *report = Operand<uint64_t>(operands, 4);
+  for (uint64_t place = 0; place != number(2); ++place) {
+    uint64_t integer = Operand<uint64_t>(operands, 0)[place];
+    bool is_outside = integer >= number(3);
+    Operand<uint64_t>(operands, 1)[place] = is_outside ? 0 : integer;
+    if (!is_outside || report[0] != 0)
+      continue;
+    report[1] = place;
+    report[2] = integer;
+    report[0] = 1;
+  }
+}
+
 /// The sample program's kernels; "fault" is what a bad address does.
 std::map<std::string, CUfunc_st> &Functions() {
   static std::map<std::string, CUfunc_st> functions = {
       {"scale_rows", {3, ScaleRows}},
       {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
       {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
+      {"check_bound", {5, CheckBound}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
   return functions;

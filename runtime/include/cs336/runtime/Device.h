@@ -40,6 +40,9 @@ class PreparedCommand {
 public:
   virtual ~PreparedCommand();
   virtual absl::Status Execute() = 0;
+  /// The first error that a device which had run ahead met in executing it, for
+  /// whoever has waited for the device: what it computed since is worthless.
+  virtual absl::Status Outcome() const { return absl::OkStatus(); }
 };
 
 /// One command's view of its entry: the entry's buffers by index, bound to the
@@ -115,6 +118,8 @@ public:
                                                                          const format::RecordT &record) = 0;
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareWait(const CommandContext &context,
                                                                        const format::WaitT &wait) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCheckBound(const CommandContext &context,
+                                                                             const format::CheckBoundT &check) = 0;
 
   /// Bytes of workspace that the prepared commands share, and where it is.
   /// Called once, after all of them are prepared and before any runs.

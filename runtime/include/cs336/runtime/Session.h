@@ -31,8 +31,10 @@ class DeviceStart;
 struct SessionOptions {
   /// "cpu", "cuda", "cuda:1".
   std::string device = "cpu";
-  /// Threads of the host that one command may use; 0 takes all that OpenMP
-  /// would.
+  /// Threads of the host that one command may use, the caller's included, at
+  /// most 4096. 0 takes OMP_NUM_THREADS if that is set, otherwise one thread per
+  /// processor that the process may use. The last bits of f32 GEMMs on the CPU
+  /// depend on it.
   int num_threads = 0;
   /// Most bytes that the session may allocate on its device; 0 takes what is
   /// available there.
@@ -87,7 +89,9 @@ struct SessionMemory {
 /// An executable with its kernels loaded and all of its memory allocated on one
 /// device: variables, inputs, and one arena that its entries share for
 /// temporaries and outputs.
-/// Not for use by several threads at once.
+/// One thread at a time may call it: a call while another is under way is
+/// FAILED_PRECONDITION. A session on the CPU can be used after fork(), by either
+/// process; one on a GPU is FAILED_PRECONDITION in the child.
 ///
 /// On a GPU, Run() only enqueues. What fails there fails the next call that
 /// waits: Synchronize(), or whatever reads a variable or an output.
@@ -107,6 +111,8 @@ public:
 
   const Executable &executable() const;
   DeviceId device() const;
+  /// Threads of the host that one command may use.
+  int num_threads() const;
   /// Bytes that the session allocated on its device.
   int64_t allocated_bytes() const;
   absl::StatusOr<SessionMemory> Memory() const;
@@ -120,7 +126,8 @@ public:
 
   /// Sets a variable, or a named view of one, from a tensor of its exact type,
   /// which has been read on return. Derived variables follow before the next
-  /// run, or at Prepare().
+  /// run, or at Prepare(). State of integers counts steps: INVALID_ARGUMENT, and
+  /// no effect, if an element is negative.
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   /// A copy of a variable or a named view.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
@@ -132,7 +139,7 @@ public:
 
   /// Sets every variable of the set by its checkpoint names, then runs
   /// "prepare". Nothing changes if names are missing, or extra, or of another
-  /// type; the error lists them.
+  /// type, which the error lists, or if a counter is negative.
   absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
   /// Copies of the set by checkpoint names.
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
@@ -173,6 +180,7 @@ public:
 
 private:
   class Impl;
+  class Call;
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options, DeviceStart *start);
   explicit Session(std::unique_ptr<Impl> impl);

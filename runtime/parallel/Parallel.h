@@ -1,53 +1,23 @@
-//===- Parallel.h - Loops over OpenMP's threads -----------------*- C++ -*-===//
+//===- Parallel.h - Loops over the threads of a team -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_DEVICE_CPU_PARALLEL_H
-#define CS336_RUNTIME_DEVICE_CPU_PARALLEL_H
+#ifndef CS336_RUNTIME_PARALLEL_PARALLEL_H
+#define CS336_RUNTIME_PARALLEL_PARALLEL_H
+
+#include "parallel/ThreadTeam.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 namespace cs336::runtime {
 
 /// Threads that a parallel loop of this thread may use.
-inline int MaxThreads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-/// While it lives, parallel loops of this thread, and oneDNN's, use `threads`
-/// threads (0: as before).
-class ThreadCountScope {
-public:
-  explicit ThreadCountScope(int threads) : previous_(MaxThreads()) {
-#ifdef _OPENMP
-    if (threads > 0)
-      omp_set_num_threads(threads);
-#endif
-  }
-  ~ThreadCountScope() {
-#ifdef _OPENMP
-    omp_set_num_threads(previous_);
-#endif
-  }
-  ThreadCountScope(const ThreadCountScope &) = delete;
-  ThreadCountScope &operator=(const ThreadCountScope &) = delete;
-
-private:
-  [[maybe_unused]] int previous_;
-};
+inline int MaxThreads() { return TeamScope::Current() ? TeamScope::Current()->size() : 1; }
 
 /// Into how many ranges [0, count), which is not empty, is split among this
 /// thread's threads, so that each has `grain` or more.
@@ -67,16 +37,14 @@ template <typename Body>
 void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   if (count <= 0)
     return;
-  [[maybe_unused]] int64_t chunks = CountChunks(count, grain);
-#ifdef _OPENMP
-  if (chunks > 1) {
-#pragma omp parallel for num_threads(static_cast<int>(chunks)) schedule(static)
-    for (int64_t i = 0; i < chunks; ++i)
-      body(ChunkBegin(count, chunks, i), ChunkBegin(count, chunks, i + 1));
+  int64_t chunks = CountChunks(count, grain);
+  if (chunks == 1) {
+    body(int64_t{0}, count);
     return;
   }
-#endif
-  body(int64_t{0}, count);
+  TeamScope::Current()->Run(static_cast<int>(chunks), [&](int chunk) {
+    body(ChunkBegin(count, chunks, chunk), ChunkBegin(count, chunks, chunk + 1));
+  });
 }
 
 /// Bytes that a thread of its own copies or fills, at least.
@@ -97,4 +65,4 @@ inline void ParallelCopy(void *dst, const void *src, int64_t bytes) {
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_DEVICE_CPU_PARALLEL_H
+#endif // CS336_RUNTIME_PARALLEL_PARALLEL_H
