@@ -12,7 +12,8 @@
 namespace cs336::runtime {
 
 absl::string_view KindName(format::CommandBody kind) {
-  constexpr absl::string_view kNames[] = {"none", "launch", "gemm", "copy", "collective", "record", "wait"};
+  constexpr absl::string_view kNames[] = {"none",       "launch", "gemm", "copy",
+                                          "collective", "record", "wait", "check_bound"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -35,6 +36,7 @@ absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command)
                                      [](const format::CollectiveT &collective) { return Indices{collective.dst}; },
                                      [](const format::RecordT &) { return Indices{}; },
                                      [](const format::WaitT &) { return Indices{}; },
+                                     [](const format::CheckBoundT &check) { return Indices{check.dst}; },
                                  });
 }
 

@@ -37,6 +37,8 @@ decltype(auto) VisitBody(const format::CommandBodyUnion &body, Visitor &&visit) 
     return visit(*body.AsRecord());
   case format::CommandBody::Wait:
     return visit(*body.AsWait());
+  case format::CommandBody::CheckBound:
+    return visit(*body.AsCheckBound());
   case format::CommandBody::NONE:
     break;
   }

@@ -7,9 +7,10 @@
 
 #include "cs336/runtime/Executable.h"
 
+#include "cs336/runtime/InputFile.h"
+#include "cs336/runtime/Storage.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 #include "format/Verifier.h"
-#include "memory/MappedFile.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -35,19 +36,23 @@ bool HasAlignedVectors(const format::Executable &executable) {
     return !tables || std::all_of(tables->begin(), tables->end(), predicate);
   };
   auto has_aligned_type = [&](const auto *table) { return aligned(table->type()->shape()); };
-  return all(executable.variables(), has_aligned_type) && all(executable.entries(), [&](const format::Entry *entry) {
+  auto has_aligned_layout = [&](const auto *table) { return aligned(table->shape()) && aligned(table->strides()); };
+  auto has_aligned_signature = [&](const format::Kernel *kernel) {
+    return all(kernel->signature()->operands(), has_aligned_layout);
+  };
+  return all(executable.variables(), has_aligned_type) && all(executable.kernels(), has_aligned_signature) &&
+         all(executable.entries(), [&](const format::Entry *entry) {
            return all(entry->inputs(), has_aligned_type) && all(entry->outputs(), has_aligned_type) &&
-                  all(entry->buffers(), [&](const format::Buffer *buffer) {
-                    return aligned(buffer->shape()) && aligned(buffer->strides());
-                  });
+                  all(entry->buffers(), has_aligned_layout);
          });
 }
 
-/// By variable, whether no entry but "prepare" uses it.
+/// By variable, whether no entry but "prepare" uses it. Sessions find that entry
+/// by its name, too.
 std::vector<bool> FindUsedByPrepareAlone(const format::ExecutableT &executable) {
   std::vector<bool> alone(executable.variables.size(), true);
   for (const auto &entry : executable.entries)
-    if (entry->mode != format::Mode::prepare)
+    if (entry->name != "prepare")
       for (const auto &buffer : entry->buffers)
         if (buffer->source == format::BufferSource::variable)
           alone[buffer->index] = false;
@@ -120,9 +125,23 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   return executable;
 }
 
+/// A file's bytes; of a file too large to be an executable, its start alone, which is refused all the same.
+static absl::StatusOr<Storage> ReadProgram(const InputFile &file) {
+  constexpr int64_t kMostBytes = format::kFrameSize + int64_t{FLATBUFFERS_MAX_BUFFER_SIZE};
+  int64_t size = file.size() <= kMostBytes ? file.size() : static_cast<int64_t>(format::kFrameSize);
+  CS336_ASSIGN_OR_RETURN(Storage bytes, Storage::Allocate(size));
+  CS336_RETURN_IF_ERROR(file.Read(0, size, bytes.data()));
+  CS336_RETURN_IF_ERROR(file.CheckUnchanged());
+  return bytes;
+}
+
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::Load(absl::string_view path) {
-  CS336_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
-  absl::StatusOr<std::shared_ptr<const Executable>> executable = FromBytes(file.bytes());
+  CS336_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  absl::StatusOr<Storage> bytes = ReadProgram(file);
+  if (!bytes.ok())
+    return Annotate(bytes.status(), path);
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      FromBytes({static_cast<const uint8_t *>(bytes->data()), static_cast<size_t>(bytes->size())});
   if (!executable.ok())
     return Annotate(executable.status(), path);
   return executable;

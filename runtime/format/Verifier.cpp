@@ -8,6 +8,7 @@
 #include "format/Verifier.h"
 
 #include "cs336/runtime/Executable.h"
+#include "format/Layout.h"
 #include "status/StatusMacros.h"
 
 #include "absl/container/flat_hash_set.h"
@@ -90,14 +91,10 @@ absl::Status VerifyVariable(const format::VariableT &variable, NameSet &names) {
     return Broken("unknown kind of variable");
   CS336_RETURN_IF_ERROR(VerifyType(*variable.type));
   CS336_RETURN_IF_ERROR(VerifyInit(*variable.init, variable.type->dtype));
+  if (variable.kind == format::VariableKind::state && !IsFloat(ToDType(variable.type->dtype)) &&
+      variable.init->value < 0)
+    return Broken(StrCat("a counter cannot begin at ", variable.init->value));
   return VerifyViews(*variable.type, variable.views, names);
-}
-
-format::TensorTypeT TypeOf(const format::BufferT &buffer) {
-  format::TensorTypeT type;
-  type.dtype = buffer.dtype;
-  type.shape = buffer.shape;
-  return type;
 }
 
 int64_t DenseBytes(const format::TensorTypeT &type) {
@@ -136,12 +133,7 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const
 
 absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::EntryT &entry,
                           const format::BufferT &buffer) {
-  CS336_RETURN_IF_ERROR(VerifyType(TypeOf(buffer)));
-  if (buffer.strides.size() != buffer.shape.size())
-    return Broken(StrCat("it has ", buffer.shape.size(), " sizes and ", buffer.strides.size(), " strides"));
-  for (int64_t stride : buffer.strides)
-    if (stride < 0)
-      return Broken(StrCat("stride ", stride, " is negative"));
+  CS336_RETURN_IF_ERROR(VerifyLayout(Layout(buffer)));
   CS336_ASSIGN_OR_RETURN(SourceInfo source, SourceOf(executable, entry, buffer));
   if (source.type && source.type->dtype != buffer.dtype)
     return Broken(StrCat("its elements are ", Name(ToDType(buffer.dtype)), ", its storage's ",
@@ -152,8 +144,7 @@ absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::E
                          " of its storage"));
   if (buffer.byte_offset % ByteSize(ToDType(buffer.dtype)) != 0)
     return Broken(StrCat("offset ", buffer.byte_offset, " does not suit its elements"));
-  int64_t extent = ExtentBytes(buffer);
-  if (extent < 0 || extent > buffer.byte_size)
+  if (ExtentBytes(Layout(buffer)) > buffer.byte_size)
     return Broken(StrCat("its elements do not fit in its ", buffer.byte_size, " bytes"));
   return absl::OkStatus();
 }
@@ -196,48 +187,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   return VerifyOutputs(entry);
 }
 
-absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
-  if (function.symbol.empty())
-    return Broken("a function has no symbol");
-  constexpr int64_t kMostBlocks = 0x7FFFFFFF, kMostThreads = 1024;
-  bool is_grid = function.blocks >= 1 && function.blocks <= kMostBlocks && function.threads >= 1 &&
-                 function.threads <= kMostThreads && function.shared_bytes >= 0;
-  bool is_call = function.blocks == 0 && function.threads == 0 && function.shared_bytes == 0;
-  if (target == format::Target::cuda ? !is_grid : !is_call)
-    return Broken(StrCat("function '", function.symbol, "' with ", function.blocks, " blocks of ", function.threads,
-                         " threads and ", function.shared_bytes, " bytes of shared memory, for ",
-                         format::EnumNameTarget(target)));
-  return absl::OkStatus();
-}
-
-absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel) {
-  if (kernel.objects.empty())
-    return Broken("it has no code object");
-  for (uint32_t object : kernel.objects)
-    if (object >= executable.objects.size())
-      return Broken(StrCat("it names code object ", object, " of ", executable.objects.size()));
-  if (kernel.functions.empty() || (executable.target == format::Target::cpu && kernel.functions.size() != 1))
-    return Broken(StrCat("it has ", kernel.functions.size(), " functions"));
-  for (const auto &function : kernel.functions)
-    CS336_RETURN_IF_ERROR(VerifyFunction(*function, executable.target));
-  return absl::OkStatus();
-}
-
 } // namespace
-
-int64_t ExtentBytes(const format::BufferT &buffer) {
-  int64_t last = 0;
-  for (size_t i = 0; i != buffer.shape.size(); ++i) {
-    int64_t step;
-    if (__builtin_mul_overflow(buffer.shape[i] - 1, buffer.strides[i], &step) ||
-        __builtin_add_overflow(last, step, &last))
-      return -1;
-  }
-  int64_t bytes;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, ByteSize(ToDType(buffer.dtype)), &bytes))
-    return -1;
-  return bytes;
-}
 
 absl::Status VerifyType(const format::TensorTypeT &type) {
   if (!IsListed(type.dtype))

@@ -21,12 +21,17 @@ absl::Status Verify(const format::ExecutableT &executable);
 /// The parts of it. An entry's commands are checked after all that they refer
 /// to, and outputs after the commands that write them.
 absl::Status VerifyType(const format::TensorTypeT &type);
+absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
 
-/// Bytes from a buffer's first element to the end of its last, or -1 if that
-/// does not fit in an int64.
-int64_t ExtentBytes(const format::BufferT &buffer);
+/// The parts of a command's: whether a launch suits its kernel's signature, and
+/// whether what the command writes is apart from the rest that it uses.
+/// VerifyCommands has checked the indices of buffers and of the kernel.
+absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::EntryT &entry,
+                          const format::LaunchT &launch);
+absl::Status VerifyAliasing(const format::ExecutableT &executable, const format::EntryT &entry,
+                            const format::CommandT &command);
 
 } // namespace cs336::runtime
 

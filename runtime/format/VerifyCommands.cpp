@@ -7,6 +7,7 @@
 
 #include "cs336/runtime/Executable.h"
 #include "format/CommandVisitor.h"
+#include "format/Layout.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -22,52 +23,11 @@ namespace cs336::runtime {
 
 namespace {
 
-/// More than any machine has, and so little that sums over threads do not
-/// overflow.
-constexpr int64_t kMaxThreadBytes = int64_t{1} << 40;
-
 using absl::StrCat;
 
 absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
-std::string Describe(const format::BufferT &buffer) {
-  return StrCat("'", buffer.name, "' ", Name(ToDType(buffer.dtype)), "[", absl::StrJoin(buffer.shape, ", "),
-                "] with strides [", absl::StrJoin(buffer.strides, ", "), "]");
-}
-
-bool IsDense(const format::BufferT &buffer) {
-  int64_t expected = 1;
-  for (size_t i = buffer.shape.size(); i-- > 0;) {
-    if (buffer.shape[i] != 1 && buffer.strides[i] != expected)
-      return false;
-    expected *= buffer.shape[i];
-  }
-  return true;
-}
-
-int64_t NumElements(const format::BufferT &buffer) {
-  int64_t count = 1;
-  for (int64_t size : buffer.shape)
-    count *= size;
-  return count;
-}
-
-/// Whether no two elements share an address, so that it may be written in
-/// parallel. Sound, and complete for nested dimensions.
-bool HasDistinctElements(const format::BufferT &buffer) {
-  std::vector<std::pair<int64_t, int64_t>> dims; // Stride, size.
-  for (size_t i = 0; i != buffer.shape.size(); ++i)
-    if (buffer.shape[i] != 1)
-      dims.push_back({buffer.strides[i], buffer.shape[i]});
-  std::sort(dims.begin(), dims.end());
-  int64_t extent = 1; // Elements up to the end of the dimensions so far.
-  for (auto [stride, size] : dims) {
-    if (stride < extent)
-      return false;
-    extent += stride * (size - 1);
-  }
-  return true;
-}
+std::string Describe(const format::BufferT &buffer) { return StrCat("'", buffer.name, "' ", ToString(Layout(buffer))); }
 
 /// One of a matrix's two strides is 1 and the other passes over what that one
 /// walks along, as every GEMM library wants it.
@@ -95,10 +55,13 @@ public:
     if (command.phase > format::Phase::MAX)
       return Broken("unknown phase");
     CS336_RETURN_IF_ERROR(VisitBody(command.body, [&](const auto &body) { return VerifyBody(body); }));
-    for (uint32_t written : WrittenBuffers(command))
-      if (!HasDistinctElements(Buffer(written)))
+    for (uint32_t written : WrittenBuffers(command)) {
+      if (!HasDistinctElements(Layout(Buffer(written))))
         return Broken(StrCat("it writes ", Describe(Buffer(written)), ", whose elements share addresses"));
-    return absl::OkStatus();
+      if (Buffer(written).source == format::BufferSource::input)
+        return Broken(StrCat("it writes ", Describe(Buffer(written)), ", an input, whose values were checked before"));
+    }
+    return VerifyAliasing(executable_, entry_, command);
   }
 
 private:
@@ -115,7 +78,7 @@ private:
     if (!workspace)
       return absl::OkStatus();
     CS336_RETURN_IF_ERROR(CheckBuffers({*workspace}));
-    if (Buffer(*workspace).source != format::BufferSource::arena || !IsDense(Buffer(*workspace)))
+    if (Buffer(*workspace).source != format::BufferSource::arena || !IsDense(Layout(Buffer(*workspace))))
       return Broken(StrCat("its workspace is ", Describe(Buffer(*workspace)), ", not dense or not in the arena"));
     return absl::OkStatus();
   }
@@ -125,14 +88,10 @@ private:
       return Broken(StrCat("it names kernel ", launch.kernel, " of ", executable_.kernels.size()));
     for (uint32_t operand : launch.operands)
       CS336_RETURN_IF_ERROR(CheckBuffers({operand}));
-    for (uint32_t position : launch.writes)
-      if (position >= launch.operands.size())
-        return Broken(StrCat("it writes operand ", position, " of ", launch.operands.size()));
-    if (launch.rows < 1 || launch.grain < 1)
-      return Broken(StrCat(launch.rows, " rows with grain ", launch.grain));
-    if (launch.thread_bytes < 0 || launch.thread_bytes > kMaxThreadBytes)
-      return Broken(StrCat(launch.thread_bytes, " bytes of memory for each thread"));
-    return CheckWorkspace(launch.workspace);
+    if (launch.grain < 1)
+      return Broken(StrCat("grain ", launch.grain, " is below 1"));
+    CS336_RETURN_IF_ERROR(CheckWorkspace(launch.workspace));
+    return VerifyLaunch(executable_, entry_, launch);
   }
 
   absl::Status VerifyBody(const format::GemmT &gemm) {
@@ -199,12 +158,24 @@ private:
     return absl::OkStatus();
   }
 
+  absl::Status VerifyBody(const format::CheckBoundT &check) {
+    CS336_RETURN_IF_ERROR(CheckBuffers({check.src, check.dst}));
+    const format::BufferT &src = Buffer(check.src), &dst = Buffer(check.dst);
+    bool is_integer = src.dtype == format::DType::i64 || src.dtype == format::DType::i32;
+    if (!is_integer || src.dtype != dst.dtype || src.shape != dst.shape || !IsDense(Layout(src)) ||
+        !IsDense(Layout(dst)))
+      return Broken(StrCat("it checks integers from ", Describe(src), " to ", Describe(dst)));
+    if (check.bound < 1)
+      return Broken(StrCat("it checks integers against bound ", check.bound));
+    return absl::OkStatus();
+  }
+
   absl::Status VerifyBody(const format::CollectiveT &collective) {
     CS336_RETURN_IF_ERROR(CheckBuffers({collective.src, collective.dst}));
     if (collective.kind > format::CollectiveKind::MAX || collective.reduction > format::Reduction::MAX)
       return Broken("unknown kind of collective or reduction");
     const format::BufferT &src = Buffer(collective.src), &dst = Buffer(collective.dst);
-    int64_t from = NumElements(src), to = NumElements(dst);
+    int64_t from = NumElements(Layout(src)), to = NumElements(Layout(dst));
     auto sizes_agree = [&] {
       switch (collective.kind) {
       case format::CollectiveKind::all_gather:
@@ -217,7 +188,7 @@ private:
       }
       return from == to;
     };
-    if (src.dtype != dst.dtype || !IsDense(src) || !IsDense(dst) || !sizes_agree())
+    if (src.dtype != dst.dtype || !IsDense(Layout(src)) || !IsDense(Layout(dst)) || !sizes_agree())
       return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
     return absl::OkStatus();
   }

@@ -12,6 +12,7 @@
 
 #include "cs336/runtime/Executable.h"
 #include "format/CommandVisitor.h"
+#include "format/Layout.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -44,7 +45,7 @@ absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT
 /// Bytes of the arena.
 struct Range {
   explicit Range(const format::BufferT &buffer)
-      : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(buffer)) {}
+      : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))) {}
 
   int64_t begin, end;
 };

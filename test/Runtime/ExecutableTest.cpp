@@ -115,7 +115,8 @@ TEST(ExecutableTest, RefusesUnknownCommands) {
   std::copy_n(bytes.begin() + format::kFrameSize, size, table);
   const format::Command *command = format::GetExecutable(table)->entries()->Get(1)->commands()->Get(0);
   auto *fields = reinterpret_cast<flatbuffers::Table *>(const_cast<format::Command *>(command));
-  for (uint8_t kind : {uint8_t{0}, uint8_t{7}, uint8_t{255}}) {
+  constexpr auto kLast = static_cast<uint8_t>(format::CommandBody::MAX);
+  for (uint8_t kind : {uint8_t{0}, uint8_t{kLast + 1}, uint8_t{255}}) {
     ASSERT_TRUE(fields->SetField(format::Command::VT_BODY_TYPE, kind, uint8_t{100}));
     absl::Status status = LoadStatus(AsBytes(format::Seal(table, size)));
     EXPECT_THAT(std::string(status.message()), HasSubstr("command 0 'c0': unknown kind of command"));
@@ -157,6 +158,19 @@ TEST(ExecutableTest, SummarizesThePlan) {
   EXPECT_EQ(plan.largest[1].name, "scaled");
   EXPECT_EQ(plan.largest[1].byte_size, 48);
   EXPECT_EQ(Summarize(*executable, "loss").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(ExecutableTest, VariablesStayOnTheHostForTheEntryThatSessionsPrepareWith) {
+  auto stays = [](const char *name) {
+    ProgramBuilder program;
+    program.executable().target = format::Target::cuda;
+    program.Variable("w", MakeType(DType::kF32, {4}));
+    EntryBuilder entry = program.Entry(name, format::Mode::prepare);
+    entry.Copy(entry.Variable("w"), entry.Output("y", MakeType(DType::kF32, {4})));
+    return (*program.Build())->StaysOnHost(0);
+  };
+  EXPECT_TRUE(stays("prepare"));
+  EXPECT_FALSE(stays("loss"));
 }
 
 /// One way to break a rule of the format, and what the error must say.
@@ -202,6 +216,12 @@ const BrokenRule kBrokenRules[] = {
     {"OverflowingSize", [](auto &e) { e.variables[1]->type->shape = {kHuge, 4}; }, "overflows"},
     {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; }, "no normal distribution"},
     {"NormalWithoutSpread", [](auto &e) { e.variables[0]->init->std = 0; }, "std > 0"},
+    {"CounterBelowZero",
+     [](auto &e) {
+       e.variables[2]->init->kind = format::InitKind::constant;
+       e.variables[2]->init->value = -5;
+     },
+     "a counter cannot begin at -5"},
     {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
     {"KernelWithUnknownObject", [](auto &e) { e.kernels[0]->objects = {1}; }, "code object 1 of 1"},
     {"KernelWithoutObject", [](auto &e) { e.kernels[0]->objects.clear(); }, "has no code object"},
@@ -225,6 +245,7 @@ const BrokenRule kBrokenRules[] = {
     {"TemporaryOverAnOutput",
      [](auto &e) {
        std::swap(Train(e).commands[0], Train(e).commands[4]);
+       Body(e, 0).AsCopy()->src = 0;
        Buffer(e, "scaled").byte_offset = 160;
      },
      "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was put in [128, 176)"},
@@ -244,7 +265,7 @@ const BrokenRule kBrokenRules[] = {
      },
      "not within"},
     {"ExtentBeyondSize", [](auto &e) { Buffer(e, "scaled").strides = {5, 1}; }, "do not fit"},
-    {"ExtentOverflow", [](auto &e) { Buffer(e, "scaled").strides = {kHuge, 1}; }, "do not fit"},
+    {"ExtentOverflow", [](auto &e) { Buffer(e, "scaled").strides = {kHuge, 1}; }, "overflows"},
     {"NegativeStride", [](auto &e) { Buffer(e, "scaled").strides = {-4, 1}; }, "stride -4"},
     {"StridesOfAnotherRank", [](auto &e) { Buffer(e, "scaled").strides = {1}; }, "2 sizes and 1 strides"},
     {"BufferOfNoVariable", [](auto &e) { Buffer(e, "step").index = 4; }, "variable 4 of 4"},
@@ -254,7 +275,6 @@ const BrokenRule kBrokenRules[] = {
     {"NoSuchStream", [](auto &e) { Train(e).commands[0]->stream = 2; }, "stream 2 of 2"},
     {"NoSuchKernel", [](auto &e) { Body(e, 0).AsLaunch()->kernel = 2; }, "kernel 2 of 2"},
     {"NoSuchOperand", [](auto &e) { Body(e, 0).AsLaunch()->operands[1] = 99; }, "buffer 99"},
-    {"NoSuchWrite", [](auto &e) { Body(e, 0).AsLaunch()->writes[0] = 3; }, "writes operand 3 of 3"},
     {"NoSuchAddend", [](auto &e) { Body(e, 3).AsGemm()->addend = 99; }, "buffer 99"},
     {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
      "which does not lie as"},
@@ -272,12 +292,20 @@ const BrokenRule kBrokenRules[] = {
        Body(e, 3).AsGemm()->alpha = 2;
      },
      "to a product that it scales"},
-    {"NoRows", [](auto &e) { Body(e, 0).AsLaunch()->rows = 0; }, "0 rows"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
-    {"NegativeThreadMemory", [](auto &e) { Body(e, 0).AsLaunch()->thread_bytes = -1; }, "-1 bytes of memory for each"},
-    {"TooMuchThreadMemory", [](auto &e) { Body(e, 0).AsLaunch()->thread_bytes = (1LL << 40) + 1; },
-     "1099511627777 bytes of memory for each"},
-    {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "scaled").strides = {0, 1}; }, "share addresses"},
+    {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "x_scaled").strides = {0, 1}; }, "share addresses"},
+    {"WriteToAnInput", [](auto &e) { Body(e, 4).AsCopy()->dst = 0; },
+     "it writes 'x' f32[3, 4] with strides [4, 1], an input"},
+    {"GemmOverItsOperand",
+     [](auto &e) {
+       Train(e).arena_bytes = 256;
+       Buffer(e, "y").byte_offset = 184;
+     },
+     "command 3 'c3': it writes 'y' f32[3, 6] with strides [6, 1] over bytes of 'scaled'"},
+    {"GemmOverItsWorkspace", [](auto &e) { Body(e, 3).AsGemm()->workspace = Body(e, 3).AsGemm()->a; },
+     "it writes 'scaled' f32[3, 4] with strides [4, 1] over bytes of 'scaled'"},
+    {"CopyOverItsSource", [](auto &e) { Buffer(e, "scaled").byte_offset = 132; },
+     "it writes 'x_scaled' f32[3, 4] with strides [4, 1] over bytes of 'scaled'"},
     {"WaitBeforeRecord", [](auto &e) { std::swap(Train(e).commands[1], Train(e).commands[2]); }, "waits for event 0"},
     {"RecordTwice",
      [](auto &e) {
@@ -306,6 +334,43 @@ const BrokenRule kBrokenRules[] = {
     {"UnknownReduction", [](auto &e) { Body(e, 5).AsCollective()->reduction = static_cast<format::Reduction>(9); },
      "unknown kind of collective"},
 };
+
+/// A check from i64[3] to i64[3], whose operands and bound a test changes.
+ProgramBuilder CheckProgram() {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t ids = entry.Input("ids", MakeType(DType::kI64, {3}));
+  entry.CheckBound(ids, entry.Output("checked", MakeType(DType::kI64, {3})), 5);
+  return program;
+}
+
+const BrokenRule kBrokenChecks[] = {
+    {"NoSuchSource", [](auto &e) { e.entries[0]->commands[0]->body.AsCheckBound()->src = 9; }, "buffer 9 of 2"},
+    {"NoSuchTarget", [](auto &e) { e.entries[0]->commands[0]->body.AsCheckBound()->dst = 2; }, "buffer 2 of 2"},
+    {"NoBound", [](auto &e) { e.entries[0]->commands[0]->body.AsCheckBound()->bound = 0; }, "against bound 0"},
+    {"OtherType",
+     [](auto &e) {
+       e.entries[0]->buffers[0]->dtype = format::DType::f64;
+       e.entries[0]->inputs[0]->type->dtype = format::DType::f64;
+     },
+     "it checks integers from 'ids' f64"},
+    {"OtherShape", [](auto &e) { e.entries[0]->buffers[0]->shape = {2}; }, "it checks integers from 'ids' i64[2]"},
+    {"SharedAddresses", [](auto &e) { e.entries[0]->buffers[0]->strides = {0}; }, "with strides [0]"},
+};
+
+class BrokenCheckTest : public ::testing::TestWithParam<BrokenRule> {};
+
+TEST_P(BrokenCheckTest, IsRefused) {
+  ProgramBuilder program = CheckProgram();
+  ASSERT_TRUE(program.Build().ok()) << program.Build().status();
+  GetParam().apply(program.executable());
+  absl::Status status = program.Build().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(ExecutableTest, BrokenCheckTest, ::testing::ValuesIn(kBrokenChecks),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 class BrokenRuleTest : public ::testing::TestWithParam<BrokenRule> {};
 

@@ -105,14 +105,39 @@ Body &EntryBuilder::AddCommand(Body body) {
   return *static_cast<Body *>(command.body.value);
 }
 
+std::unique_ptr<format::SignatureT> EntryBuilder::SignatureOf(const format::LaunchT &launch) const {
+  auto signature = std::make_unique<format::SignatureT>();
+  for (uint32_t index : launch.operands) {
+    const format::BufferT &buffer = *entry_.buffers.at(index);
+    format::OperandSignatureT &operand = Append(signature->operands);
+    operand.dtype = buffer.dtype;
+    operand.shape = buffer.shape;
+    operand.strides = buffer.strides;
+    operand.alignment = ByteSize(ToDType(buffer.dtype));
+  }
+  for (uint32_t written : launch.writes)
+    signature->operands.at(written)->is_written = true;
+  for (uint32_t written : launch.writes)
+    for (size_t i = 0; i != launch.operands.size(); ++i)
+      if (!signature->operands[i]->is_written && launch.operands[i] == launch.operands[written])
+        signature->operands[written]->written_over.push_back(i);
+  signature->rows = launch.rows;
+  signature->thread_bytes = launch.thread_bytes;
+  return signature;
+}
+
 format::LaunchT &EntryBuilder::Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes,
-                                      int64_t rows, int64_t grain) {
+                                      int64_t rows, int64_t grain, int64_t thread_bytes) {
   format::LaunchT launch;
   launch.kernel = kernel;
   launch.operands = std::move(operands);
   launch.writes = std::move(writes);
   launch.rows = rows;
   launch.grain = grain;
+  launch.thread_bytes = thread_bytes;
+  auto &signature = executable_.kernels.at(kernel)->signature;
+  if (signature->operands.empty())
+    signature = SignatureOf(launch);
   return AddCommand(std::move(launch));
 }
 
@@ -142,6 +167,14 @@ void EntryBuilder::Collective(format::CollectiveKind kind, uint32_t src, uint32_
   collective.reduction = reduction;
   collective.root = root;
   AddCommand(std::move(collective));
+}
+
+void EntryBuilder::CheckBound(uint32_t src, uint32_t dst, int64_t bound) {
+  format::CheckBoundT check;
+  check.src = src;
+  check.dst = dst;
+  check.bound = bound;
+  AddCommand(std::move(check));
 }
 
 void EntryBuilder::Record(uint32_t event) {
@@ -196,6 +229,7 @@ uint32_t ProgramBuilder::Kernel(const std::string &symbol) {
   kernel.comment = "From test/Runtime/kernels.";
   kernel.objects = {0};
   Append(kernel.functions).symbol = symbol;
+  kernel.signature = std::make_unique<format::SignatureT>();
   return executable_.kernels.size() - 1;
 }
 

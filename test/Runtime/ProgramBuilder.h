@@ -45,18 +45,21 @@ public:
   /// Another view of a buffer's storage, `offset` bytes further on.
   uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
 
+  /// The first launch of a kernel gives it its signature.
   format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,
-                          int64_t grain = 1);
+                          int64_t grain = 1, int64_t thread_bytes = 0);
   format::GemmT &Gemm(uint32_t a, uint32_t b, uint32_t c, double beta = 0, double alpha = 1);
   void Copy(uint32_t src, uint32_t dst);
   void Collective(format::CollectiveKind kind, uint32_t src, uint32_t dst,
                   format::Reduction reduction = format::Reduction::sum, uint32_t root = 0);
+  void CheckBound(uint32_t src, uint32_t dst, int64_t bound);
   void Record(uint32_t event);
   void Wait(uint32_t event);
 
   format::EntryT &entry() { return entry_; }
 
 private:
+  std::unique_ptr<format::SignatureT> SignatureOf(const format::LaunchT &launch) const;
   uint32_t AddBuffer(const std::string &name, format::BufferSource source, uint32_t index,
                      const format::TensorTypeT &type, int64_t offset);
   template <typename Body>

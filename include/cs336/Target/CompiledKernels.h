@@ -46,6 +46,10 @@ struct CompiledKernel {
   std::string text;
   /// CPU: scratch memory of each thread, on a cache line.
   int64_t threadBytes = 0;
+  /// CUDA: scratch memory of each launch, aligned as all storage is.
+  int64_t workspaceBytes = 0;
+  /// Bytes that the address of element 0 of each operand must be a multiple of. Where it is empty, the elements' own.
+  llvm::SmallVector<int64_t, 0> alignments = {};
 };
 
 /// Machine code for one kind of machine.

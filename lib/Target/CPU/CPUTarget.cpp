@@ -12,6 +12,8 @@
 #include "LowerToLLVM.h"
 #include "NativeObject.h"
 #include "cs336/Codegen/KernelToLinalg.h"
+#include "cs336/Target/Executable/KernelSignatures.h"
+#include "cs336/runtime/format/KernelSignature.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -72,15 +74,29 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   return function;
 }
 
+/// Lowers a kernel to a function whose symbol ends with the kernel's signature, which a file with this code can then
+/// not misstate.
+static LogicalResult lowerKernel(exec::KernelOp kernel, const KernelSignatures &signatures, const InstructionSet &isa,
+                                 OpBuilder &builder, CompiledKernel &compiled) {
+  FailureOr<LLVM::LLVMFuncOp> function = lowerKernelToCPULoops(kernel, isa.vectorBits, builder, compiled);
+  if (failed(function))
+    return failure();
+  std::string &symbol = compiled.functions.front().symbol;
+  symbol += format::ToSymbolSuffix(*signatures.describe(kernel, compiled));
+  function->setSymName(symbol);
+  return success();
+}
+
 /// Compiles some kernels to one object; `compiled` has a place for each.
 static FailureOr<ObjectFile> compileModule(ArrayRef<exec::KernelOp> kernels, MutableArrayRef<CompiledKernel> compiled,
-                                           const InstructionSet &isa, TimingScope &timing) {
+                                           const KernelSignatures &signatures, const InstructionSet &isa,
+                                           TimingScope &timing) {
   exec::KernelOp first = kernels.front();
   OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   TimingScope lowering = timing.nest("Lower to LLVM dialect");
   for (auto [kernel, place] : llvm::zip_equal(kernels, compiled))
-    if (failed(checkTypes(kernel, isa)) || failed(lowerKernelToCPULoops(kernel, isa.vectorBits, builder, place)))
+    if (failed(checkTypes(kernel, isa)) || failed(lowerKernel(kernel, signatures, isa, builder, place)))
       return failure();
   if (failed(lowerToLLVM(*module)))
     return failure();
@@ -98,6 +114,7 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCPU(ModuleOp module, const CP
   TimingScope inactive;
   TimingScope &scope = timing ? *timing : inactive;
 
+  const KernelSignatures signatures(module);
   SmallVector<exec::KernelOp> kernels(module.getOps<exec::KernelOp>());
   std::vector<CompiledKernel> compiled(kernels.size());
   std::vector<ObjectFile> objects(llvm::divideCeil(kernels.size(), kKernelsPerModule));
@@ -106,8 +123,8 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCPU(ModuleOp module, const CP
     diagnostics.setOrderIDForThread(index);
     size_t start = index * kKernelsPerModule;
     size_t count = std::min(kKernelsPerModule, kernels.size() - start);
-    FailureOr<ObjectFile> object = compileModule(ArrayRef(kernels).slice(start, count),
-                                                 MutableArrayRef(compiled).slice(start, count), *isa, scope);
+    FailureOr<ObjectFile> object = compileModule(
+        ArrayRef(kernels).slice(start, count), MutableArrayRef(compiled).slice(start, count), signatures, *isa, scope);
     diagnostics.eraseOrderIDForThread();
     if (failed(object))
       return failure();

@@ -140,6 +140,8 @@ static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs)
     CompiledKernel &compiled = result.kernels[kernel.name];
     compiled.functions.assign(kernel.functions.begin(), kernel.functions.end());
     compiled.text = kernel.text;
+    compiled.workspaceBytes = kernel.workspaceBytes;
+    compiled.alignments.assign(kernel.alignments.begin(), kernel.alignments.end());
   }
   for (const Job &job : jobs) {
     result.kernels[job.kernel->name].objects.push_back(result.objects.size());

@@ -34,6 +34,8 @@ struct KernelText {
   SmallVector<KernelFunction> grids;
   /// The parts of a kernel run one after the other, so they share the workspace.
   int64_t workspaceBytes = 0;
+  /// As DeviceKernel has them.
+  SmallVector<int64_t> alignments;
 };
 
 /// Outputs of one shape, and how they are computed.
@@ -240,6 +242,7 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
   SmallVector<ScheduledPart> parts = scheduleParts(*form, whyNot);
   if (parts.empty())
     return KernelText();
+  text.alignments = form->alignments;
   for (const ScheduledPart &part : parts) {
     part.kernel->collectDeviceSources(text.sources);
     llvm::append_range(text.grids, part.kernel->getFunctions());
@@ -297,7 +300,8 @@ static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::Kernel
   llvm::raw_string_ostream os(unit);
   emitHead(text->sources, os);
   os << text->functions;
-  return CUDAKernel{kernel.getSymName().str(), std::move(unit), text->grids, text->workspaceBytes, kernel.getLoc()};
+  return CUDAKernel{kernel.getSymName().str(), std::move(unit),  text->grids,
+                    text->workspaceBytes,      text->alignments, kernel.getLoc()};
 }
 
 FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {

@@ -9,6 +9,7 @@
 
 #include "EntryEmitter.h"
 #include "FormatTypes.h"
+#include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 
 using namespace mlir;
@@ -33,7 +34,8 @@ static std::string getText(KernelOp kernel) {
   return text;
 }
 
-static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const CompiledKernel &compiled) {
+static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const CompiledKernel &compiled,
+                                                 const KernelSignatures &signatures) {
   auto described = std::make_unique<format::KernelT>();
   described->name = kernel.getSymName().str();
   described->comment = getText(kernel);
@@ -46,6 +48,7 @@ static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const Compiled
     emitted->shared_bytes = function.sharedBytes;
   }
   described->text = compiled.text;
+  described->signature = signatures.describe(kernel, compiled);
   return described;
 }
 
@@ -69,12 +72,13 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
     symbols.variables[variable.getSymName()] = executable.variables.size();
     executable.variables.push_back(describe(variable));
   }
+  KernelSignatures signatures(module);
   for (auto kernel : module.getOps<KernelOp>()) {
     auto compiled = kernels.kernels.find(kernel.getSymName());
     if (compiled == kernels.kernels.end())
       continue; // Fine if nothing launches it.
     symbols.kernels[kernel.getSymName()] = executable.kernels.size();
-    executable.kernels.push_back(describe(kernel, compiled->second));
+    executable.kernels.push_back(describe(kernel, compiled->second, signatures));
   }
   for (auto entry : module.getOps<EntryOp>()) {
     auto described = EntryEmitter(entry, symbols).emit();

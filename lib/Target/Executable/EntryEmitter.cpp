@@ -98,7 +98,8 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
     body.writes.push_back(body.operands.size());
     body.operands.push_back(getBuffer(output));
   }
-  if (Value workspace = launch.getWorkspace())
+  // A kernel without a use for it has no parameter for it.
+  if (Value workspace = launch.getWorkspace(); workspace && kernel.workspaceBytes != 0)
     body.workspace = getBuffer(workspace);
   return body;
 }
@@ -133,6 +134,14 @@ static format::CollectiveT makeCollective(format::CollectiveKind kind, uint32_t 
   body.kind = kind;
   body.src = source;
   body.dst = target;
+  return body;
+}
+
+format::CheckBoundT EntryEmitter::describe(CheckBoundOp check) {
+  format::CheckBoundT body;
+  body.src = getBuffer(check.getSource());
+  body.dst = getBuffer(check.getTarget());
+  body.bound = check.getBound();
   return body;
 }
 
@@ -181,8 +190,8 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   described->phase = toFormat(command.getPhase());
   described->location = printLocation(command->getLoc());
   TypeSwitch<Operation *>(command)
-      .Case<LaunchOp, GemmOp, CopyOp, AllReduceOp, AllGatherOp, ReduceScatterOp, BroadcastRankOp, RecordOp, WaitOp>(
-          [&](auto op) { described->body.Set(describe(op)); })
+      .Case<LaunchOp, GemmOp, CopyOp, CheckBoundOp, AllReduceOp, AllGatherOp, ReduceScatterOp, BroadcastRankOp,
+            RecordOp, WaitOp>([&](auto op) { described->body.Set(describe(op)); })
       .Default([](Operation *) { llvm_unreachable("a command that the format does not have"); });
   result->commands.push_back(std::move(described));
 }

@@ -8,6 +8,7 @@
 #ifndef CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 #define CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 
+#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "cs336/runtime/format/Executable_generated.h"
@@ -40,6 +41,7 @@ private:
   format::LaunchT describe(exec::LaunchOp launch);
   format::GemmT describe(exec::GemmOp gemm);
   format::CopyT describe(exec::CopyOp copy);
+  format::CheckBoundT describe(exec::CheckBoundOp check);
   format::CollectiveT describe(exec::AllReduceOp op);
   format::CollectiveT describe(exec::AllGatherOp op);
   format::CollectiveT describe(exec::ReduceScatterOp op);

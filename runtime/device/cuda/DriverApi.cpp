@@ -9,6 +9,7 @@
 
 #include "status/StatusMacros.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include <dlfcn.h>
@@ -86,9 +87,14 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> DriverApi::Load(const std::stri
     if (result != CUDA_SUCCESS || !function->address_)
       return broken(absl::StrCat("function ", function->name_));
   }
-  if (absl::Status status = api->Init(0); !status.ok())
+  if (absl::Status status = api->Init(0); !status.ok()) {
+    // Its answer in a child of fork() whose parent has started it.
+    absl::string_view hint = absl::StrContains(status.message(), "CUDA_ERROR_NOT_INITIALIZED")
+                                 ? "; it does not in a child of fork(): start processes with the method 'spawn'"
+                                 : "";
     return absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition,
-                        absl::StrCat("the CUDA driver does not start: ", status.message()));
+                        absl::StrCat("the CUDA driver does not start: ", status.message(), hint));
+  }
   return api;
 }
 

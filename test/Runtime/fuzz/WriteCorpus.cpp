@@ -16,7 +16,54 @@
 #include <filesystem>
 #include <fstream>
 
+using namespace cs336;
 using namespace cs336::runtime;
+
+namespace {
+
+using testing::EntryBuilder;
+using testing::MakeType;
+using testing::ProgramBuilder;
+
+/// z = relu(x @ w + bias), z = x @ w + z, y = x[:, ::2] and so on.
+ProgramBuilder GemmProgram() {
+  ProgramBuilder program;
+  program.Variable("w", MakeType(DType::kF32, {8, 8}));
+  program.Variable("bias", MakeType(DType::kF32, {8}));
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {4, 8}));
+  uint32_t z = entry.Output("z", MakeType(DType::kF32, {4, 8}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {4, 4}));
+  uint32_t sum = entry.Arena("sum", MakeType(DType::kF32, {4, 8}));
+  uint32_t w = entry.Variable("w");
+  format::GemmT &biased = entry.Gemm(x, entry.View(w, {8, 8}, {1, 8}), sum);
+  biased.bias = entry.Variable("bias");
+  biased.relu = true;
+  entry.Gemm(x, w, z).addend = sum;
+  entry.Gemm(x, w, z, /*beta=*/1);
+  entry.Copy(entry.View(z, {4, 4}, {8, 2}), y);
+  return program;
+}
+
+/// Kernels with memory of each thread's own, in place, and between ranks.
+ProgramBuilder KernelProgram() {
+  ProgramBuilder program;
+  uint32_t scale = program.Kernel("scale_rows"), logarithm = program.Kernel("logarithm");
+  uint32_t remember = program.Kernel("remember_in_thread_memory");
+  program.Variable("w", MakeType(DType::kF32, {4}));
+  EntryBuilder entry = program.Entry("train", format::Mode::train);
+  uint32_t x = entry.Output("x", MakeType(DType::kF32, {6, 4}));
+  uint32_t rows = entry.Output("rows", MakeType(DType::kI64, {6, 4}));
+  uint32_t flat = entry.Arena("flat", MakeType(DType::kF32, {24}));
+  entry.Copy(entry.View(entry.Variable("w"), {6, 4}, {0, 1}), x);
+  entry.Launch(scale, {x, entry.Variable("w"), x}, {2}, /*rows=*/6, /*grain=*/2);
+  entry.Launch(logarithm, {entry.View(x, {24}, {1}), flat}, {1}, /*rows=*/24);
+  entry.Launch(remember, {rows}, {0}, /*rows=*/6, /*grain=*/2, /*thread_bytes=*/256);
+  entry.Collective(format::CollectiveKind::all_gather, flat, entry.View(x, {24}, {1}));
+  return program;
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   if (argc != 2) {
@@ -38,5 +85,10 @@ int main(int argc, char **argv) {
   program.executable().objects[0]->image.resize(64);
   std::filesystem::create_directories(folder / "executable");
   std::ofstream(folder / "executable" / "seed.cs336x", std::ios::binary) << program.Bytes();
+  // Programs that run have the machine code that the others lack.
+  std::filesystem::create_directories(folder / "program");
+  std::ofstream(folder / "program" / "sample.cs336x", std::ios::binary) << testing::SampleProgram().Bytes();
+  std::ofstream(folder / "program" / "gemm.cs336x", std::ios::binary) << GemmProgram().Bytes();
+  std::ofstream(folder / "program" / "kernel.cs336x", std::ios::binary) << KernelProgram().Bytes();
   return 0;
 }

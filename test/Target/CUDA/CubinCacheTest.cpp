@@ -16,7 +16,10 @@
 #include "gtest/gtest.h"
 
 #include <csignal>
+#include <cstdio>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +107,44 @@ TEST_F(CubinCacheTest, TakesNoDamagedEntryAndReplacesIt) {
 
   ASSERT_EQ(Message(cache.store("key", MakeCubin())), "");
   EXPECT_TRUE(cache.find("key"));
+}
+
+TEST_F(CubinCacheTest, TakesNoEntryUnderTheNameOfAnother) {
+  CubinCache cache(folder);
+  ASSERT_EQ(Message(cache.store("aaaa", MakeCubin(10))), "");
+  std::string file = Files(cache.getFolder()).at(0), other = file.substr(0, file.size() - 4) + "bbbb";
+  Write(other, Read(file));
+  EXPECT_TRUE(cache.find("aaaa"));
+  EXPECT_FALSE(cache.find("bbbb"));
+}
+
+TEST_F(CubinCacheTest, TakesRegularFilesAloneAndWaitsForNone) {
+  CubinCache cache(folder);
+  ASSERT_EQ(Message(cache.store("key", MakeCubin())), "");
+  std::string file = Files(cache.getFolder()).at(0);
+  ASSERT_EQ(rename(file.c_str(), (folder + "/entry").str().c_str()), 0);
+  ASSERT_EQ(symlink((folder + "/entry").str().c_str(), file.c_str()), 0);
+  EXPECT_FALSE(cache.find("key")) << "a link";
+  ASSERT_EQ(Message(cache.store("key", MakeCubin())), "");
+  EXPECT_TRUE(cache.find("key")) << "the link is replaced";
+  ASSERT_EQ(unlink(file.c_str()), 0);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.find("key")) << "a pipe";
+  EXPECT_THAT(Message(cache.store("key", MakeCubin())), HasSubstr("not a regular file"));
+  // Pruning notes its time in a file.
+  std::string timestamp = (cache.getFolder() + "/llvmcache.timestamp").str();
+  ASSERT_EQ(mkfifo(timestamp.c_str(), 0600), 0);
+  const struct timespec longAgo[2] = {{1000, 0}, {1000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, timestamp.c_str(), longAgo, 0), 0);
+  cache.prune();
+}
+
+TEST_F(CubinCacheTest, AFolderThatAllMayWriteToIsNotUsed) {
+  CubinCache cache(folder);
+  ASSERT_EQ(Message(cache.store("key", MakeCubin())), "");
+  ASSERT_EQ(chmod(cache.getFolder().str().c_str(), 0777), 0);
+  EXPECT_FALSE(cache.find("key"));
+  EXPECT_THAT(Message(cache.store("key", MakeCubin())), HasSubstr("run 'chmod o-w "));
 }
 
 TEST_F(CubinCacheTest, ReadersSeeWholeEntriesWhileProcessesWrite) {

@@ -10,6 +10,7 @@
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/format/KernelSignature.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -22,6 +23,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr char kKernels[] = R"mlir(
@@ -119,6 +121,9 @@ TEST_F(EmitExecutableTest, TheRuntimeAcceptsWhatWasEmitted) {
   ASSERT_THAT(description.kernels, SizeIs(1));
   EXPECT_EQ(description.kernels[0]->functions[0]->symbol, "cs336_add");
   EXPECT_THAT(description.kernels[0]->comment, HasSubstr("cs336.add"));
+  const format::SignatureT &signature = *description.kernels[0]->signature;
+  EXPECT_EQ(format::ToSymbolSuffix(signature), "(f32[2,4|4,1]%4;f32[2,4|4,1]%4;0=f32[2,4|4,1]%4)2+4096");
+  EXPECT_EQ(signature.workspace_bytes, 0);
   ASSERT_THAT(description.objects, SizeIs(1));
   EXPECT_EQ(description.objects[0]->image, kernels.objects.front().image);
   EXPECT_THAT(description.objects[0]->features, ElementsAre("avx2"));
@@ -202,6 +207,8 @@ TEST_F(EmitExecutableTest, KernelsForGPUsKeepTheirFunctionsArchitecturesAndWorks
   kernels.target = Target::CUDA;
   kernels.objects = {{"sm_80", {}, {1, 2}}, {"sm_90a", {}, {3, 4}}};
   kernels.kernels["total"] = {{{"total_parts", 256, 128, 1024}, {"total", 1, 256, 0}}, {0, 1}, 1, 1, "// CUDA C++"};
+  kernels.kernels["total"].workspaceBytes = 512;
+  kernels.kernels["total"].alignments = {16, 4};
   auto bytes = Emit(R"mlir(
 exec.kernel @total(%x: tensor<64xf32>) : (memref<64xf32>) -> memref<f32> {
   %0 = cs336.reduce sum %x axes = [0] : tensor<64xf32> -> tensor<f32>
@@ -236,6 +243,14 @@ exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
   EXPECT_EQ(kernel.functions[0]->threads, 128);
   EXPECT_EQ(kernel.functions[0]->shared_bytes, 1024);
   EXPECT_EQ(kernel.functions[1]->symbol, "total");
+  EXPECT_EQ(kernel.signature->workspace_bytes, 512);
+  ASSERT_THAT(kernel.signature->operands, SizeIs(2));
+  EXPECT_EQ(kernel.signature->operands[0]->alignment, 16);
+  EXPECT_FALSE(kernel.signature->operands[0]->is_written);
+  EXPECT_THAT(kernel.signature->operands[0]->shape, ElementsAre(64));
+  EXPECT_EQ(kernel.signature->operands[1]->alignment, 4);
+  EXPECT_TRUE(kernel.signature->operands[1]->is_written);
+  EXPECT_THAT(kernel.signature->operands[1]->written_over, IsEmpty());
 
   const format::EntryT &norm = *executable->FindEntry("norm");
   auto workspace = norm.commands[0]->body.AsLaunch()->workspace;
@@ -243,6 +258,21 @@ exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
   EXPECT_EQ(norm.buffers[*workspace]->byte_offset, 256);
   EXPECT_EQ(norm.buffers[*workspace]->byte_size, 1024);
   EXPECT_EQ(norm.commands[1]->body.AsGemm()->workspace, workspace);
+}
+
+TEST_F(EmitExecutableTest, WorkspacesThatNoKernelTakesAreLeftOut) {
+  auto bytes = Emit(std::string(kKernels) + R"mlir(
+exec.entry @forward mode<forward> arena_bytes = 128 alignment = 64 {
+  %x = exec.input "x" : memref<2x4xf32>
+  %y = exec.output "y" output offset = 0 : memref<2x4xf32>
+  %w = exec.alloc offset = 64 : memref<16xf32>
+  exec.launch @add ins(%x, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%y : memref<2x4xf32>) workspace(%w : memref<16xf32>)
+}
+)mlir");
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  EXPECT_FALSE(executable->FindEntry("forward")->commands[0]->body.AsLaunch()->workspace);
 }
 
 TEST_F(EmitExecutableTest, RefusesAModuleWithoutEntries) {

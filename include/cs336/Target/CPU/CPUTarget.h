@@ -26,9 +26,10 @@ struct CPUTargetOptions {
 std::string getHostInstructionSet();
 
 /// Compiles every `exec.kernel` of the module to one ELF shared object, in parallel where the context allows. The
-/// result depends on nothing but the kernels and the instruction set. Fails with a diagnostic for an unknown `cpu`, for
-/// an operation without a lowering, for a kernel with too many values between its operations, and where temporary files
-/// cannot be written.
+/// result depends on nothing but the kernels, the operands that launches write over, and the instruction set. A symbol
+/// ends with its kernel's signature (runtime/format/KernelSignature.h). Fails with a diagnostic for an unknown `cpu`,
+/// for an operation without a lowering, for a kernel with too many values between its operations, and where temporary
+/// files cannot be written.
 mlir::FailureOr<CompiledKernels> compileKernelsForCPU(mlir::ModuleOp module, const CPUTargetOptions &options,
                                                       mlir::TimingScope *timing = nullptr);
 

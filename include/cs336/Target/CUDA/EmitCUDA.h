@@ -42,6 +42,8 @@ struct CUDAKernel {
   llvm::SmallVector<KernelFunction> functions;
   /// Scratch memory that every launch must bring, aligned as all storage is; 0 if none.
   int64_t workspaceBytes;
+  /// Bytes that the text takes the address of each operand to be a multiple of.
+  llvm::SmallVector<int64_t> alignments;
   mlir::Location loc;
 };
 

@@ -1,0 +1,145 @@
+//===- VerifyAliasing.cpp - What a command writes is apart ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels and libraries read and write their operands in any order, on many
+// threads. A buffer that a command writes may share bytes with another one only
+// where that order is known to suit, and the two are the same bytes then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Executable.h"
+#include "format/CommandVisitor.h"
+#include "format/Layout.h"
+#include "format/Verifier.h"
+#include "status/StatusMacros.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// A buffer that a command uses, at some position among those that it uses.
+struct Use {
+  uint32_t buffer;
+  bool is_written = false;
+  /// Positions of what it may be written over.
+  std::vector<uint32_t> over = {};
+};
+
+/// Lists what a command uses.
+class UseCollector {
+public:
+  explicit UseCollector(const format::ExecutableT &executable) : executable_(executable) {}
+
+  std::vector<Use> operator()(const format::LaunchT &launch) const {
+    const format::SignatureT &signature = *executable_.kernels[launch.kernel]->signature;
+    std::vector<Use> uses;
+    for (size_t i = 0; i != launch.operands.size(); ++i)
+      uses.push_back({launch.operands[i], signature.operands[i]->is_written, signature.operands[i]->written_over});
+    return WithWorkspace(std::move(uses), launch.workspace);
+  }
+
+  std::vector<Use> operator()(const format::GemmT &gemm) const {
+    std::vector<Use> uses = {{gemm.a}, {gemm.b}};
+    if (gemm.bias)
+      uses.push_back({*gemm.bias});
+    Use c{gemm.c, /*is_written=*/true};
+    if (gemm.addend) {
+      c.over.push_back(uses.size());
+      uses.push_back({*gemm.addend});
+    }
+    uses.push_back(std::move(c));
+    return WithWorkspace(std::move(uses), gemm.workspace);
+  }
+
+  /// What these move stays as it is where it lies already.
+  std::vector<Use> operator()(const format::CopyT &copy) const {
+    return {{copy.src}, {copy.dst, /*is_written=*/true, {0}}};
+  }
+  std::vector<Use> operator()(const format::CheckBoundT &check) const {
+    return {{check.src}, {check.dst, /*is_written=*/true, {0}}};
+  }
+  std::vector<Use> operator()(const format::CollectiveT &collective) const {
+    return {{collective.src}, {collective.dst, /*is_written=*/true, {0}}};
+  }
+
+  std::vector<Use> operator()(const format::RecordT &) const { return {}; }
+  std::vector<Use> operator()(const format::WaitT &) const { return {}; }
+
+private:
+  static std::vector<Use> WithWorkspace(std::vector<Use> uses, flatbuffers::Optional<uint32_t> workspace) {
+    if (workspace)
+      uses.push_back({*workspace, /*is_written=*/true});
+    return uses;
+  }
+
+  const format::ExecutableT &executable_;
+};
+
+/// Bytes of one piece of storage.
+struct Place {
+  Place(const format::BufferT &buffer, uint32_t position)
+      : storage(buffer.source, buffer.source == format::BufferSource::arena ? 0 : buffer.index),
+        begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))), position(position) {}
+
+  bool Overlaps(const Place &other) const { return storage == other.storage && begin < other.end && other.begin < end; }
+  /// The order of storage, and of places in it.
+  friend bool operator<(const Place &a, const Place &b) {
+    return std::tie(a.storage, a.begin) < std::tie(b.storage, b.begin);
+  }
+
+  std::pair<format::BufferSource, uint32_t> storage;
+  int64_t begin, end;
+  uint32_t position;
+};
+
+absl::Status Overlap(const format::BufferT &written, const format::BufferT &other) {
+  return absl::InvalidArgumentError(absl::StrCat("it writes '", written.name, "' ", ToString(Layout(written)),
+                                                 " over bytes of '", other.name, "' ", ToString(Layout(other)),
+                                                 ", which it uses as well"));
+}
+
+} // namespace
+
+absl::Status VerifyAliasing(const format::ExecutableT &executable, const format::EntryT &entry,
+                            const format::CommandT &command) {
+  std::vector<Use> uses = VisitBody(command.body, UseCollector(executable));
+  auto buffer = [&](const Place &place) -> const format::BufferT & {
+    return *entry.buffers[uses[place.position].buffer];
+  };
+  std::vector<Place> written, read;
+  for (uint32_t i = 0; i != uses.size(); ++i)
+    (uses[i].is_written ? written : read).emplace_back(*entry.buffers[uses[i].buffer], i);
+
+  absl::c_sort(written);
+  for (size_t i = 1; i < written.size(); ++i)
+    if (written[i].Overlaps(written[i - 1]))
+      return Overlap(buffer(written[i]), buffer(written[i - 1]));
+  // These are apart, so the ones that a place overlaps stand next to each other.
+  for (const Place &place : read) {
+    auto next = absl::c_upper_bound(written, place);
+    if (next != written.begin() && std::prev(next)->Overlaps(place))
+      --next;
+    for (; next != written.end() && next->Overlaps(place); ++next) {
+      bool is_same = next->begin == place.begin && Layout(buffer(*next)) == Layout(buffer(place));
+      if (!is_same || !absl::c_linear_search(uses[next->position].over, place.position))
+        return Overlap(buffer(*next), buffer(place));
+    }
+  }
+  return absl::OkStatus();
+}
+
+} // namespace cs336::runtime

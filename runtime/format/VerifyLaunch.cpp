@@ -1,0 +1,86 @@
+//===- VerifyLaunch.cpp - Launches against their kernel's signature -------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Executable.h"
+#include "format/Layout.h"
+#include "format/Verifier.h"
+#include "status/StatusMacros.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+using absl::StrCat;
+
+absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
+
+/// Of a workspace, which kernels read by vectors.
+constexpr int64_t kWorkspaceAlignment = 16;
+
+absl::Status VerifyOperand(const format::BufferT &buffer, const format::OperandSignatureT &operand) {
+  if (Layout(buffer) != Layout(operand))
+    return Broken(
+        StrCat("'", buffer.name, "' ", ToString(Layout(buffer)), ", and the kernel takes ", ToString(Layout(operand))));
+  if (buffer.byte_offset % operand.alignment != 0)
+    return Broken(StrCat("'", buffer.name, "' starts at byte ", buffer.byte_offset,
+                         ", and the kernel takes multiples of ", operand.alignment));
+  return absl::OkStatus();
+}
+
+absl::Status VerifyWrites(const format::SignatureT &signature, const format::LaunchT &launch) {
+  std::vector<uint32_t> writes;
+  for (size_t i = 0; i != signature.operands.size(); ++i)
+    if (signature.operands[i]->is_written)
+      writes.push_back(i);
+  if (launch.writes != writes)
+    return Broken(StrCat("it writes operands [", absl::StrJoin(launch.writes, ", "), "], and the kernel [",
+                         absl::StrJoin(writes, ", "), "]"));
+  return absl::OkStatus();
+}
+
+absl::Status VerifyWorkspace(const format::SignatureT &signature, const format::EntryT &entry,
+                             const format::LaunchT &launch) {
+  if (launch.workspace.has_value() != (signature.workspace_bytes != 0))
+    return Broken(StrCat("it has ", launch.workspace ? "a" : "no", " workspace, and the kernel takes one of ",
+                         signature.workspace_bytes, " bytes"));
+  if (!launch.workspace)
+    return absl::OkStatus();
+  const format::BufferT &workspace = *entry.buffers[*launch.workspace];
+  int64_t bytes = ExtentBytes(Layout(workspace));
+  if (bytes < signature.workspace_bytes || workspace.byte_offset % kWorkspaceAlignment != 0)
+    return Broken(StrCat("its workspace has ", bytes, " bytes from byte ", workspace.byte_offset,
+                         " on, and the kernel takes ", signature.workspace_bytes, " from a multiple of ",
+                         kWorkspaceAlignment, " on"));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::EntryT &entry,
+                          const format::LaunchT &launch) {
+  const format::SignatureT &signature = *executable.kernels[launch.kernel]->signature;
+  if (launch.operands.size() != signature.operands.size())
+    return Broken(
+        StrCat("it has ", launch.operands.size(), " operands, and the kernel takes ", signature.operands.size()));
+  for (size_t i = 0; i != launch.operands.size(); ++i)
+    CS336_RETURN_IF_ERROR(
+        Annotate(VerifyOperand(*entry.buffers[launch.operands[i]], *signature.operands[i]), StrCat("operand ", i)));
+  CS336_RETURN_IF_ERROR(VerifyWrites(signature, launch));
+  if (launch.rows != signature.rows || launch.thread_bytes != signature.thread_bytes)
+    return Broken(StrCat("it has ", launch.rows, " rows and ", launch.thread_bytes,
+                         " bytes of memory for each thread, and the kernel takes ", signature.rows, " and ",
+                         signature.thread_bytes));
+  return VerifyWorkspace(signature, entry, launch);
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,36 @@
+//===- KernelSignature.h - Signatures of kernels as text --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler appends a kernel's signature to the symbol of its code on the
+// CPU, as C++ compilers append parameter types to names:
+//
+//   cs336_sigmoid_3f2a(f32[4,8|16,1]%4;=f32[4,8|8,1]%4)4
+//
+// A file that gives other rows or layouts to the code under this symbol then
+// contradicts itself. An operand is its element type, sizes, strides and
+// alignment, after "=" if the kernel writes it and after the positions of the
+// operands that it may be written over, as in "0,1=". Then come the rows, and
+// "+4096" with 4096 bytes of memory for each thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_FORMAT_KERNELSIGNATURE_H
+#define CS336_RUNTIME_FORMAT_KERNELSIGNATURE_H
+
+#include "cs336/runtime/format/Executable_generated.h"
+
+#include <string>
+
+namespace cs336::format {
+
+/// What follows the name in a symbol: two signatures have the same text if and
+/// only if they are equal, apart from the workspace, which the CPU has none of.
+std::string ToSymbolSuffix(const SignatureT &signature);
+
+} // namespace cs336::format
+
+#endif // CS336_RUNTIME_FORMAT_KERNELSIGNATURE_H

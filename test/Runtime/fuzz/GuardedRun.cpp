@@ -1,0 +1,256 @@
+//===- GuardedRun.cpp - Commands on operands with guard pages -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fuzz/GuardedRun.h"
+
+#include "device/cpu/CpuDevice.h"
+#include "format/CommandVisitor.h"
+#include "format/Layout.h"
+#include "status/StatusMacros.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sys/mman.h>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+namespace cs336::runtime::testing {
+
+namespace {
+
+/// The side of its bytes that a block's nearest guard page is on.
+enum class Side { kBefore, kBehind };
+
+/// Bytes between two pages that cannot be accessed.
+class GuardedBlock {
+public:
+  GuardedBlock(int64_t bytes, Side side) {
+    int64_t page = sysconf(_SC_PAGESIZE);
+    int64_t inside = (bytes + page - 1) / page * page;
+    mapped_ = inside + 2 * page;
+    void *memory = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      return;
+    start_ = static_cast<char *>(memory);
+    if (inside != 0 && mprotect(start_ + page, inside, PROT_READ | PROT_WRITE) != 0)
+      return;
+    data_ = start_ + page + (side == Side::kBefore ? 0 : inside - bytes);
+  }
+  GuardedBlock(const GuardedBlock &) = delete;
+  GuardedBlock &operator=(const GuardedBlock &) = delete;
+  ~GuardedBlock() {
+    if (start_)
+      munmap(start_, mapped_);
+  }
+
+  /// Null if there was no memory.
+  char *data() const { return data_; }
+
+private:
+  char *start_ = nullptr, *data_ = nullptr;
+  int64_t mapped_ = 0;
+};
+
+/// Buffers of one command that are the same bytes share a block.
+using PlaceKey = std::tuple<format::BufferSource, uint32_t, int64_t, int64_t>;
+
+PlaceKey KeyOf(const format::BufferT &buffer) {
+  uint32_t index = buffer.source == format::BufferSource::arena ? 0 : buffer.index;
+  return {buffer.source, index, buffer.byte_offset, ExtentBytes(Layout(buffer))};
+}
+
+std::vector<uint32_t> BuffersOf(const format::CommandT &command) {
+  std::vector<uint32_t> buffers = VisitBody(
+      command.body,
+      Overloaded{
+          [](const format::LaunchT &launch) { return launch.operands; },
+          [](const format::GemmT &gemm) {
+            std::vector<uint32_t> operands = {gemm.a, gemm.b, gemm.c};
+            for (auto optional : {gemm.addend, gemm.bias})
+              if (optional)
+                operands.push_back(*optional);
+            return operands;
+          },
+          [](const format::CopyT &copy) { return std::vector<uint32_t>{copy.src, copy.dst}; },
+          [](const format::CollectiveT &collective) { return std::vector<uint32_t>{collective.src, collective.dst}; },
+          [](const format::CheckBoundT &check) { return std::vector<uint32_t>{check.src, check.dst}; },
+          [](const auto &) { return std::vector<uint32_t>(); },
+      });
+  if (auto workspace = Workspace(command))
+    buffers.push_back(*workspace);
+  return buffers;
+}
+
+std::string DescribeBody(const format::ExecutableT &executable, const format::CommandBodyUnion &body) {
+  return VisitBody(
+      body, Overloaded{
+                [&](const format::LaunchT &launch) {
+                  const format::KernelT &kernel = *executable.kernels[launch.kernel];
+                  const std::vector<uint8_t> &image = executable.objects[kernel.objects.front()]->image;
+                  size_t hash = absl::HashOf(image);
+                  return absl::StrCat(hash, " ", kernel.functions.front()->symbol, " ", launch.rows, " ", launch.grain,
+                                      " ", launch.thread_bytes, " ", absl::StrJoin(launch.writes, ","));
+                },
+                [](const format::GemmT &gemm) {
+                  return absl::StrCat(gemm.alpha, " ", gemm.beta, " ", static_cast<int>(gemm.precision), " ", gemm.relu,
+                                      gemm.addend ? " add" : "", gemm.bias ? " bias" : "");
+                },
+                [](const format::CollectiveT &collective) {
+                  return absl::StrCat(static_cast<int>(collective.kind), " ", static_cast<int>(collective.reduction));
+                },
+                [](const auto &) { return std::string(); },
+            });
+}
+
+/// What decides which bytes a command touches, apart from values of indices.
+std::string Describe(const format::ExecutableT &executable, const format::EntryT &entry,
+                     const format::CommandT &command) {
+  std::string text = absl::StrCat(KindName(command.body.type), " ", DescribeBody(executable, command.body));
+  std::map<PlaceKey, int> places;
+  for (uint32_t index : BuffersOf(command)) {
+    const format::BufferT &buffer = *entry.buffers[index];
+    int place = places.try_emplace(KeyOf(buffer), places.size()).first->second;
+    absl::StrAppend(&text, "; ", ToString(Layout(buffer)), " in ", place);
+  }
+  return text;
+}
+
+/// The values of a program between commands.
+class Memory {
+public:
+  Memory(const Executable &executable, const format::EntryT &entry) : arena_(entry.arena_bytes) {
+    for (const auto &variable : executable.variables())
+      variables_.emplace_back(BytesOf(*variable->type));
+    for (const auto &input : entry.inputs)
+      inputs_.emplace_back(BytesOf(*input->type));
+  }
+
+  /// INT64_MAX if they do not fit in an int64.
+  static int64_t CountBytes(const Executable &executable, const format::EntryT &entry) {
+    int64_t bytes = entry.arena_bytes;
+    for (const auto &variable : executable.variables())
+      bytes = AddBytes(bytes, BytesOf(*variable->type));
+    for (const auto &input : entry.inputs)
+      bytes = AddBytes(bytes, BytesOf(*input->type));
+    return bytes;
+  }
+
+  char *Find(const format::BufferT &buffer) {
+    std::vector<char> &storage = buffer.source == format::BufferSource::arena      ? arena_
+                                 : buffer.source == format::BufferSource::variable ? variables_[buffer.index]
+                                                                                   : inputs_[buffer.index];
+    return storage.data() + buffer.byte_offset;
+  }
+
+private:
+  static int64_t BytesOf(const format::TensorTypeT &type) {
+    return TensorView(ToTensorType(type), nullptr).num_bytes();
+  }
+
+  std::vector<char> arena_;
+  std::vector<std::vector<char>> variables_, inputs_;
+};
+
+/// A command on blocks of its own.
+class GuardedCommand {
+public:
+  static absl::StatusOr<std::unique_ptr<GuardedCommand>> Prepare(Device &device, const format::EntryT &entry,
+                                                                 const format::CommandT &command, Side side) {
+    std::unique_ptr<GuardedCommand> guarded(new GuardedCommand(entry, command));
+    std::vector<MutableTensorView> views(entry.buffers.size());
+    for (uint32_t index : BuffersOf(command)) {
+      const format::BufferT &buffer = *entry.buffers[index];
+      std::unique_ptr<GuardedBlock> &block = guarded->blocks_[KeyOf(buffer)];
+      if (!block)
+        block = std::make_unique<GuardedBlock>(ExtentBytes(Layout(buffer)), side);
+      if (!block->data())
+        return absl::ResourceExhaustedError("no memory for an operand");
+      views[index] = {{ToDType(buffer.dtype), Dims(buffer.shape.begin(), buffer.shape.end())},
+                      Dims(buffer.strides.begin(), buffer.strides.end()),
+                      block->data()};
+    }
+    CS336_ASSIGN_OR_RETURN(guarded->prepared_, runtime::Prepare(device, {command, views}));
+    return guarded;
+  }
+
+  absl::Status Execute(Memory &memory) {
+    std::vector<uint32_t> buffers = BuffersOf(command_);
+    for (uint32_t index : buffers)
+      std::memcpy(BlockOf(index), memory.Find(*entry_.buffers[index]), BytesOf(index));
+    CS336_RETURN_IF_ERROR(prepared_->Execute());
+    for (uint32_t index : WrittenBuffers(command_))
+      std::memcpy(memory.Find(*entry_.buffers[index]), BlockOf(index), BytesOf(index));
+    return absl::OkStatus();
+  }
+
+private:
+  GuardedCommand(const format::EntryT &entry, const format::CommandT &command) : entry_(entry), command_(command) {}
+
+  char *BlockOf(uint32_t index) const { return blocks_.at(KeyOf(*entry_.buffers[index]))->data(); }
+  int64_t BytesOf(uint32_t index) const { return ExtentBytes(Layout(*entry_.buffers[index])); }
+
+  const format::EntryT &entry_;
+  const format::CommandT &command_;
+  std::map<PlaceKey, std::unique_ptr<GuardedBlock>> blocks_;
+  std::unique_ptr<PreparedCommand> prepared_;
+};
+
+} // namespace
+
+absl::Status GuardedRunner::RunEntry(const Executable &executable, const format::EntryT &entry) {
+  if (Memory::CountBytes(executable, entry) > kMostBytes)
+    return absl::ResourceExhaustedError("it needs too much memory");
+  std::vector<std::pair<const format::CommandT *, std::string>> commands;
+  for (const auto &command : entry.commands)
+    if (std::string text = Describe(executable.description(), entry, *command); !known_.contains(text))
+      commands.emplace_back(command.get(), std::move(text));
+  if (commands.empty())
+    return absl::OkStatus();
+  for (Side side : {Side::kBefore, Side::kBehind}) {
+    CpuDevice device(nullptr);
+    CS336_RETURN_IF_ERROR(device.LoadKernels(executable));
+    Memory memory(executable, entry);
+    std::vector<std::unique_ptr<GuardedCommand>> guarded;
+    CS336_RETURN_IF_ERROR(device.BeginRun());
+    absl::Status status;
+    for (auto &[command, text] : commands) {
+      auto prepared = GuardedCommand::Prepare(device, entry, *command, side);
+      status.Update(prepared.status());
+      if (prepared.ok())
+        guarded.push_back(*std::move(prepared));
+    }
+    // Kernels take it to be aligned.
+    constexpr int64_t kLine = 64;
+    int64_t bytes = (device.workspace_bytes() + kLine - 1) / kLine * kLine;
+    GuardedBlock workspace(std::min(bytes, kMostBytes), side);
+    if (bytes > kMostBytes || !workspace.data())
+      status.Update(absl::ResourceExhaustedError("it needs too much memory"));
+    device.SetWorkspace(workspace.data());
+    if (status.ok())
+      for (const auto &command : guarded)
+        status.Update(command->Execute(memory));
+    device.EndRun();
+    CS336_RETURN_IF_ERROR(status);
+  }
+  commands_run_ += commands.size();
+  for (auto &[command, text] : commands)
+    known_.insert(std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status GuardedRunner::Run(const Executable &executable) {
+  for (const auto &entry : executable.entries())
+    CS336_RETURN_IF_ERROR(RunEntry(executable, *entry));
+  return absl::OkStatus();
+}
+
+} // namespace cs336::runtime::testing
