@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import cs336
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -93,16 +94,6 @@ def entropy(tokens: np.ndarray, vocab_size: int) -> float:
     return float(-np.sum(p * np.log(p)))
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside `path` and rename, so that `path` never holds half a file."""
-    temporary = path.with_name(path.name + ".partial")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str, float]:
     """Write the four files of the module's description; return what `meta.json` holds."""
     training, held = split_blocks(text, held_out)
@@ -121,10 +112,10 @@ def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str
         "unigram_entropy": entropy(whole, size),
     }
     out.mkdir(parents=True, exist_ok=True)
-    write_atomically(out / "tokenizer.json", tokenizer.to_str().encode())
-    write_atomically(out / "train.bin", train_tokens.tobytes())
-    write_atomically(out / "held_out.bin", held_tokens.tobytes())
-    write_atomically(out / "meta.json", (json.dumps(meta, indent=2) + "\n").encode())
+    cs336.write_file(out / "tokenizer.json", tokenizer.to_str().encode())
+    cs336.write_file(out / "train.bin", train_tokens.tobytes())
+    cs336.write_file(out / "held_out.bin", held_tokens.tobytes())
+    cs336.write_file(out / "meta.json", (json.dumps(meta, indent=2) + "\n").encode())
     return meta
 
 

@@ -8,8 +8,8 @@ DATA is a folder that `prepare_text.py` made, or any file, whose bytes are then 
 - `curve.csv`: step, loss, held-out loss, tokens per second;
 - `sample.txt`: text that the trained model wrote.
 
-`--resume` goes on from the checkpoint. The batch of a step depends on the seed and the step alone, so that a resumed
-run repeats the curve of an uninterrupted one to the last bit.
+`--resume` goes on from the checkpoint, `--overwrite` starts anew where there is one. The batch of a step depends on the
+seed and the step alone, so that a resumed run repeats the curve of an uninterrupted one to the last bit.
 
     train_text.py build/bible --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --steps 500 --out build/run
 """
@@ -20,6 +20,7 @@ import argparse
 import csv
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -60,6 +61,8 @@ def open_text(path: Path) -> Text:
             lambda text: tokenizer.encode(text).ids,
             lambda ids: tokenizer.decode(ids),
         )
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is neither a folder nor a regular file")
     data = np.memmap(path, np.uint8, "r")
     held_out = int(data.size * HELD_OUT_FRACTION)
     return Text(
@@ -122,26 +125,49 @@ def write_text(session: cs336.Session, text: Text, config: cs336.TransformerConf
 
 
 class Curve:
-    """`curve.csv`: one row a step.
+    """`curve.csv`: one row per step.
 
     Parameters
     ----------
     path
         Of the file.
     steps
-        How many of the rows that are there to keep.
+        How many steps the checkpoint has done: their rows are kept.
     """
 
     COLUMNS = ("step", "loss", "held_out_loss", "tokens_per_second")
 
     def __init__(self, path: Path, steps: int) -> None:
-        kept: list[list[str]] = []
-        if steps > 0:
-            with path.open(newline="") as file:
-                kept = [row for row in list(csv.reader(file))[1:] if int(row[0]) <= steps]
-        self._file = path.open("w", newline="")
+        kept = self.read_rows(path, steps)
+        last = int(kept[-1][0]) if kept else 0
+        if last < steps:
+            print(f"{path}: the rows of steps {last + 1} to {steps} are missing or damaged", file=sys.stderr)
+        lines = [",".join(row) + "\n" for row in [self.COLUMNS, *kept]]
+        cs336.write_file(path, "".join(lines).encode())
+        self._file = path.open("a", newline="")
         self._writer = csv.writer(self._file, lineterminator="\n")
-        self._writer.writerows([self.COLUMNS, *kept])
+
+    @classmethod
+    def read_rows(cls, path: Path, steps: int) -> list[list[str]]:
+        """The rows of the steps up to `steps`, as far as they are whole.
+
+        A machine that loses power can leave half a line, or zero bytes, at the end.
+        """
+        rows: list[list[str]] = []
+        if steps == 0 or not path.exists():
+            return rows
+        *lines, _ = path.read_bytes().decode(errors="replace").split("\n")  # What follows the last newline is half.
+        for line in lines[1:]:
+            row = line.split(",")
+            is_whole = len(row) == len(cls.COLUMNS) and row[0].isdigit() and "\0" not in line
+            if not is_whole or not (int(rows[-1][0]) if rows else 0) < int(row[0]) <= steps:
+                break
+            rows.append(row)
+        return rows
+
+    def sync(self) -> None:
+        """Return when the rows would survive a loss of power."""
+        os.fsync(self._file.fileno())
 
     def add(self, step: int, loss: float, held_out: float | None, speed: float) -> None:
         """Append a row and flush it."""
@@ -167,6 +193,16 @@ def compile_session(
     return session
 
 
+def check_overwrite(a: argparse.Namespace) -> None:
+    """Refuse to replace a checkpoint unasked."""
+    checkpoint = a.out / "checkpoint.safetensors"
+    if checkpoint.exists() and not (a.resume or a.overwrite):
+        raise FileExistsError(
+            f"{checkpoint} is there already: --resume goes on from it, --overwrite deletes it and starts anew, "
+            "another --out keeps both"
+        )
+
+
 def start_or_resume(session: cs336.Session, a: argparse.Namespace, run: dict[str, Any]) -> int:
     """Fill the session; return how many steps are done.
 
@@ -186,8 +222,9 @@ def start_or_resume(session: cs336.Session, a: argparse.Namespace, run: dict[str
         session.load(checkpoint)
         return int(session["adamw.step"])
     a.out.mkdir(parents=True, exist_ok=True)
-    config_path.write_text(json.dumps(run, indent=2) + "\n")
+    # First, so that no checkpoint ever lies beside the settings of another run.
     checkpoint.unlink(missing_ok=True)
+    cs336.write_file(config_path, (json.dumps(run, indent=2) + "\n").encode())
     session.initialize(a.seed)
     return 0
 
@@ -218,6 +255,7 @@ def train(
             elif terminal:
                 print(f"\r{line}  {speed:,.0f} tokens/s ", end="", flush=True)
             if step % a.checkpoint_every == 0 or step == a.steps:
+                curve.sync()  # A checkpoint is never ahead of its curve.
                 session.save(a.out / "checkpoint.safetensors")
     finally:
         curve.close()
@@ -228,7 +266,9 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of prepare_text.py, or any file")
     parser.add_argument("--out", type=Path, default=Path("run"), help="folder for the results (default: run)")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out, if there is one")
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out, if there is one")
+    start.add_argument("--overwrite", action="store_true", help="delete the checkpoint in --out, if there is one")
     model = parser.add_argument_group("model")
     model.add_argument("--size", help="a named size, which the other flags then change")
     for name in ("d-model", "d-ff", "num-layers", "num-heads", "context-length", "batch-size"):
@@ -255,8 +295,15 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     for name in ("steps", "eval_every", "eval_batches", "checkpoint_every"):
         if getattr(a, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
-    if a.temperature < 0 or not 0 < a.top_p <= 1:
-        parser.error("--temperature must be at least 0, and --top-p in (0, 1]")
+    for name in ("warmup_steps", "seed", "threads", "sample_tokens"):
+        if getattr(a, name) < 0:
+            parser.error(f"--{name.replace('_', '-')} is {getattr(a, name)}, must not be negative")
+    for name in ("lr", "min_lr", "weight_decay", "max_norm", "temperature"):
+        value = getattr(a, name)
+        if not (math.isfinite(value) and value >= 0):
+            parser.error(f"--{name.replace('_', '-')} is {value}, must be a finite number that is not negative")
+    if not 0 < a.top_p <= 1:
+        parser.error(f"--top-p is {a.top_p}, must lie in (0, 1]")
     return a
 
 
@@ -275,6 +322,7 @@ def model_config(a: argparse.Namespace, vocab_size: int) -> cs336.TransformerCon
 def main(arguments: list[str] | None = None) -> int:
     a = parse_arguments(arguments)
     try:
+        check_overwrite(a)
         text = open_text(a.data)
         config = model_config(a, text.vocab_size)
         shortest = min(text.train.size, text.held_out.size)
@@ -302,7 +350,7 @@ def main(arguments: list[str] | None = None) -> int:
         train(session, text, config, a, run)
         if a.sample_tokens > 0:
             sample = write_text(session, text, config, a)
-            (a.out / "sample.txt").write_text(sample + "\n")
+            cs336.write_file(a.out / "sample.txt", (sample + "\n").encode())
             print(f"--- sample ---\n{sample}\n--------------")
     except (OSError, ValueError, RuntimeError, MemoryError, FloatingPointError) as error:
         print(f"train_text: error: {error}", file=sys.stderr)

@@ -23,6 +23,11 @@ using namespace cs336;
 static OpPrintingFlags getPrintingFlags() { return OpPrintingFlags().enableDebugInfo(); }
 
 LogicalResult cs336::enableDump(PassManager &manager, StringRef folder) {
+  // The system would make the folder whose name ends at the NUL.
+  if (folder.contains('\0'))
+    return emitError(UnknownLoc::get(manager.getContext()))
+           << "cannot make the folder '" << folder.take_until([](char c) { return c == '\0'; })
+           << "\\00…': a folder's name cannot hold a NUL character";
   SmallString<128> passes(folder);
   llvm::sys::path::append(passes, "passes");
   if (std::error_code error = llvm::sys::fs::create_directories(passes))
@@ -42,10 +47,12 @@ static LogicalResult writeFile(ModuleOp module, StringRef folder, StringRef name
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
   if (!error)
-    error = writeOutput(path, [&](raw_ostream &stream) {
-      print(stream);
-      return llvm::Error::success();
-    });
+    error = writeOutput(path,
+                        [&](raw_ostream &stream) {
+                          print(stream);
+                          return llvm::Error::success();
+                        },
+                        {.durable = false});
   if (!error)
     return success();
   return emitError(UnknownLoc::get(module.getContext()))

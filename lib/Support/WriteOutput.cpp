@@ -8,9 +8,14 @@
 #include "cs336/Support/WriteOutput.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Signals.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace llvm;
 namespace fs = llvm::sys::fs;
+using cs336::runtime::ReplaceFileOptions;
 
 using Print = function_ref<Error(raw_ostream &)>;
 
@@ -23,22 +28,45 @@ static Error printAll(raw_fd_ostream &stream, Print print) {
   return joinErrors(std::move(printed), errorCodeToError(error));
 }
 
-static Error replaceFile(StringRef path, Print print) {
-  Expected<fs::TempFile> file = fs::TempFile::create(path + ".%%%%%%%%.tmp", fs::all_read | fs::all_write);
-  if (!file)
-    return file.takeError();
-  raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-  if (Error error = printAll(stream, print))
-    return joinErrors(std::move(error), file->discard());
-  return file->keep(path);
+static Error replaceFile(StringRef path, Print print, ReplaceFileOptions options) {
+  Error printed = Error::success();
+  ErrorAsOutParameter isSetLater(&printed);
+  auto write = [&](const cs336::runtime::TemporaryFile &file) {
+    // What a signal ends leaves nothing behind.
+    sys::RemoveFileOnSignal(file.path);
+    raw_fd_ostream stream(file.descriptor, /*shouldClose=*/false);
+    printed = printAll(stream, print);
+    sys::DontRemoveFileOnSignal(file.path);
+    return printed ? absl::CancelledError("it is not complete") : absl::OkStatus();
+  };
+  absl::Status status = cs336::runtime::ReplaceFile({path.data(), path.size()}, write, options);
+  if (printed || status.ok())
+    return printed;
+  return createStringError(StringRef(status.message().data(), status.message().size()));
 }
 
-Error cs336::writeOutput(StringRef path, Print print) {
+/// The descriptor of standard output or error if the path names what is open there: /dev/stdout does, also where the
+/// output goes to a file, which must not take the place of the name /dev/stdout.
+static std::optional<int> findStandardStream(const std::string &path) {
+  struct stat named, open;
+  if (stat(path.c_str(), &named) == 0)
+    for (int descriptor : {STDOUT_FILENO, STDERR_FILENO})
+      if (fstat(descriptor, &open) == 0 && named.st_dev == open.st_dev && named.st_ino == open.st_ino)
+        return descriptor;
+  return std::nullopt;
+}
+
+Error cs336::writeOutput(StringRef path, Print print, ReplaceFileOptions options) {
   if (path == "-")
     return printAll(outs(), print);
+  if (std::optional<int> descriptor = findStandardStream(path.str())) {
+    outs().flush();
+    raw_fd_ostream stream(*descriptor, /*shouldClose=*/false);
+    return printAll(stream, print);
+  }
   // A device or a pipe has no earlier contents, and a new file cannot take its place.
   if (!fs::exists(path) || fs::is_regular_file(path))
-    return replaceFile(path, print);
+    return replaceFile(path, print, options);
   std::error_code error;
   raw_fd_ostream stream(path, error);
   return error ? errorCodeToError(error) : printAll(stream, print);

@@ -10,5 +10,6 @@
 NB_MODULE(_cs336, module) {
   module.doc() = "The compiler and the runtime; the package cs336 wraps what is here.";
   cs336::python::bindCompiler(module);
+  cs336::python::bindFiles(module);
   cs336::python::bindRuntime(module);
 }

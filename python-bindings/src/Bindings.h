@@ -14,6 +14,8 @@ namespace cs336::python {
 
 /// Module, named sizes, the list of operations.
 void bindCompiler(nanobind::module_ &module);
+/// Files that are read or written as a whole.
+void bindFiles(nanobind::module_ &module);
 /// Executable and Session.
 void bindRuntime(nanobind::module_ &module);
 

@@ -8,7 +8,9 @@
 #ifndef CS336_RUNTIME_TENSOR_FILEFORMATS_H
 #define CS336_RUNTIME_TENSOR_FILEFORMATS_H
 
+#include "cs336/runtime/InputFile.h"
 #include "cs336/runtime/TensorFile.h"
+#include "tensor/ByteSource.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -22,16 +24,18 @@ namespace cs336::runtime {
 absl::StatusOr<std::string> NpyHeader(const Tensor &tensor);
 
 /// Whether a .npy file is one of strings, as archives have for notes.
-bool HoldsText(absl::Span<const uint8_t> npy);
+bool HoldsText(const ByteSource &npy);
 
-/// Write a whole file of each format to `path`, in place.
-absl::Status WriteNpy(const std::string &path, const TensorMap &tensors);
-absl::Status WriteNpz(const std::string &path, const TensorMap &tensors);
-absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors);
+/// Read a whole file of each format.
+absl::StatusOr<Tensor> ReadNpy(const ByteSource &source);
+absl::StatusOr<TensorMap> ReadNpz(const InputFile &file);
+absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source);
+absl::StatusOr<FileNotes> ReadSafetensorsNotes(const ByteSource &source);
 
-/// Writes the pieces one after the other to a new file at `path` and makes sure
-/// that they are on disk.
-absl::Status WriteBytes(const std::string &path, absl::Span<const absl::string_view> pieces);
+/// Write a whole file of each format to a new file.
+absl::Status WriteNpy(int descriptor, const TensorMap &tensors);
+absl::Status WriteNpz(int descriptor, const TensorMap &tensors);
+absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const FileNotes &notes);
 
 /// A tensor's elements as bytes.
 absl::string_view ElementBytes(const Tensor &tensor);

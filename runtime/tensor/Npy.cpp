@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/runtime/ReplaceFile.h"
 #include "status/StatusMacros.h"
 #include "tensor/FileFormats.h"
 #include "tensor/StoredElements.h"
@@ -128,9 +129,19 @@ absl::StatusOr<const StoredElement *> ParseDescr(absl::string_view descr) {
   return element;
 }
 
-/// Reads a file's header; leaves in `bytes` what follows it.
-absl::StatusOr<HeaderParser> TakeHeader(absl::Span<const uint8_t> &bytes) {
-  absl::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+/// A header's fields, and where the elements after it start.
+struct Header {
+  std::string descr;
+  bool fortran_order;
+  Dims shape;
+  int64_t end;
+};
+
+absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
+  char start[kMagic.size() + 2 + sizeof(uint32_t)]; // Magic, version, the header's size.
+  size_t start_bytes = std::min<int64_t>(source.size(), sizeof(start));
+  CS336_RETURN_IF_ERROR(source.Read(0, start_bytes, start));
+  absl::string_view text(start, start_bytes);
   if (!absl::ConsumePrefix(&text, kMagic))
     return Malformed("it does not start as one");
   if (text.size() < 2)
@@ -144,13 +155,17 @@ absl::StatusOr<HeaderParser> TakeHeader(absl::Span<const uint8_t> &bytes) {
   if (text.size() < length_bytes)
     return Malformed("truncated in its header");
   std::memcpy(&header_bytes, text.data(), length_bytes);
-  text.remove_prefix(length_bytes);
-  if (text.size() < header_bytes)
+  int64_t begin = start_bytes - text.size() + length_bytes;
+  if (source.size() - begin < header_bytes)
     return Malformed("truncated in its header");
-  HeaderParser header(text.substr(0, header_bytes));
-  CS336_RETURN_IF_ERROR(header.Parse());
-  bytes.remove_prefix(bytes.size() - text.size() + header_bytes);
-  return header;
+  constexpr uint32_t kMostHeaderBytes = 1 << 20; // NumPy reads 10,000 unless told otherwise.
+  if (header_bytes > kMostHeaderBytes)
+    return Malformed(absl::StrCat("its header has ", header_bytes, " bytes, at most ", kMostHeaderBytes, " are read"));
+  std::string dict(header_bytes, '\0');
+  CS336_RETURN_IF_ERROR(source.Read(begin, header_bytes, dict.data()));
+  HeaderParser parser(dict);
+  CS336_RETURN_IF_ERROR(parser.Parse());
+  return Header{std::string(parser.descr), parser.fortran_order, parser.shape, begin + header_bytes};
 }
 
 /// A tensor whose elements were read in column-major order.
@@ -163,26 +178,29 @@ absl::StatusOr<Tensor> FromColumnMajor(const Tensor &reversed) {
 
 } // namespace
 
-absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) {
-  CS336_ASSIGN_OR_RETURN(HeaderParser header, TakeHeader(bytes));
+absl::StatusOr<Tensor> ReadNpy(const ByteSource &source) {
+  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
   CS336_ASSIGN_OR_RETURN(const StoredElement *element, ParseDescr(header.descr));
   absl::optional<int64_t> size = StoredBytes(*element, header.shape);
   if (!size)
     return Malformed("the size of its shape overflows");
-  if (static_cast<uint64_t>(*size) > bytes.size())
+  int64_t follow = source.size() - header.end;
+  if (*size > follow)
     return Malformed(absl::StrCat("truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ", *size,
-                                  " bytes and ", bytes.size(), " follow"));
-  if (static_cast<uint64_t>(*size) < bytes.size())
-    return Malformed(absl::StrCat(bytes.size() - *size, " bytes follow its last element"));
+                                  " bytes and ", follow, " follow"));
+  if (*size < follow)
+    return Malformed(absl::StrCat(follow - *size, " bytes follow its last element"));
   if (!header.fortran_order)
-    return ReadElements(*element, header.shape, bytes);
+    return ReadElements(*element, header.shape, source, header.end);
   Dims reversed(header.shape.rbegin(), header.shape.rend());
-  CS336_ASSIGN_OR_RETURN(Tensor tensor, ReadElements(*element, reversed, bytes));
+  CS336_ASSIGN_OR_RETURN(Tensor tensor, ReadElements(*element, reversed, source, header.end));
   return FromColumnMajor(tensor);
 }
 
-bool HoldsText(absl::Span<const uint8_t> npy) {
-  absl::StatusOr<HeaderParser> header = TakeHeader(npy);
+absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) { return ReadNpy(MemorySource(bytes)); }
+
+bool HoldsText(const ByteSource &npy) {
+  absl::StatusOr<Header> header = ReadHeader(npy);
   return header.ok() && header->descr.size() > 1 && (header->descr[1] == 'U' || header->descr[1] == 'S');
 }
 
@@ -207,13 +225,14 @@ absl::string_view ElementBytes(const Tensor &tensor) {
   return {static_cast<const char *>(tensor.data()), static_cast<size_t>(tensor.num_bytes())};
 }
 
-absl::Status WriteNpy(const std::string &path, const TensorMap &tensors) {
+absl::Status WriteNpy(int descriptor, const TensorMap &tensors) {
   if (tensors.size() != 1)
     return absl::InvalidArgumentError(
         absl::StrCat("a .npy file holds one tensor, not ", tensors.size(), ": write .npz or .safetensors"));
   const Tensor &tensor = tensors.begin()->second;
   CS336_ASSIGN_OR_RETURN(std::string header, NpyHeader(tensor));
-  return WriteBytes(path, {header, ElementBytes(tensor)});
+  CS336_RETURN_IF_ERROR(WriteBytes(descriptor, header));
+  return WriteBytes(descriptor, ElementBytes(tensor));
 }
 
 } // namespace cs336::runtime

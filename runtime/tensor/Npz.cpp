@@ -5,6 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/runtime/ReplaceFile.h"
+#include "cs336/runtime/Storage.h"
+#include "file/FileDescriptor.h"
 #include "status/StatusMacros.h"
 #include "tensor/FileFormats.h"
 
@@ -13,8 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <memory>
+#include <unistd.h>
 #include <vector>
 #include <zip.h>
 
@@ -24,28 +29,37 @@ namespace {
 
 absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npz: ", what)); }
 
+/// The status of a failed call of libzip on an archive that is read.
+absl::Status ReadError(zip_error_t *error) {
+  if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
+    return absl::ResourceExhaustedError("there is not enough host memory to read the .npz file");
+  return Malformed(zip_error_strerror(error));
+}
+
 struct DiscardArchive {
   void operator()(zip_t *archive) const { zip_discard(archive); }
 };
 using Archive = std::unique_ptr<zip_t, DiscardArchive>;
 
-absl::StatusOr<Archive> OpenArchive(absl::Span<const uint8_t> bytes) {
+/// Opens the archive that `make_source` gives, by its argument for errors, or null.
+template <typename MakeSource>
+absl::StatusOr<Archive> OpenArchive(MakeSource make_source) {
   zip_error_t error;
   zip_error_init(&error);
   absl::Cleanup finish = [&] { zip_error_fini(&error); };
-  zip_source_t *source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  zip_source_t *source = make_source(&error);
   if (!source)
-    return Malformed(zip_error_strerror(&error));
+    return ReadError(&error);
   Archive archive(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (!archive) {
     zip_source_free(source);
-    return Malformed(zip_error_strerror(&error));
+    return ReadError(&error);
   }
   return archive;
 }
 
 /// A member's bytes, uncompressed and compared with its checksum.
-absl::StatusOr<std::vector<uint8_t>> ReadMember(zip_t *archive, uint64_t index, const zip_stat_t &info) {
+absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_stat_t &info) {
   if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE)
     return absl::InvalidArgumentError(absl::StrCat("compression method ", info.comp_method, " is not supported"));
   // Deflate makes at most 1032 bytes of one: a larger claim is a lie that must
@@ -56,13 +70,15 @@ absl::StatusOr<std::vector<uint8_t>> ReadMember(zip_t *archive, uint64_t index, 
     return Malformed("its size is more than its data can hold");
   std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> file(zip_fopen_index(archive, index, 0), zip_fclose);
   if (!file)
-    return Malformed(zip_strerror(archive));
-  std::vector<uint8_t> bytes(info.size);
+    return ReadError(zip_get_error(archive));
+  if (info.size > static_cast<uint64_t>(INT64_MAX))
+    return Malformed("its size is no file's");
+  CS336_ASSIGN_OR_RETURN(Storage bytes, Storage::Allocate(static_cast<int64_t>(info.size)));
   uint64_t done = 0;
-  while (done < bytes.size()) {
-    zip_int64_t read = zip_fread(file.get(), bytes.data() + done, bytes.size() - done);
+  while (done < info.size) {
+    zip_int64_t read = zip_fread(file.get(), static_cast<char *>(bytes.data()) + done, info.size - done);
     if (read < 0)
-      return Malformed(zip_file_strerror(file.get()));
+      return ReadError(zip_file_get_error(file.get()));
     if (read == 0)
       return Malformed("truncated data");
     done += read;
@@ -87,12 +103,13 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   absl::string_view name = info.name;
   if (!absl::ConsumeSuffix(&name, ".npy"))
     return Malformed(absl::StrCat(member, " is no .npy file"));
-  absl::StatusOr<std::vector<uint8_t>> bytes = ReadMember(archive, index, info);
+  absl::StatusOr<Storage> bytes = ReadMember(archive, index, info);
   if (!bytes.ok())
     return Annotate(bytes.status(), member);
-  if (HoldsText(*bytes))
+  MemorySource npy({static_cast<const uint8_t *>(bytes->data()), static_cast<size_t>(bytes->size())});
+  if (HoldsText(npy))
     return absl::OkStatus();
-  absl::StatusOr<Tensor> tensor = ParseNpy(*bytes);
+  absl::StatusOr<Tensor> tensor = ReadNpy(npy);
   if (!tensor.ok())
     return Annotate(tensor.status(), member);
   if (!tensors.emplace(std::string(name), *std::move(tensor)).second)
@@ -100,28 +117,112 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<TensorMap> ReadMembers(zip_t *archive) {
+  TensorMap tensors;
+  zip_int64_t members = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < members; ++i)
+    CS336_RETURN_IF_ERROR(ReadTensor(archive, i, tensors));
+  return tensors;
+}
+
+/// The new file that an archive is written to.
+struct Sink {
+  int descriptor;
+  absl::Status status;
+  zip_error_t error = {};
+};
+
+/// What libzip does with a sink: it never reads one.
+zip_int64_t HandleSink(void *state, void *data, zip_uint64_t size, zip_source_cmd_t command) {
+  auto &sink = *static_cast<Sink *>(state);
+  auto check = [&](zip_int64_t result, int zip_code) {
+    if (result < 0)
+      zip_error_set(&sink.error, zip_code, errno);
+    return result;
+  };
+  switch (command) {
+  case ZIP_SOURCE_SUPPORTS:
+    return ZIP_SOURCE_SUPPORTS_WRITABLE;
+  case ZIP_SOURCE_STAT: // It holds no archive yet, which libzip takes from an error.
+    errno = ENOENT;
+    return check(-1, ZIP_ER_READ);
+  case ZIP_SOURCE_ERROR:
+    return zip_error_to_data(&sink.error, data, size);
+  case ZIP_SOURCE_WRITE:
+    sink.status = WriteBytes(sink.descriptor, {static_cast<const char *>(data), size});
+    return check(sink.status.ok() ? static_cast<zip_int64_t>(size) : -1, ZIP_ER_WRITE);
+  case ZIP_SOURCE_SEEK_WRITE: {
+    auto *seek = ZIP_SOURCE_GET_ARGS(zip_source_args_seek_t, data, size, &sink.error);
+    return seek ? check(lseek(sink.descriptor, seek->offset, seek->whence) < 0 ? -1 : 0, ZIP_ER_SEEK) : -1;
+  }
+  case ZIP_SOURCE_TELL_WRITE:
+    return check(lseek(sink.descriptor, 0, SEEK_CUR), ZIP_ER_TELL);
+  case ZIP_SOURCE_BEGIN_WRITE:
+  case ZIP_SOURCE_COMMIT_WRITE:
+  case ZIP_SOURCE_ROLLBACK_WRITE:
+  case ZIP_SOURCE_FREE:
+    return 0;
+  default:
+    errno = 0;
+    return check(-1, ZIP_ER_OPNOTSUPP);
+  }
+}
+
+/// An empty archive to write to the sink, which must outlive it.
+absl::StatusOr<Archive> CreateArchive(Sink &sink) {
+  zip_error_t error;
+  zip_error_init(&error);
+  absl::Cleanup finish = [&] { zip_error_fini(&error); };
+  zip_source_t *source = zip_source_function_create(HandleSink, &sink, &error);
+  Archive archive(source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : nullptr);
+  if (!archive) {
+    zip_source_free(source); // Which may be null.
+    return absl::UnavailableError(absl::StrCat("cannot create a zip file: ", zip_error_strerror(&error)));
+  }
+  return archive;
+}
+
 } // namespace
 
 absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes) {
   if (bytes.empty()) // An archive without members, to libzip.
     return Malformed("an empty file");
-  CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive(bytes));
-  TensorMap tensors;
-  zip_int64_t members = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < members; ++i)
-    CS336_RETURN_IF_ERROR(ReadTensor(archive.get(), i, tensors));
-  return tensors;
+  CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive([&](zip_error_t *error) {
+                           return zip_source_buffer_create(bytes.data(), bytes.size(), 0, error);
+                         }));
+  return ReadMembers(archive.get());
 }
 
-absl::Status WriteNpz(const std::string &path, const TensorMap &tensors) {
+absl::StatusOr<TensorMap> ReadNpz(const InputFile &file) {
+  if (file.size() == 0)
+    return Malformed("an empty file");
+  FileDescriptor copy(dup(file.descriptor()));
+  FILE *stream = copy.is_open() ? fdopen(copy.get(), "rb") : nullptr;
+  if (!stream)
+    return FileError(errno, "cannot read");
+  copy.Release(); // The stream closes it.
+  CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive([&](zip_error_t *error) {
+                           zip_source_t *source = zip_source_filep_create(stream, 0, -1, error);
+                           if (!source)
+                             fclose(stream);
+                           return source;
+                         }));
+  return ReadMembers(archive.get());
+}
+
+absl::Status WriteNpz(int descriptor, const TensorMap &tensors) {
+  if (tensors.empty())
+    // An archive without members would not be written at all.
+    return absl::InvalidArgumentError("there is no tensor to write");
   // libzip reads what it was given when it closes the archive.
   std::vector<std::string> headers;
   headers.reserve(tensors.size());
-  int code = 0;
-  Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!archive)
-    return absl::UnavailableError(absl::StrCat("cannot create a zip file: libzip's error ", code));
-  auto failed = [&] { return absl::UnavailableError(absl::StrCat("cannot write: ", zip_strerror(archive.get()))); };
+  Sink sink{descriptor, absl::OkStatus()};
+  CS336_ASSIGN_OR_RETURN(Archive archive, CreateArchive(sink));
+  auto failed = [&] {
+    return sink.status.ok() ? absl::UnavailableError(absl::StrCat("cannot write: ", zip_strerror(archive.get())))
+                            : sink.status;
+  };
   for (const auto &[name, tensor] : tensors) {
     absl::StatusOr<std::string> header = NpyHeader(tensor);
     if (!header.ok())
@@ -143,9 +244,6 @@ absl::Status WriteNpz(const std::string &path, const TensorMap &tensors) {
     if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0)
       return failed();
   }
-  if (tensors.empty())
-    // An archive without members would not be written at all.
-    return absl::InvalidArgumentError("there is no tensor to write");
   if (zip_close(archive.get()) != 0)
     return failed();
   archive.release();

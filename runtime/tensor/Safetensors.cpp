@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/runtime/ReplaceFile.h"
 #include "status/StatusMacros.h"
 #include "tensor/FileFormats.h"
 #include "tensor/StoredElements.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -27,6 +28,30 @@ constexpr absl::string_view kMetadataKey = "__metadata__";
 
 absl::Status Malformed(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("malformed .safetensors: ", what));
+}
+
+/// The header of a file. The parser alone keeps the last of two equal keys, and
+/// skips a byte order mark, where the format has an object begin.
+absl::StatusOr<Json> ParseHeader(absl::string_view text) {
+  if (text.empty() || text.front() != '{')
+    return Malformed("its header does not begin with '{'");
+  std::vector<absl::flat_hash_set<std::string>> keys; // Of the objects that are open.
+  absl::optional<std::string> repeated;
+  auto on_event = [&](int, Json::parse_event_t event, Json &value) {
+    if (event == Json::parse_event_t::object_start)
+      keys.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      keys.pop_back();
+    else if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second && !repeated)
+      repeated = value.get<std::string>();
+    return true;
+  };
+  Json header = Json::parse(text.begin(), text.end(), on_event, /*allow_exceptions=*/false);
+  if (!header.is_object())
+    return Malformed("its header is no JSON object");
+  if (repeated)
+    return Malformed(absl::StrCat("the key '", *repeated, "' stands twice in its header"));
+  return header;
 }
 
 /// The non-negative integers of a JSON array.
@@ -48,7 +73,8 @@ struct Range {
   int64_t end;
 };
 
-absl::StatusOr<Tensor> ReadTensor(const Json &entry, absl::Span<const uint8_t> data, Range &range) {
+/// The tensor that the header's entry describes; the data start at `begin`.
+absl::StatusOr<Tensor> ReadTensor(const Json &entry, const ByteSource &source, int64_t begin, Range &range) {
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets") ||
       !entry["dtype"].is_string())
     return Malformed("'dtype', 'shape' and 'data_offsets' expected");
@@ -63,38 +89,58 @@ absl::StatusOr<Tensor> ReadTensor(const Json &entry, absl::Span<const uint8_t> d
     return Malformed("the size of its shape overflows");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     return Malformed("its data_offsets are no range");
-  if (static_cast<uint64_t>(offsets[1]) > data.size())
-    return Malformed(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data.size()));
+  if (int64_t data_size = source.size() - begin; offsets[1] > data_size)
+    return Malformed(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data_size));
   if (offsets[1] - offsets[0] != *size)
     return Malformed(absl::StrCat("its shape takes ", *size, " bytes and has ", offsets[1] - offsets[0]));
   range = {offsets[0], offsets[1]};
-  return ReadElements(*element, std::move(shape), data.subspan(range.begin, *size));
+  return ReadElements(*element, std::move(shape), source, begin + range.begin);
+}
+
+/// A file's header, and where the data begin.
+struct Header {
+  Json json;
+  int64_t data_begin;
+};
+
+absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
+  uint64_t header_bytes;
+  constexpr int64_t kPrefix = sizeof(header_bytes);
+  if (source.size() < kPrefix)
+    return Malformed("truncated before its header");
+  CS336_RETURN_IF_ERROR(source.Read(0, kPrefix, &header_bytes));
+  constexpr uint64_t kMostHeaderBytes = 100'000'000; // The format's own limit.
+  if (header_bytes > kMostHeaderBytes || header_bytes > static_cast<uint64_t>(source.size() - kPrefix))
+    return Malformed(
+        absl::StrCat("truncated: a header of ", header_bytes, " bytes where ", source.size() - kPrefix, " follow"));
+  std::string text(header_bytes, '\0');
+  CS336_RETURN_IF_ERROR(source.Read(kPrefix, text.size(), text.data()));
+  CS336_ASSIGN_OR_RETURN(Json json, ParseHeader(text));
+  return Header{std::move(json), kPrefix + static_cast<int64_t>(header_bytes)};
 }
 
 } // namespace
 
-absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
-  uint64_t header_bytes;
-  if (bytes.size() < sizeof(header_bytes))
-    return Malformed("truncated before its header");
-  std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));
-  bytes.remove_prefix(sizeof(header_bytes));
-  constexpr uint64_t kMostHeaderBytes = 100'000'000; // The format's own limit.
-  if (header_bytes > kMostHeaderBytes || header_bytes > bytes.size())
-    return Malformed(absl::StrCat("truncated: a header of ", header_bytes, " bytes where ", bytes.size(), " follow"));
-  const char *text = reinterpret_cast<const char *>(bytes.data());
-  Json header = Json::parse(text, text + header_bytes, nullptr,
-                            /*allow_exceptions=*/false);
-  if (!header.is_object())
-    return Malformed("its header is no JSON object");
-  bytes.remove_prefix(header_bytes);
+absl::StatusOr<FileNotes> ReadSafetensorsNotes(const ByteSource &source) {
+  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
+  FileNotes notes;
+  auto metadata = header.json.find(kMetadataKey);
+  if (metadata == header.json.end() || !metadata->is_object())
+    return notes;
+  for (const auto &[name, text] : metadata->items())
+    if (text.is_string())
+      notes[name] = text.get<std::string>();
+  return notes;
+}
 
+absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
+  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
   TensorMap tensors;
   std::vector<Range> ranges;
-  for (const auto &[name, entry] : header.items()) {
+  for (const auto &[name, entry] : header.json.items()) {
     if (name == kMetadataKey)
       continue;
-    absl::StatusOr<Tensor> tensor = ReadTensor(entry, bytes, ranges.emplace_back());
+    absl::StatusOr<Tensor> tensor = ReadTensor(entry, source, header.data_begin, ranges.emplace_back());
     if (!tensor.ok())
       return Annotate(tensor.status(), absl::StrCat("tensor '", name, "'"));
     tensors.emplace(name, *std::move(tensor));
@@ -110,12 +156,16 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
                                     std::min(next, range.begin)));
     next = range.end;
   }
-  if (static_cast<uint64_t>(next) != bytes.size())
-    return Malformed(absl::StrCat(bytes.size() - next, " bytes follow its last tensor"));
+  if (int64_t data_size = source.size() - header.data_begin; next != data_size)
+    return Malformed(absl::StrCat(data_size - next, " bytes follow its last tensor"));
   return tensors;
 }
 
-absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors) {
+absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
+  return ReadSafetensors(MemorySource(bytes));
+}
+
+absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const FileNotes &notes) {
   // Wider elements first, so that all are aligned.
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
@@ -126,6 +176,8 @@ absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors)
     return std::tie(b_size, a->first) < std::tie(a_size, b->first);
   });
   Json header = Json::object();
+  if (!notes.empty())
+    header[kMetadataKey] = notes;
   std::vector<absl::string_view> pieces(2);
   int64_t offset = 0;
   for (const auto *entry : order) {
@@ -145,7 +197,9 @@ absl::Status WriteSafetensors(const std::string &path, const TensorMap &tensors)
   uint64_t header_bytes = text.size();
   pieces[0] = {reinterpret_cast<const char *>(&header_bytes), sizeof(header_bytes)};
   pieces[1] = text;
-  return WriteBytes(path, pieces);
+  for (absl::string_view piece : pieces)
+    CS336_RETURN_IF_ERROR(WriteBytes(descriptor, piece));
+  return absl::OkStatus();
 }
 
 } // namespace cs336::runtime

@@ -12,7 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -38,19 +40,13 @@ void ReadBools(const void *src, void *dst, int64_t count) {
     to[i] = from[i] != 0;
 }
 
-template <int64_t kSize>
-void CopyBytes(const void *src, void *dst, int64_t count) {
-  if (count != 0)
-    std::memcpy(dst, src, kSize * count);
-}
-
 constexpr StoredElement kElements[] = {
-    {"f8", "F64", 8, DType::kF64, true, CopyBytes<8>},
-    {"f4", "F32", 4, DType::kF32, true, CopyBytes<4>},
-    {"", "BF16", 2, DType::kBF16, true, CopyBytes<2>},
-    {"f2", "F16", 2, DType::kF16, true, CopyBytes<2>},
-    {"i8", "I64", 8, DType::kI64, true, CopyBytes<8>},
-    {"i4", "I32", 4, DType::kI32, true, CopyBytes<4>},
+    {"f8", "F64", 8, DType::kF64, true, nullptr},
+    {"f4", "F32", 4, DType::kF32, true, nullptr},
+    {"", "BF16", 2, DType::kBF16, true, nullptr},
+    {"f2", "F16", 2, DType::kF16, true, nullptr},
+    {"i8", "I64", 8, DType::kI64, true, nullptr},
+    {"i4", "I32", 4, DType::kI32, true, nullptr},
     {"b1", "BOOL", 1, DType::kI1, true, ReadBools},
     {"u4", "U32", 4, DType::kI64, false, Widen<uint32_t, int64_t>},
     {"i2", "I16", 2, DType::kI32, false, Widen<int16_t, int32_t>},
@@ -90,9 +86,21 @@ absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &sh
   return *count * element.bytes;
 }
 
-absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, absl::Span<const uint8_t> bytes) {
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, const ByteSource &source,
+                                    int64_t offset) {
   CS336_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create({element.dtype, std::move(shape)}));
-  element.widen(bytes.data(), tensor.mutable_data(), tensor.num_elements());
+  if (!element.widen) {
+    CS336_RETURN_IF_ERROR(source.Read(offset, tensor.num_bytes(), tensor.mutable_data()));
+    return tensor;
+  }
+  constexpr int64_t kElementsAtOnce = 1 << 16;
+  std::vector<char> stored(std::min(tensor.num_elements(), kElementsAtOnce) * element.bytes);
+  char *to = static_cast<char *>(tensor.mutable_data());
+  for (int64_t begin = 0; begin < tensor.num_elements(); begin += kElementsAtOnce) {
+    int64_t count = std::min(tensor.num_elements() - begin, kElementsAtOnce);
+    CS336_RETURN_IF_ERROR(source.Read(offset + begin * element.bytes, count * element.bytes, stored.data()));
+    element.widen(stored.data(), to + begin * ByteSize(element.dtype), count);
+  }
   return tensor;
 }
 

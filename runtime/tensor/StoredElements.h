@@ -9,11 +9,11 @@
 #define CS336_RUNTIME_TENSOR_STOREDELEMENTS_H
 
 #include "cs336/runtime/Tensor.h"
+#include "tensor/ByteSource.h"
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "absl/types/span.h"
 
 #include <cstdint>
 
@@ -26,6 +26,7 @@ struct StoredElement {
   int64_t bytes;                 // In the file.
   DType dtype;                   // In memory, as wide or wider.
   bool written;                  // The form in which `dtype` is written.
+  /// Converts elements from the file's form; null if that is memory's.
   void (*widen)(const void *src, void *dst, int64_t count);
 };
 
@@ -38,8 +39,9 @@ const StoredElement &WrittenElement(DType dtype);
 /// size is negative.
 absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape);
 
-/// The tensor of row-major elements at `bytes`, which are exactly its own.
-absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, absl::Span<const uint8_t> bytes);
+/// Reads the tensor whose row-major elements start at `offset`, and lie within the
+/// source.
+absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, const ByteSource &source, int64_t offset);
 
 } // namespace cs336::runtime
 

@@ -7,30 +7,25 @@
 
 #include "cs336/runtime/TensorFile.h"
 
-#include "memory/MappedFile.h"
+#include "cs336/runtime/InputFile.h"
+#include "cs336/runtime/ReplaceFile.h"
 #include "status/StatusMacros.h"
 #include "tensor/FileFormats.h"
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace cs336::runtime {
 
 namespace {
 
-using TensorReader = absl::StatusOr<TensorMap> (*)(absl::Span<const uint8_t>, const std::string &stem);
+using TensorReader = absl::StatusOr<TensorMap> (*)(const InputFile &, const std::string &stem);
 
-absl::StatusOr<TensorMap> ReadNpy(absl::Span<const uint8_t> bytes, const std::string &stem) {
-  CS336_ASSIGN_OR_RETURN(Tensor tensor, ParseNpy(bytes));
+absl::StatusOr<TensorMap> ReadOne(const InputFile &file, const std::string &stem) {
+  CS336_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(FileSource(file)));
   TensorMap tensors;
   tensors.emplace(stem, std::move(tensor));
   return tensors;
@@ -39,14 +34,23 @@ absl::StatusOr<TensorMap> ReadNpy(absl::Span<const uint8_t> bytes, const std::st
 struct Format {
   absl::string_view extension;
   TensorReader read;
-  absl::Status (*write)(const std::string &path, const TensorMap &tensors);
+  absl::StatusOr<FileNotes> (*read_notes)(const InputFile &);
+  absl::Status (*write)(int descriptor, const TensorMap &tensors, const FileNotes &notes);
 };
 
+/// For a format that has no place for notes.
+absl::StatusOr<FileNotes> NoNotes(const InputFile &) { return FileNotes(); }
+
+template <absl::Status (*write)(int, const TensorMap &)>
+absl::Status WithoutNotes(int descriptor, const TensorMap &tensors, const FileNotes &) {
+  return write(descriptor, tensors);
+}
+
 const Format kFormats[] = {
-    {".npy", ReadNpy, WriteNpy},
-    {".npz", [](absl::Span<const uint8_t> bytes, const std::string &) { return ParseNpz(bytes); }, WriteNpz},
-    {".safetensors", [](absl::Span<const uint8_t> bytes, const std::string &) { return ParseSafetensors(bytes); },
-     WriteSafetensors},
+    {".npy", ReadOne, NoNotes, WithoutNotes<WriteNpy>},
+    {".npz", [](const InputFile &file, const std::string &) { return ReadNpz(file); }, NoNotes, WithoutNotes<WriteNpz>},
+    {".safetensors", [](const InputFile &file, const std::string &) { return ReadSafetensors(FileSource(file)); },
+     [](const InputFile &file) { return ReadSafetensorsNotes(FileSource(file)); }, WriteSafetensors},
 };
 
 absl::StatusOr<const Format *> FormatOf(absl::string_view path) {
@@ -56,59 +60,34 @@ absl::StatusOr<const Format *> FormatOf(absl::string_view path) {
   return absl::InvalidArgumentError(absl::StrCat("'", path, "': the extension must be .npy, .npz or .safetensors"));
 }
 
-absl::Status ErrnoStatus(absl::string_view what) { return absl::ErrnoToStatus(errno, what); }
-
-absl::Status WriteAll(int descriptor, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return ErrnoStatus("cannot write");
-    bytes.remove_prefix(written);
-  }
-  return absl::OkStatus();
-}
-
 } // namespace
-
-absl::Status WriteBytes(const std::string &path, absl::Span<const absl::string_view> pieces) {
-  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return ErrnoStatus("cannot create it");
-  absl::Cleanup close_descriptor = [descriptor] { close(descriptor); };
-  for (absl::string_view piece : pieces)
-    CS336_RETURN_IF_ERROR(WriteAll(descriptor, piece));
-  if (fsync(descriptor) != 0)
-    return ErrnoStatus("cannot write");
-  return absl::OkStatus();
-}
 
 absl::StatusOr<TensorMap> ReadTensors(absl::string_view path) {
   CS336_ASSIGN_OR_RETURN(const Format *format, FormatOf(path));
-  CS336_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  CS336_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
   std::string stem = std::filesystem::path(std::string(path)).stem().string();
-  absl::StatusOr<TensorMap> tensors = format->read(file.bytes(), stem);
+  absl::StatusOr<TensorMap> tensors = format->read(file, stem);
+  // A file that is being written may look malformed: this is why.
+  if (absl::Status unchanged = file.CheckUnchanged(); !unchanged.ok())
+    return Annotate(unchanged, absl::StrCat("'", path, "'"));
   if (!tensors.ok())
     return Annotate(tensors.status(), absl::StrCat("'", path, "'"));
   return tensors;
 }
 
-absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors) {
+absl::StatusOr<FileNotes> ReadNotes(absl::string_view path) {
   CS336_ASSIGN_OR_RETURN(const Format *format, FormatOf(path));
-  std::string target(path);
-  std::string temporary = absl::StrCat(target, ".", getpid(), ".tmp");
-  std::string where = absl::StrCat("'", path, "'");
-  // Renaming would replace a pipe or a device by a file.
-  struct stat info;
-  if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    return absl::InvalidArgumentError(absl::StrCat(where, " exists and is not a regular file"));
-  absl::Cleanup remove_temporary = [&] { unlink(temporary.c_str()); };
-  CS336_RETURN_IF_ERROR(Annotate(format->write(temporary, tensors), where));
-  if (rename(temporary.c_str(), target.c_str()) != 0)
-    return absl::ErrnoToStatus(errno, absl::StrCat(where, ": cannot replace it"));
-  std::move(remove_temporary).Cancel();
-  return absl::OkStatus();
+  CS336_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  absl::StatusOr<FileNotes> notes = format->read_notes(file);
+  if (!notes.ok())
+    return Annotate(notes.status(), absl::StrCat("'", path, "'"));
+  return notes;
+}
+
+absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors, const FileNotes &notes) {
+  CS336_ASSIGN_OR_RETURN(const Format *format, FormatOf(path));
+  auto write = [&](const TemporaryFile &file) { return format->write(file.descriptor, tensors, notes); };
+  return Annotate(ReplaceFile(path, write), absl::StrCat("'", path, "'"));
 }
 
 } // namespace cs336::runtime

@@ -80,34 +80,73 @@ def test_training_beats_the_unigram_entropy_and_writes_everything(data: Path, tm
     assert checkpoint["adamw.m.layers.0.attn.q_proj.weight"].shape == (32, 32)
 
 
-def test_a_resumed_run_repeats_the_curve(data: Path, tmp_path: Path) -> None:
-    """Stop after the checkpoint of step 20, as if killed at step 27, and go on."""
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0]
-    run("train_text.py", *flags, "--out", whole)
-    interrupted = (
+def stop_at(step: int, statement: str, flags: list[object]) -> int:
+    """Run train_text.py, which executes `statement` instead of its n-th step; return its exit code."""
+    script = (
         "import sys, runpy, cs336\n"
         "step = cs336.Session.run\n"
         "count = 0\n"
         "def run(self, entry, inputs):\n"
         "    global count\n"
         "    count += entry == 'train'\n"
-        "    if count == 27: raise KeyboardInterrupt\n"
+        f"    if count == {step}: {statement}\n"
         "    return step(self, entry, inputs)\n"
         "cs336.Session.run = run\n"
         "sys.argv = sys.argv[1:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
-    command = [sys.executable, "-c", interrupted, ROOT / "examples" / "train_text.py", *flags, "--out", parts]
-    stopped = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
-    assert stopped.returncode == 130, stopped.stdout + stopped.stderr
+    command = [sys.executable, "-c", script, ROOT / "examples" / "train_text.py", *flags]
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment).returncode
+
+
+def test_a_resumed_run_repeats_the_curve(data: Path, tmp_path: Path) -> None:
+    """Stop after the checkpoint of step 20, as if killed at step 27, and go on."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0]
+    run("train_text.py", *flags, "--out", whole)
+    assert stop_at(27, "raise KeyboardInterrupt", [*flags, "--out", parts]) == 130
     assert len(curve(parts)) == 1 + 26
     assert "resuming after step 20" in run("train_text.py", *flags, "--out", parts, "--resume")
     assert curve(parts) == curve(whole)
     final = [load_file(out / "checkpoint.safetensors") for out in (whole, parts)]
     for name, value in final[0].items():
         assert value.tobytes() == final[1][name].tobytes(), name
+
+
+def test_a_checkpoint_is_not_lost_unasked(data: Path, tmp_path: Path) -> None:
+    flags = ["train_text.py", data, *RUN, "--steps", 20, "--sample-tokens", 0, "--out", tmp_path]
+    run(*flags, "--seed", 1)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    refused = run(*flags, "--seed", 2, fails=True)
+    assert "--resume" in refused
+    assert "--overwrite" in refused
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    run(*flags, "--seed", 2, "--overwrite")
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() != before["checkpoint.safetensors"]
+
+
+@pytest.mark.parametrize("torn", [b"\0" * 100, b"21,0.5", b"21,0.5,,\0\0\0\0\n"])
+def test_a_torn_curve_can_be_resumed(data: Path, tmp_path: Path, torn: bytes) -> None:
+    """What a machine that loses power leaves after the last whole row."""
+    flags = ["train_text.py", data, *RUN, "--steps", 20, "--sample-tokens", 0, "--out", tmp_path]
+    run(*flags)
+    path = tmp_path / "curve.csv"
+    whole = path.read_bytes()
+    path.write_bytes(whole + torn)
+    assert "resuming after step 20" in run(*flags, "--resume")
+    assert path.read_bytes() == whole
+    path.write_bytes(whole[: whole.index(b"\n19,") + 1] + torn)
+    assert "the rows of steps 19 to 20 are missing or damaged" in run(*flags, "--resume")
+    assert len(curve(tmp_path)) == 1 + 18
+
+
+def test_resuming_keeps_the_curve_before_its_first_step(data: Path, tmp_path: Path) -> None:
+    flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0, "--out", tmp_path]
+    assert stop_at(27, "raise KeyboardInterrupt", flags) == 130
+    whole = curve(tmp_path)[: 1 + 20]
+    assert stop_at(1, "import os; os._exit(9)", [*flags, "--resume"]) == 9
+    assert curve(tmp_path) == whole
 
 
 def test_any_file_trains_byte_by_byte(text: Path, tmp_path: Path) -> None:

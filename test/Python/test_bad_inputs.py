@@ -62,7 +62,12 @@ def test_malformed_descriptions(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "message"),
-    [({"lr": -1.0}, "learning rate"), ({"beta1": 1.0}, "beta"), ({"eps": -1e-8}, "eps"), ({"form": "adagrad"}, "form")],
+    [
+        ({"lr": -1.0}, "lr must be finite and not negative"),
+        ({"beta1": 1.0}, "beta"),
+        ({"eps": -1e-8}, "eps"),
+        ({"form": "adagrad"}, "form"),
+    ],
     ids=str,
 )
 def test_impossible_optimizers(numbers: dict[str, float], message: str) -> None:
@@ -88,6 +93,16 @@ def test_ill_typed_ir(body: str, message: str) -> None:
     text = f"func.func @f(%a: tensor<4x8xf32>, %b: tensor<4x9xf32>) {{\n  {body}\n  return\n}}"
     with pytest.raises(ValueError, match=f"bad.mlir:2.*{message}"):
         cs336.parse(text, "bad.mlir")
+
+
+@pytest.mark.parametrize("element", ["index", "tensor<4xcomplex<f32>>", "tensor<4xi8>", "memref<4xf32>", "f32"])
+def test_types_that_no_parameter_has(element: str) -> None:
+    port = '{cs336.kind = "parameter", cs336.name = "w"}'
+    with pytest.raises(ValueError, match='argument 0 of kind "parameter" must be a tensor'):
+        cs336.parse(f"func.func @f(%w: {element} {port}) {{ return }}", "named.mlir")
+    unnamed = cs336.parse(f"func.func @f(%x: tensor<f32>, %w: {element}) -> tensor<f32> {{ return %x : tensor<f32> }}")
+    with pytest.raises(ValueError, match="argument 1 of @f must be a tensor"):
+        cs336.compile(unnamed, "mode=forward_backward")
 
 
 def test_unknown_passes_and_options() -> None:

@@ -186,12 +186,14 @@ TEST_P(TensorFileTest, AFailedWriteKeepsTheOldFile) {
   limit.rlim_cur = limit.rlim_max = 1 << 12;
   setrlimit(RLIMIT_FSIZE, &limit);
   absl::Status status = WriteTensors(path, tensors);
-  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
   if (status.ok())
     _exit(1);
   if (ReadText(path) != "old")
     _exit(2);
-  _exit(access(temporary.c_str(), F_OK) == 0 ? 3 : 0);
+  for (const auto &entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+    if (std::string beside = entry.path(); beside != path && beside.rfind(path, 0) == 0)
+      _exit(3);
+  _exit(0);
 }
 
 TEST_P(TensorFileTest, AFullDiskKeepsTheOldFile) {
@@ -330,7 +332,9 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   auto entry = [](const char *dtype, const char *shape, const char *offsets) {
     return absl::StrCat(R"({"a":{"dtype":")", dtype, R"(","shape":)", shape, R"(,"data_offsets":)", offsets, "}}");
   };
-  EXPECT_THAT(message("[1]", ""), HasSubstr("no JSON object"));
+  EXPECT_THAT(message("[1]", ""), HasSubstr("does not begin with '{'"));
+  EXPECT_THAT(message("", ""), HasSubstr("does not begin with '{'"));
+  EXPECT_THAT(message("\xEF\xBB\xBF{}", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("{", ""), HasSubstr("no JSON object"));
   EXPECT_THAT(message(R"({"a":5})", ""), HasSubstr("tensor 'a'"));
   EXPECT_THAT(message(entry("F8_E4M3", "[1]", "[0,1]"), "x"), HasSubstr("type 'F8_E4M3' are not supported"));
@@ -341,8 +345,14 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(message(entry("F32", "[4611686018427387904,4]", "[0,4]"), "1234"), HasSubstr("overflows"));
   EXPECT_THAT(message(entry("F32", "[1]", "[0,4]"), "12345678"), HasSubstr("4 bytes follow its last tensor"));
   EXPECT_THAT(message(entry("F32", "[1]", "[4,8]"), "12345678"), HasSubstr("overlap or leave a hole at byte 0"));
-  std::string deep(100000, '[');
+  std::string deep = R"({"a":)" + std::string(100000, '[');
   EXPECT_THAT(message(deep, ""), HasSubstr("no JSON object"));
+  const std::string value = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  EXPECT_THAT(message(absl::StrCat(R"({"a":)", value, R"(,"a":)", value, "}"), "1234"),
+              HasSubstr("the key 'a' stands twice in its header"));
+  EXPECT_THAT(message(R"({"a":{"dtype":"F64","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234"),
+              HasSubstr("the key 'dtype' stands twice in its header"));
+  EXPECT_THAT(message(R"({"__metadata__":{"x":"1","\u0078":"2"}})", ""), HasSubstr("the key 'x' stands twice"));
   std::string truncated("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
   EXPECT_THAT(std::string(ParseSafetensors(AsBytes(truncated)).status().message()), HasSubstr("truncated"));
 }

@@ -10,11 +10,13 @@
 #include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/InputTensors.h"
+#include "cs336/Driver/OutputPaths.h"
 #include "cs336/Driver/Program.h"
 #include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/ToolMain.h"
+#include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
@@ -46,29 +48,28 @@ struct Flags {
   cl::OptionCategory category{"Running"};
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir or program.cs336x>"),
                                cl::cat(category)};
-  cl::opt<std::string> entry{"entry",
-                             cl::desc("Entry point; default is the only one, or the first there is of train, "
-                                      "forward_backward, loss, forward"),
-                             cl::value_desc("name"), cl::cat(category)};
+  TextFlag entry{"entry",
+                 cl::desc("Entry point; default is the only one, or the first there is of train, "
+                          "forward_backward, loss, forward"),
+                 cl::value_desc("name"), cl::cat(category)};
   cl::list<std::string> inputs{"inputs", cl::desc("Input tensors: files, or NAME=FILE for a file with one tensor"),
                                cl::value_desc("file,..."), cl::CommaSeparated, cl::cat(category)};
   cl::opt<bool> randomInputs{"random-inputs", cl::desc("Draw the inputs at random, from --seed"), cl::cat(category)};
-  cl::opt<std::string> params{"params", cl::desc("Parameters to start from, and optimizer state if the file has any"),
-                              cl::value_desc("file"), cl::cat(category)};
+  TextFlag params{"params", cl::desc("Parameters to start from, and optimizer state if the file has any"),
+                  cl::value_desc("file"), cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::desc("Seed of initial values and random inputs (default 0)"),
                          cl::value_desc("number"), cl::init(0), cl::cat(category)};
   cl::opt<int64_t> steps{"steps", cl::desc("How often to run the entry on these inputs (default 1)"),
                          cl::value_desc("number"), cl::init(1), cl::cat(category)};
-  cl::opt<std::string> outputs{"outputs", cl::desc("Where to write the outputs of the last run"),
-                               cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> saveParams{"save-params", cl::desc("Where to write the parameters afterwards"),
-                                  cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> saveState{"save-state",
-                                 cl::desc("Where to write parameters and optimizer state, to go on with --params"),
-                                 cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> dumpValues{
-      "dump-values", cl::desc("Print the values whose name, command or location matches a glob: 'layers.0.*'"),
-      cl::value_desc("pattern"), cl::cat(category)};
+  TextFlag outputs{"outputs", cl::desc("Where to write the outputs of the last run"), cl::value_desc("file"),
+                   cl::cat(category)};
+  TextFlag saveParams{"save-params", cl::desc("Where to write the parameters afterwards"), cl::value_desc("file"),
+                      cl::cat(category)};
+  TextFlag saveState{"save-state", cl::desc("Where to write parameters and optimizer state, to go on with --params"),
+                     cl::value_desc("file"), cl::cat(category)};
+  TextFlag dumpValues{"dump-values",
+                      cl::desc("Print the values whose name, command or location matches a glob: 'layers.0.*'"),
+                      cl::value_desc("pattern"), cl::cat(category)};
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
   cl::opt<bool> poisonMemory{"poison-memory",
@@ -133,7 +134,9 @@ absl::Status Runner::checkFlags() {
     if (!path->empty())
       if (absl::Status status = checkOutputPath(*path); !status.ok())
         return status;
-  return absl::OkStatus();
+  return checkDistinct({{"--outputs", flags.outputs.getValue()},
+                        {"--save-params", flags.saveParams.getValue()},
+                        {"--save-state", flags.saveState.getValue()}});
 }
 
 absl::Status Runner::load() {
@@ -184,9 +187,14 @@ absl::Status Runner::load() {
   };
   bool hasState = llvm::any_of(session->executable().variables(), isState);
   load.set = hasState ? VariableSet::kParametersAndState : VariableSet::kParameters;
-  absl::Status status = session->LoadVariables(*parameters, load);
-  return status.ok() ? status
-                     : absl::Status(status.code(), absl::StrCat(flags.params.getValue(), ": ", status.message()));
+  if (absl::Status status = session->LoadVariables(*parameters, load); !status.ok())
+    return absl::Status(status.code(), absl::StrCat(flags.params.getValue(), ": ", status.message()));
+  absl::StatusOr<FileNotes> notes = ReadNotes(flags.params);
+  if (!notes.ok())
+    return notes.status();
+  if (std::string reason = ExplainOtherBits(*notes, *session); hasState && !reason.empty())
+    llvm::WithColor::note(llvm::errs(), "cs336-run") << flags.params << ": " << reason << "\n";
+  return absl::OkStatus();
 }
 
 void Runner::printOutputs(int64_t step) {
@@ -260,10 +268,7 @@ absl::Status Runner::save() {
                            std::pair(&flags.saveState.getValue(), VariableSet::kParametersAndState)}) {
     if (path->empty())
       continue;
-    absl::StatusOr<TensorMap> variables = session->SaveVariables(set);
-    if (!variables.ok())
-      return variables.status();
-    if (absl::Status status = WriteTensors(*path, *variables); !status.ok())
+    if (absl::Status status = SaveCheckpoint(*session, *path, set); !status.ok())
       return status;
   }
   return absl::OkStatus();
@@ -280,8 +285,7 @@ absl::Status Runner::run() {
   return absl::OkStatus();
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int runTool(int argc, char **argv) {
   Flags flags;
   cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
@@ -291,4 +295,8 @@ int main(int argc, char **argv) {
   llvm::outs().flush();
   llvm::WithColor::error(llvm::errs(), "cs336-run") << std::string(status.message()) << "\n";
   return 1;
+}
+
+int main(int argc, char **argv) {
+  return toolMain(argc, argv, [&] { return runTool(argc, argv); });
 }

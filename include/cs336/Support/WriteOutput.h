@@ -8,6 +8,7 @@
 #ifndef CS336_SUPPORT_WRITEOUTPUT_H
 #define CS336_SUPPORT_WRITEOUTPUT_H
 
+#include "cs336/runtime/ReplaceFile.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -15,10 +16,11 @@
 
 namespace cs336 {
 
-/// Gives `path` what `print` writes; "-" is standard output. On an error, of `print` or of the system (a full disk,
-/// say), a file is as it was before. LLVM's own `writeToOutput` does the same, but ends the process where a disk is
-/// full.
-llvm::Error writeOutput(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
+/// Gives `path` what `print` writes, as `runtime::ReplaceFile` does; "-" is standard output. On an error, of `print` or
+/// of the system (a full disk, say), a file is as it was before. LLVM's own `writeToOutput` does the same, but ends the
+/// process where a disk is full, and flushes nothing to disk.
+llvm::Error writeOutput(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print,
+                        runtime::ReplaceFileOptions options = {});
 
 } // namespace cs336
 

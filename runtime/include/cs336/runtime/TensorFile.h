@@ -23,6 +23,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
+#include <map>
+#include <string>
+
 namespace cs336::runtime {
 
 /// Reads every tensor of the file, its format chosen by extension. A .npy file
@@ -31,10 +34,19 @@ namespace cs336::runtime {
 /// malformed; every message starts with the path.
 absl::StatusOr<TensorMap> ReadTensors(absl::string_view path);
 
-/// Writes all tensors, the format chosen by extension (.npy: exactly one). The
-/// file is written beside `path` and renamed, so that `path` is never half a
-/// file, and is unchanged after an error.
-absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors);
+/// Texts by name that a file holds beside its tensors. Only .safetensors files
+/// have any.
+using FileNotes = std::map<std::string, std::string>;
+
+/// Reads the notes of a file; none if its format has none. Errors as
+/// ReadTensors.
+absl::StatusOr<FileNotes> ReadNotes(absl::string_view path);
+
+/// Writes all tensors, the format chosen by extension (.npy: exactly one), and
+/// the notes where the format has a place for them. The file is written beside
+/// `path` and renamed, so that `path` is never half a file, and is unchanged
+/// after an error.
+absl::Status WriteTensors(absl::string_view path, const TensorMap &tensors, const FileNotes &notes = {});
 
 /// The formats' readers, on bytes already in memory.
 absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes);

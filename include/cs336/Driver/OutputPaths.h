@@ -1,0 +1,30 @@
+//===- OutputPaths.h - Files that a tool is asked to write ------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_OUTPUTPATHS_H
+#define CS336_DRIVER_OUTPUTPATHS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include "absl/status/status.h"
+
+namespace cs336 {
+
+/// A flag and the file that it names; an empty path is no file.
+struct OutputPath {
+  llvm::StringRef flag;
+  llvm::StringRef path;
+};
+
+/// INVALID_ARGUMENT if two flags name one file, of which one would be lost: by the same path, by two spellings of it,
+/// or by links.
+absl::Status checkDistinct(llvm::ArrayRef<OutputPath> outputs);
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_OUTPUTPATHS_H
