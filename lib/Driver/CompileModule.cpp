@@ -50,7 +50,7 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
 
   PassManager manager(module.getContext(), module.getOperationName());
   // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
-  // the last.
+  // the last. What comes in has been verified by the parser, and from that every pass makes what the next one takes.
   manager.enableVerifier(false);
   auto entries = module.getOps<exec::EntryOp>();
   if (entries.empty()) {
@@ -99,7 +99,19 @@ static FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOpt
   return emitExecutable(module, *compiled);
 }
 
-FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &options) {
+/// The options without a cache, and a warning, if other users could have written what is in it.
+static CompileOptions leaveOutUntrustedCache(ModuleOp module, const CompileOptions &options) {
+  absl::Status status = runtime::CheckCacheFolder(options.cacheFolder);
+  CompileOptions trusted = options;
+  if (!options.cacheFolder.empty() && !status.ok()) {
+    emitWarning(module.getLoc()) << "compiling without a cache: " << std::string(status.message());
+    trusted.cacheFolder.clear();
+  }
+  return trusted;
+}
+
+FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &given) {
+  CompileOptions options = leaveOutUntrustedCache(module, given);
   std::optional<std::string> key = ExecutableCache::getKey(module, options);
   if (!key)
     return compile(module, options);

@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace cs336;
 
-static constexpr llvm::StringLiteral kMagic = "cs336-executable 1";
+static constexpr llvm::StringLiteral kMagic = "cs336-executable 2";
 
 static std::string getFolderOfExecutables(StringRef folder) {
   SmallString<128> executables(folder);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An entry is a line with the magic word and a checksum of the rest, and the bytes:
+// An entry is a line with the magic word, the key, and a checksum of the bytes, and then the bytes:
 //
-//   cs336-cubin 2 9f86d081884c7d65
+//   cs336-cubin 3 0a1b2c3d… 9f86d081884c7d65
 //   <bytes>
 //
 // llvm::localCache is not used since it ends the process where a disk is full, and has no way to replace an entry that
@@ -17,15 +17,16 @@
 
 #include "cs336/Support/FileCache.h"
 
-#include "cs336/Support/WriteOutput.h"
+#include "cs336/runtime/CacheFolder.h"
+#include "cs336/runtime/ReplaceFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
+
+#include <unistd.h>
 
 using namespace cs336;
 namespace fs = llvm::sys::fs;
@@ -49,50 +50,48 @@ std::string CacheKey::finish() { return llvm::toHex(hash.final(), /*LowerCase=*/
 // Entries
 //===----------------------------------------------------------------------===//
 
-std::string FileCache::getPath(llvm::StringRef key) const {
-  llvm::SmallString<128> file(folder);
-  llvm::sys::path::append(file, kPrefix + key);
-  return file.str().str();
-}
+static std::string getFileName(llvm::StringRef key) { return (kPrefix + key).str(); }
 
-static std::string getChecksum(llvm::StringRef bytes) {
-  return llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true, /*Width=*/16);
+std::string FileCache::getHeader(llvm::StringRef key, llvm::StringRef bytes) const {
+  std::string checksum = llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true, /*Width=*/16);
+  return magic + " " + key.str() + " " + checksum;
 }
 
 std::optional<std::string> FileCache::find(llvm::StringRef key) const {
-  // Reading must count as a use, which pruning goes by, also where the file system does not keep track.
-  llvm::Expected<fs::file_t> file = fs::openNativeFileForRead(getPath(key), fs::OF_UpdateAtime);
-  if (!file) {
-    llvm::consumeError(file.takeError());
+  absl::StatusOr<std::string> entry = runtime::ReadCacheFile(folder, getFileName(key), static_cast<int64_t>(maxBytes));
+  if (!entry.ok())
     return std::nullopt;
-  }
-  // Volatile: a mapped file that another process cuts short would end this one.
-  auto buffer = llvm::MemoryBuffer::getOpenFile(*file, key, /*FileSize=*/-1, /*RequiresNullTerminator=*/false,
-                                                /*IsVolatile=*/true);
-  fs::closeFile(*file);
-  if (!buffer)
-    return std::nullopt;
-  auto [header, bytes] = (*buffer)->getBuffer().split('\n');
-  if (!header.consume_front(magic) || !header.consume_front(" ") || header != getChecksum(bytes))
+  auto [header, bytes] = llvm::StringRef(*entry).split('\n');
+  if (header != getHeader(key, bytes))
     return std::nullopt;
   return bytes.str();
 }
 
 llvm::Error FileCache::store(llvm::StringRef key, llvm::StringRef bytes) const {
-  auto fail = [&](llvm::Error error) {
-    return llvm::createStringError("cannot write to '" + folder + "': " + llvm::toString(std::move(error)));
-  };
-  if (std::error_code error = fs::create_directories(folder))
-    return fail(llvm::errorCodeToError(error));
-  // A killed process leaves its file, which begins as the entry's name does: pruning finds it.
-  llvm::Error error = writeOutput(getPath(key), [&](llvm::raw_ostream &stream) {
-    stream << magic << " " << getChecksum(bytes) << "\n" << bytes;
+  std::string path = folder + "/" + getFileName(key), header = getHeader(key, bytes) + "\n";
+  absl::string_view contents[] = {header, {bytes.data(), bytes.size()}};
+  absl::Status status = runtime::MakeCacheFolder(folder);
+  status.Update(runtime::CheckCacheFolder(folder));
+  // A killed process leaves its file, which begins as the entry's name does: pruning finds it. A lookup checks what a
+  // loss of power damages.
+  if (status.ok())
+    status = runtime::ReplaceFile(path, contents, {.durable = false});
+  if (status.ok())
     return llvm::Error::success();
-  });
-  return error ? fail(std::move(error)) : llvm::Error::success();
+  return llvm::createStringError("cannot write to '" + folder + "': " + std::string(status.message()));
+}
+
+/// Removes what stands in the place of the file that notes when the folder was pruned: opening a pipe would wait.
+static void removeStrayTimestamp(llvm::StringRef folder) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, "llvmcache.timestamp");
+  fs::file_status status;
+  if (!fs::status(path, status, /*follow=*/false) && status.type() != fs::file_type::regular_file)
+    unlink(path.c_str()); // fs::remove leaves pipes and devices.
 }
 
 void FileCache::prune() const {
+  removeStrayTimestamp(folder);
   llvm::CachePruningPolicy policy;
   policy.Expiration = std::chrono::hours(31 * 24);
   policy.MaxSizeBytes = maxBytes;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,14 +129,40 @@ TEST_F(GemmTuningTest, ADamagedFileIsReplaced) {
   };
   for (const std::string &text :
        {std::string(), std::string("{"), std::string("[]"), std::string("\xff\xfe"), good.substr(0, good.size() / 2),
-        replace("\"format\": 1", "\"format\": 2"), replace("\"format\": 1", "\"format\": {}"),
+        replace("\"format\": 2", "\"format\": 1"), replace("\"format\": 2", "\"format\": {}"),
         replace("\"problems\"", "\"other\""), replace("\"algorithm\"", "\"other\""), replace("1.5", "\"fast\""),
-        replace("0,", "-1,"), replace("0,", ""), replace("0,", "{},"), replace("0,", "0.5,")}) {
+        replace("0,", "-1,"), replace("0,", ""), replace("0,", "{},"), replace("0,", "0.5,"),
+        // A choice that is whole, but another's or changed.
+        replace("\"a\": {", "\"c\": {"), replace(" 0,", " 2,"), replace("\"checksum\"", "\"other\"")}) {
     std::ofstream(Open().path(), std::ios::trunc) << text;
     EXPECT_EQ(Open().Find("a"), absl::nullopt) << text;
     Open().Settle("b", Choice(2));
     EXPECT_EQ(Open().Find("b"), Choice(2)) << text;
   }
+}
+
+TEST_F(GemmTuningTest, WhatStandsInPlaceOfAFileNeitherHangsNorCounts) {
+  Open().Settle("a", Choice(1));
+  std::string path = Open().path();
+  fs::rename(path, folder_ + "/moved");
+  fs::create_symlink("moved", path);
+  EXPECT_EQ(Open().Find("a"), absl::nullopt) << "a link";
+  for (const std::string &place : {path, path + ".lock"}) {
+    fs::remove(place);
+    ASSERT_EQ(mkfifo(place.c_str(), 0600), 0);
+    GemmTuning tuning = Open();
+    EXPECT_EQ(tuning.Find("a"), absl::nullopt) << place;
+    EXPECT_EQ(tuning.Settle("a", Choice(2)), Choice(2)) << place;
+  }
+}
+
+TEST_F(GemmTuningTest, AFolderThatAllMayWriteToIsNotUsed) {
+  Open().Settle("a", Choice(1));
+  fs::permissions(folder_, fs::perms::others_write, fs::perm_options::add);
+  GemmTuning tuning = Open();
+  EXPECT_EQ(tuning.path(), "");
+  EXPECT_EQ(tuning.Find("a"), absl::nullopt);
+  EXPECT_EQ(tuning.Settle("a", Choice(2)), Choice(2));
 }
 
 TEST_F(GemmTuningTest, WithoutAFileItRemembersInMemory) {

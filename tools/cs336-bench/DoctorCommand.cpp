@@ -143,6 +143,10 @@ static Finding findCache() {
     finding.details = "no home folder: name one with CS336_CACHE_DIR";
     return finding;
   }
+  if (absl::Status status = runtime::CheckCacheFolder(folder); !status.ok()) {
+    finding.details = std::string(status.message());
+    return finding;
+  }
   // What is not there yet is made where it is needed.
   llvm::StringRef existing = folder;
   while (!fs::exists(existing) && !llvm::sys::path::parent_path(existing).empty())

@@ -10,6 +10,7 @@
 
 #include "Command.h"
 #include "FormatFlag.h"
+#include "cs336/Driver/FlagParsers.h"
 
 #include "absl/status/status.h"
 
@@ -29,7 +30,7 @@ public:
 private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Looking"};
-  llvm::cl::opt<std::string> peerPython;
+  TextFlag peerPython;
   FormatFlag format;
 };
 

@@ -29,14 +29,16 @@ private:
   llvm::SHA256 hash;
 };
 
-/// Bytes by a key that says what they come from: one file an entry, named by its key. Processes may share a folder: an
-/// entry appears whole or not at all, and one that was damaged counts as absent. A lookup never fails.
+/// Bytes by a key that says what they come from: one file per entry, named by its key and with the key in it. Processes
+/// may share a folder: an entry appears whole or not at all. One that was damaged, or stands under the name of another,
+/// counts as absent, as do all in a folder that other users may write to. A lookup never fails.
 class FileCache {
 public:
   /// What the folder may grow to before the entries that were unused for longest are removed.
   static constexpr uint64_t kDefaultMaxBytes = uint64_t(1) << 30;
 
-  /// `folder` is made by the first store. `magic` starts every entry, and names the kind and version of what it holds.
+  /// `folder` is made by the first store, for this user alone. `magic` starts every entry, and names the kind and
+  /// version of what it holds.
   FileCache(llvm::StringRef folder, llvm::StringRef magic, uint64_t maxBytes = kDefaultMaxBytes)
       : folder(folder.str()), magic(magic.str()), maxBytes(maxBytes) {}
 
@@ -52,7 +54,8 @@ public:
   void prune() const;
 
 private:
-  std::string getPath(llvm::StringRef key) const;
+  /// The first line of an entry.
+  std::string getHeader(llvm::StringRef key, llvm::StringRef bytes) const;
 
   std::string folder, magic;
   uint64_t maxBytes;

@@ -21,7 +21,7 @@
 
 using namespace cs336;
 
-static constexpr llvm::StringLiteral kMagic = "cs336-cubin 2";
+static constexpr llvm::StringLiteral kMagic = "cs336-cubin 3";
 
 static std::string getFolderOfCubins(llvm::StringRef folder) {
   llvm::SmallString<128> cubins(folder);

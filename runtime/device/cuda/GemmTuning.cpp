@@ -7,22 +7,28 @@
 
 #include "device/cuda/GemmTuning.h"
 
+#include "cs336/runtime/CacheFolder.h"
+#include "cs336/runtime/ReplaceFile.h"
+
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace cs336::runtime {
 
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
+
+/// Problems are some hundred bytes each, and a device meets some hundred.
+constexpr int64_t kMostBytes = int64_t{64} << 20;
 
 /// "NVIDIA H200" as a part of a file's name.
 std::string FileNamePart(std::string text) {
@@ -32,8 +38,15 @@ std::string FileNamePart(std::string text) {
   return text;
 }
 
-/// Nothing unless it is a choice in every detail: the file may be anyone's.
-absl::optional<GemmChoice> ParseChoice(const nlohmann::json &json) {
+/// What ties a choice to its problem, so that none is taken that was damaged or
+/// stands under another.
+uint32_t Checksum(absl::string_view problem, const GemmChoice &choice) {
+  std::string text = absl::StrCat(problem, "\n", absl::StrJoin(choice.algorithm, " "));
+  return crc32_z(0, reinterpret_cast<const Bytef *>(text.data()), text.size());
+}
+
+/// Returns nullopt unless it is a choice for this problem in every detail.
+absl::optional<GemmChoice> ParseChoice(absl::string_view problem, const nlohmann::json &json) {
   if (!json.is_object() || !json.contains("algorithm") || !json.contains("microseconds"))
     return absl::nullopt;
   const nlohmann::json &words = json["algorithm"];
@@ -45,6 +58,8 @@ absl::optional<GemmChoice> ParseChoice(const nlohmann::json &json) {
       return absl::nullopt;
     choice.algorithm[i] = words[i].get<uint64_t>();
   }
+  if (json.value("checksum", nlohmann::json()) != Checksum(problem, choice))
+    return absl::nullopt;
   choice.microseconds = json["microseconds"].get<double>();
   return choice;
 }
@@ -53,9 +68,10 @@ absl::optional<GemmChoice> ParseChoice(const nlohmann::json &json) {
 
 GemmTuning::GemmTuning(const std::string &folder, std::string device, int64_t library_version)
     : device_(std::move(device)), library_version_(library_version) {
-  if (folder.empty())
+  if (folder.empty() || !CheckCacheFolder(folder).ok())
     return;
-  path_ = absl::StrCat(folder, "/gemm-", FileNamePart(device_), "-cublasLt-", library_version_, ".json");
+  folder_ = folder;
+  file_name_ = absl::StrCat("gemm-", FileNamePart(device_), "-cublasLt-", library_version_, ".json");
   choices_ = Read();
 }
 
@@ -69,11 +85,9 @@ absl::optional<GemmChoice> GemmTuning::Find(const std::string &problem) const {
 GemmChoice GemmTuning::Settle(const std::string &problem, const GemmChoice &choice) {
   absl::optional<GemmChoice> refused = Find(problem);
   choices_[problem] = choice;
-  if (path_.empty())
+  if (folder_.empty() || !MakeCacheFolder(folder_).ok())
     return choice;
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-  int lock = open(absl::StrCat(path_, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  int lock = open(absl::StrCat(path(), ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   if (lock < 0)
     return choice;
   absl::Cleanup unlock = [lock] { close(lock); };
@@ -87,16 +101,18 @@ GemmChoice GemmTuning::Settle(const std::string &problem, const GemmChoice &choi
 }
 
 GemmTuning::Choices GemmTuning::Read() const {
-  std::ifstream file(path_);
-  nlohmann::json json = nlohmann::json::parse(file, /*cb=*/nullptr, /*allow_exceptions=*/false);
   Choices choices;
+  absl::StatusOr<std::string> text = ReadCacheFile(folder_, file_name_, kMostBytes);
+  if (!text.ok())
+    return choices;
+  nlohmann::json json = nlohmann::json::parse(*text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat ||
       json.value("device", nlohmann::json()) != device_ ||
       json.value("cublasLt", nlohmann::json()) != library_version_ || !json.contains("problems") ||
       !json["problems"].is_object())
     return choices;
   for (const auto &[problem, value] : json["problems"].items())
-    if (absl::optional<GemmChoice> choice = ParseChoice(value))
+    if (absl::optional<GemmChoice> choice = ParseChoice(problem, value))
       choices.emplace(problem, *choice);
   return choices;
 }
@@ -105,17 +121,12 @@ void GemmTuning::Write(const Choices &choices) const {
   nlohmann::json json = {{"format", kFormat}, {"device", device_}, {"cublasLt", library_version_}};
   nlohmann::json &problems = json["problems"] = nlohmann::json::object();
   for (const auto &[problem, choice] : choices)
-    problems[problem] = {{"algorithm", choice.algorithm}, {"microseconds", choice.microseconds}};
-  // Only who holds the lock writes, so one name serves all.
-  std::string partial = absl::StrCat(path_, ".partial");
-  std::ofstream file(partial, std::ios::trunc);
-  file << json.dump(1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace) << "\n";
-  file.close();
-  std::error_code ignored;
-  if (file)
-    std::filesystem::rename(partial, path_, ignored);
-  else
-    std::filesystem::remove(partial, ignored);
+    problems[problem] = {{"algorithm", choice.algorithm},
+                         {"microseconds", choice.microseconds},
+                         {"checksum", Checksum(problem, choice)}};
+  std::string text = json.dump(1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace) + "\n";
+  absl::string_view pieces[] = {text};
+  ReplaceFile(path(), pieces, {.durable = false}).IgnoreError();
 }
 
 } // namespace cs336::runtime

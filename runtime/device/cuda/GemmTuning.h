@@ -29,8 +29,10 @@ struct GemmChoice {
 };
 
 /// Choices by a text that describes the problem, kept in a file of one device
-/// and library version. A file that cannot be read or written is as good as
-/// none: every problem is timed again then.
+/// and library version. A file that cannot be read or written, or that other
+/// users could have written, is as good as none: every problem is timed again
+/// then. So is a choice that does not match its checksum, which covers its
+/// problem.
 ///
 /// Processes may share the file: each change is merged into what is there and
 /// takes its place in one step.
@@ -47,7 +49,8 @@ public:
   /// is that one's, so that all who share the file compute the same bits.
   GemmChoice Settle(const std::string &problem, const GemmChoice &choice);
 
-  const std::string &path() const { return path_; } // Empty: memory alone.
+  /// Empty: memory alone.
+  std::string path() const { return folder_.empty() ? "" : folder_ + "/" + file_name_; }
 
 private:
   using Choices = absl::flat_hash_map<std::string, GemmChoice>;
@@ -56,7 +59,7 @@ private:
 
   std::string device_;
   int64_t library_version_;
-  std::string path_;
+  std::string folder_, file_name_;
   Choices choices_;
 };
 

@@ -5,34 +5,41 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Here alone for compiler and runtime, which link nothing of each other: it
-// uses the standard library only.
+// For the compiler and the runtime, in cs336_file. What a cache holds is run, so
+// that nobody but its user may have written it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CS336_RUNTIME_CACHEFOLDER_H
 #define CS336_RUNTIME_CACHEFOLDER_H
 
-#include <cstdlib>
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
 #include <string>
 
 namespace cs336::runtime {
 
 /// $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else ~/.cache/cs336-opt;
 /// empty if there is no home either. It may not exist yet.
-inline std::string CacheFolder() {
-  auto get = [](const char *name) -> std::string {
-    const char *value = std::getenv(name);
-    return value ? value : "";
-  };
-  if (std::string folder = get("CS336_CACHE_DIR"); !folder.empty())
-    return folder;
-  if (std::string folder = get("XDG_CACHE_HOME"); !folder.empty())
-    return folder + "/cs336-opt";
-  if (std::string home = get("HOME"); !home.empty())
-    return home + "/.cache/cs336-opt";
-  return "";
-}
+std::string CacheFolder();
+
+/// PERMISSION_DENIED, with what to do about it, if users other than this one
+/// and root could have written what the cache in `folder` holds: if the folder,
+/// or one of those in it that hold entries, is another user's or may be written
+/// by all. What does not exist yet is no error.
+absl::Status CheckCacheFolder(const std::string &folder);
+
+/// Makes a folder, and those that it is in, for this user alone, unless it is
+/// there.
+absl::Status MakeCacheFolder(const std::string &folder);
+
+/// Returns the contents of the file `name` in `folder`, and marks it as used
+/// now. Returns an error, and never waits, if either is another user's, the
+/// folder may be written by all, or the name stands for something other than a
+/// regular file of at most `most_bytes`: a link, a pipe, a device.
+absl::StatusOr<std::string> ReadCacheFile(const std::string &folder, const std::string &name, int64_t most_bytes);
 
 } // namespace cs336::runtime
 
