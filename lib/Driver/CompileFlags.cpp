@@ -10,6 +10,10 @@
 #include "cs336/Driver/GivenFlags.h"
 #include "cs336/Pipelines/Ladder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 using namespace cs336;
 namespace cl = llvm::cl;
@@ -58,7 +62,47 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
       cl::cat(category), cl::sub(subcommand));
 }
 
+/// The parts of an option's text: "fusion=all".
+static llvm::SmallVector<llvm::StringRef> splitOptions(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> options;
+  text.split(options, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return options;
+}
+
+static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
+
+/// The values of a flag as they are written; empty if it was not given.
+template <typename Values, typename Stringify>
+static std::string joinValues(const Values &values, Stringify stringify) {
+  return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
+}
+
+absl::Status CompileFlags::checkPipelineOptions() const {
+  llvm::StringMap<std::string> values{{"dtype", joinValues(dtypes, stringifyComputeType)},
+                                      {"fusion", joinValues(fusions, stringifyFusion)}};
+  if (checkpoint.getNumOccurrences() > 0)
+    values["checkpoint"] = std::to_string(checkpoint);
+  llvm::StringMap<llvm::StringRef> given;
+  for (llvm::StringRef option : splitOptions(pipeline)) {
+    llvm::StringRef name = getOptionName(option);
+    if (auto [first, isNew] = given.try_emplace(name, option); !isNew)
+      return absl::InvalidArgumentError(absl::StrCat("--pipeline-options gives '", name.str(), "' twice: '",
+                                                     first->second.str(), "' and '", option.str(), "'"));
+    if (std::string value = values.lookup(name); !value.empty())
+      return absl::InvalidArgumentError(absl::StrCat("--", name.str(), " ", value, " conflicts with '", option.str(),
+                                                     "' in --pipeline-options: give one of the two"));
+  }
+  if (ladder && *ladder)
+    for (llvm::StringRef option : splitOptions(getLadder(ComputeType::FP32).front().options))
+      if (llvm::StringRef other = given.lookup(getOptionName(option)); !other.empty())
+        return absl::InvalidArgumentError(absl::StrCat("--ladder conflicts with '", other.str(),
+                                                       "' in --pipeline-options: every rung sets that option"));
+  return absl::OkStatus();
+}
+
 absl::Status CompileFlags::check(runtime::DeviceId device) const {
+  if (absl::Status status = checkPipelineOptions(); !status.ok())
+    return status;
   if (ladder && *ladder && !fusions.empty())
     return absl::InvalidArgumentError("--ladder takes what --fusion chooses one pass at a time: leave --fusion out");
   if (!architectures.empty() && device.kind != runtime::DeviceKind::kCuda)

@@ -9,12 +9,12 @@
 
 #include "cs336/Driver/Registration.h"
 #include "cs336/Statistics/PassStatistics.h"
+#include "cs336/Support/Nesting.h"
+#include "cs336/Support/ReadInput.h"
 #include "cs336/Support/WriteOutput.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
@@ -26,17 +26,20 @@ using namespace mlir;
 /// What MlirOptMain does with files, by `writeOutput`.
 static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, DialectRegistry &registry,
                                const MlirOptMainConfig &config) {
-  std::string message;
   if (inputFile == "-" && llvm::sys::Process::FileDescriptorIsDisplayed(STDIN_FILENO))
     llvm::errs() << "(reading standard input: Ctrl-D ends it, Ctrl-C the program)\n";
-  std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputFile, &message);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> input = cs336::readInput(inputFile);
   if (!input) {
-    llvm::errs() << message << "\n";
+    llvm::WithColor::error(llvm::errs()) << llvm::toString(input.takeError()) << "\n";
+    return failure();
+  }
+  if (llvm::Error error = cs336::checkNesting((*input)->getMemBufferRef())) {
+    llvm::WithColor::error(llvm::errs()) << llvm::toString(std::move(error)) << "\n";
     return failure();
   }
   bool hasRunFailed = false;
   llvm::Error error = cs336::writeOutput(outputFile, [&](raw_ostream &stream) {
-    hasRunFailed = failed(MlirOptMain(stream, std::move(input), registry, config));
+    hasRunFailed = failed(MlirOptMain(stream, std::move(*input), registry, config));
     return hasRunFailed ? llvm::createStringError("it is not complete") : llvm::Error::success();
   });
   if (!error)
@@ -49,7 +52,6 @@ static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, Dialec
 }
 
 LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(DialectRegistry &)> registerMore) {
-  llvm::InitLLVM init(argc, argv);
   DialectRegistry registry;
   registerAllDialects(registry);
   if (registerMore)

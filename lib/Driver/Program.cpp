@@ -8,9 +8,12 @@
 #include "cs336/Driver/Program.h"
 
 #include "cs336/Driver/Registration.h"
+#include "cs336/Support/Nesting.h"
+#include "cs336/Support/ReadInput.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -23,6 +26,8 @@ using runtime::Executable;
 
 absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::unique_ptr<llvm::MemoryBuffer> text,
                                                                         StringRef name, const CompileOptions &options) {
+  if (llvm::Error error = checkNesting(text->getMemBufferRef()))
+    return absl::InvalidArgumentError(llvm::toString(std::move(error)));
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
@@ -39,15 +44,21 @@ absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::uni
 }
 
 absl::StatusOr<LoadedProgram> cs336::loadProgram(StringRef path, const CompileOptions &options) {
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(path);
   if (!file)
-    return absl::NotFoundError(absl::StrCat(path.str(), ": cannot be read: ", file.getError().message()));
+    return absl::InvalidArgumentError(llvm::toString(file.takeError()));
   // What claims to be an executable is read as one, so that damage is reported as such.
   StringRef magic(format::kMagic, format::kMagicSize);
   bool isIR = !(*file)->getBuffer().starts_with(magic.take_front(6)) && !path.ends_with(".cs336x");
-  absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      isIR ? compileProgram(std::move(*file), path, options)
-           : Executable::Load(absl::string_view(path.data(), path.size()));
+  absl::StatusOr<std::shared_ptr<const Executable>> executable;
+  if (isIR) {
+    executable = compileProgram(std::move(*file), path, options);
+  } else {
+    ArrayRef<uint8_t> bytes = llvm::arrayRefFromStringRef((*file)->getBuffer());
+    executable = Executable::FromBytes({bytes.data(), bytes.size()});
+    if (!executable.ok())
+      return absl::Status(executable.status().code(), absl::StrCat(path.str(), ": ", executable.status().message()));
+  }
   if (!executable.ok())
     return executable.status();
   return LoadedProgram{*std::move(executable), isIR};

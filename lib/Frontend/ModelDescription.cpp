@@ -7,6 +7,7 @@
 
 #include "cs336/Frontend/ModelDescription.h"
 
+#include "cs336/Support/ReadJSON.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,9 +20,6 @@ using llvm::createStringError;
 using llvm::Error;
 using llvm::formatv;
 namespace json = llvm::json;
-
-/// A description is an object in an object; the parser recurses, so deeper text is refused before it.
-static constexpr int kMaxNesting = 16;
 
 //===----------------------------------------------------------------------===//
 // One value
@@ -165,34 +163,10 @@ Error ModelDescription::update(const json::Object &object) {
   return Error::success();
 }
 
-static Error verifyNesting(StringRef text) {
-  int depth = 0;
-  bool isInString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isInString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        isInString = false;
-    } else if (c == '"') {
-      isInString = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxNesting)
-        return createStringError(formatv("nested deeper than {0} levels", kMaxNesting));
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return Error::success();
-}
-
 llvm::Expected<ModelDescription> ModelDescription::fromJSON(StringRef text) {
-  if (Error error = verifyNesting(text))
-    return error;
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = readJSON(text);
   if (!value)
-    return createStringError("malformed JSON: " + llvm::toString(value.takeError()));
+    return value.takeError();
   const json::Object *object = value->getAsObject();
   if (!object)
     return createStringError("a model description must be a JSON object");

@@ -18,6 +18,7 @@ from cs336._compiler import (
     parse,
 )
 from cs336._config import Optimizer, TransformerConfig, size_names
+from cs336._files import write_file
 from cs336._session import ProfileRow, Session, WrittenValue, best_device
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "operations",
     "parse",
     "size_names",
+    "write_file",
 ]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import get_args
 
 from cs336 import _cs336
-from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig
+from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
+from cs336._files import read_file, write_file
 
 
 @dataclass(frozen=True)
@@ -129,20 +127,11 @@ class Executable:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Executable:
         """Read a file that `save` or `cs336-translate --emit-executable` wrote."""
-        return cls(Path(path).read_bytes())
+        return cls(read_file(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file; an error leaves what was there."""
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self._executable.bytes)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink()
-            raise
+        write_file(path, self._executable.bytes)
 
     @property
     def entries(self) -> list[str]:
@@ -190,7 +179,7 @@ def build(
         If the numbers make no model or no optimizer.
     """
     description = {**asdict(config), "mode": mode, "dtype": dtype, "optimizer": asdict(optimizer or Optimizer())}
-    return Module(_cs336.Module.build(json.dumps(description)))
+    return Module(_cs336.Module.build(description_json(description)))
 
 
 def parse(text: str, name: str = "<string>") -> Module:
@@ -246,14 +235,24 @@ def compile(
     ------
     ValueError
         If the module does not compile, or the folder cannot be written; the message holds the diagnostics. If there is
-        no such type or level of fusion.
+        no such type or level of fusion, or `pipeline` gives the same option as an argument.
+
+    Warns
+    -----
+    RuntimeWarning
+        What the compiler warns of: a cache that is not used, or not written to, and why.
     """
     for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
         if value is not None and value not in known:
             raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
     parsed = parse(module) if isinstance(module, str) else module
+    given = {option.split("=")[0]: option for option in pipeline.split()}
     chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
-    options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items() if value is not None)])
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    for key, value in chosen.items():
+        if key in given:
+            raise ValueError(f"{key}={value!r} conflicts with '{given[key]}' in pipeline: give one of the two")
+    options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items())])
     folder = os.fspath(dump_dir) if dump_dir is not None else ""
     return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache, folder))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -12,6 +14,22 @@ Mode = Literal["forward", "loss", "forward_backward", "train"]
 DType = Literal["f32", "f64"]
 ComputeType = Literal["fp32", "tf32", "bf16", "fp16"]
 Fusion = Literal["none", "elementwise", "softmax", "flash", "all"]
+
+
+def description_json(description: Mapping[str, Any], prefix: str = "") -> str:
+    """A description as the command-line tools read it; JSON has no NaN and no infinities.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite; the message names the key and the number.
+    """
+    for key, value in description.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"'{prefix}{key}' must be a finite number, is {value}")
+        if isinstance(value, Mapping):
+            description_json(value, f"{prefix}{key}.")
+    return json.dumps(description)
 
 
 def size_names() -> list[str]:
@@ -62,7 +80,7 @@ class TransformerConfig:
         unknown = sorted(set(changes) - {field.name for field in fields(cls)})
         if unknown:
             raise TypeError(f"TransformerConfig has no {', '.join(unknown)}")
-        return cls(**_cs336.transformer(json.dumps({"size": size, **changes})))
+        return cls(**_cs336.transformer(description_json({"size": size, **changes})))
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
@@ -71,7 +89,7 @@ class TransformerConfig:
 
     def to_json(self) -> str:
         """A description that the command-line tools read."""
-        return json.dumps(asdict(self))
+        return description_json(asdict(self))
 
     def parameter_count(self) -> int:
         """Count parameters: 2Vd + L(4d² + 3·d·d_ff + 2d) + d."""

@@ -43,12 +43,16 @@ static nb::bytes compile(const IRModule &module, const std::string &pipeline, co
   if (!useCache)
     options.cacheFolder.clear();
   options.dumpDir = dumpDir;
-  std::vector<uint8_t> bytes;
+  CompiledBytes compiled;
   {
     nb::gil_scoped_release release;
-    bytes = module.compile(options);
+    compiled = module.compile(options);
   }
-  return nb::bytes(bytes.data(), bytes.size());
+  // At the caller of cs336.compile.
+  constexpr Py_ssize_t kStackLevel = 2;
+  if (!compiled.warnings.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, compiled.warnings.c_str(), kStackLevel) != 0)
+    throw nb::python_error();
+  return nb::bytes(compiled.executable.data(), compiled.executable.size());
 }
 
 static TransformerConfig readTransformer(const std::string &description) {

@@ -15,7 +15,11 @@ namespace nb = nanobind;
 using namespace cs336::python;
 
 [[noreturn]] static void throwPython(PyObject *type, const absl::Status &status) {
-  PyErr_SetString(type, std::string(status.message()).c_str());
+  // A message can quote anything: also a NUL, where a C string would end, and what is no UTF-8.
+  absl::string_view text = status.message();
+  nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), text.size(), "backslashreplace"));
+  if (message.is_valid())
+    PyErr_SetObject(type, message.ptr());
   throw nb::python_error();
 }
 
@@ -46,6 +50,8 @@ void cs336::python::throwFileStatus(const absl::Status &status) {
     throwPython(PyExc_FileNotFoundError, status);
   case absl::StatusCode::kPermissionDenied:
     throwPython(PyExc_PermissionError, status);
+  case absl::StatusCode::kUnavailable:
+    throwPython(PyExc_OSError, status);
   default:
     throwStatus(status);
   }

@@ -20,7 +20,8 @@ namespace cs336::python {
 /// Needs the GIL.
 [[noreturn]] void throwStatus(const absl::Status &status);
 
-/// As `throwStatus`, where a status may also be about a file: FileNotFoundError and PermissionError.
+/// As `throwStatus`, where a status may also be about a file: FileNotFoundError, PermissionError, or
+/// OSError where the system cannot read or write it.
 [[noreturn]] void throwFileStatus(const absl::Status &status);
 
 /// As `throwStatus`, where a status may also be about a device: RuntimeError if there is none.

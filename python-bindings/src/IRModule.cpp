@@ -9,9 +9,11 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
+#include "cs336/Support/Nesting.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -22,6 +24,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <stdexcept>
+#include <utility>
 
 using namespace mlir;
 using namespace cs336;
@@ -46,14 +49,15 @@ static void printLocation(llvm::raw_ostream &stream, Location loc) {
 
 namespace {
 
-/// Keeps the errors of a context, to be thrown.
+/// Keeps the errors of a context, to be thrown, and its warnings.
 class Diagnostics {
 public:
   explicit Diagnostics(MLIRContext *context)
       : handler(context, [this](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+          if (!isError && diagnostic.getSeverity() != DiagnosticSeverity::Warning)
             return;
-          llvm::raw_string_ostream stream(text);
+          llvm::raw_string_ostream stream(isError ? text : warnings);
           append(stream, diagnostic);
           for (Diagnostic &note : diagnostic.getNotes())
             append(stream, note);
@@ -63,13 +67,15 @@ public:
     throw std::invalid_argument(text.empty() ? otherwise : StringRef(text).rtrim().str());
   }
 
+  std::string takeWarnings() { return StringRef(std::exchange(warnings, {})).rtrim().str(); }
+
 private:
   static void append(llvm::raw_ostream &stream, const Diagnostic &diagnostic) {
     printLocation(stream, diagnostic.getLocation());
     stream << (diagnostic.getSeverity() == DiagnosticSeverity::Note ? "note: " : "") << diagnostic << "\n";
   }
 
-  std::string text;
+  std::string text, warnings;
   ScopedDiagnosticHandler handler;
 };
 
@@ -87,7 +93,13 @@ IRModule IRModule::build(const std::string &description) {
   return {std::move(context), std::move(*module)};
 }
 
+static void throwIfTooDeep(const std::string &text, const std::string &name) {
+  if (llvm::Error error = checkNesting({text, name}))
+    throw std::invalid_argument(llvm::toString(std::move(error)));
+}
+
 IRModule IRModule::parse(const std::string &text, const std::string &name) {
+  throwIfTooDeep(text, name);
   Context context = makeContext();
   Diagnostics diagnostics(context.get());
   ParserConfig config(context.get());
@@ -107,6 +119,7 @@ std::string IRModule::print(bool withLocations) const {
 }
 
 IRModule IRModule::runPasses(const std::string &pipeline) const {
+  throwIfTooDeep(pipeline, "pipeline");
   Diagnostics diagnostics(context.get());
   PassManager manager(context.get(), ModuleOp::getOperationName());
   std::string message;
@@ -119,13 +132,13 @@ IRModule IRModule::runPasses(const std::string &pipeline) const {
   return {context, std::move(copy)};
 }
 
-std::vector<uint8_t> IRModule::compile(const CompileOptions &options) const {
+CompiledBytes IRModule::compile(const CompileOptions &options) const {
   Diagnostics diagnostics(context.get());
   OwningOpRef<ModuleOp> copy = module->clone();
   FailureOr<std::vector<uint8_t>> bytes = compileModule(*copy, options);
   if (failed(bytes))
     diagnostics.raise("the module does not compile");
-  return std::move(*bytes);
+  return {std::move(*bytes), diagnostics.takeWarnings()};
 }
 
 std::vector<OperationCost> IRModule::getCosts() const {
@@ -137,8 +150,8 @@ std::vector<OperationCost> IRModule::getCosts() const {
       cost.function = function.getName().str();
       cost.operation = name.str();
       ++cost.count;
-      cost.flops += op.getFlops();
-      cost.bytes += op.getBytes();
+      cost.flops = addSaturating(cost.flops, op.getFlops());
+      cost.bytes = addSaturating(cost.bytes, op.getBytes());
     });
   std::vector<OperationCost> result;
   for (auto &[key, cost] : costs)

@@ -25,6 +25,12 @@ struct OperationCost {
   int64_t count = 0, flops = 0, bytes = 0;
 };
 
+/// The bytes of an executable, and the compiler's warnings, a line each.
+struct CompiledBytes {
+  std::vector<uint8_t> executable;
+  std::string warnings;
+};
+
 /// IR, immutable: passes make a new module. Failures throw std::invalid_argument with all diagnostics.
 class IRModule {
 public:
@@ -36,8 +42,7 @@ public:
   std::string print(bool withLocations) const;
   /// The result of a textual pass pipeline, "cs336-decompose,canonicalize".
   IRModule runPasses(const std::string &pipeline) const;
-  /// The bytes of an executable.
-  std::vector<uint8_t> compile(const CompileOptions &options) const;
+  CompiledBytes compile(const CompileOptions &options) const;
   /// Costs by function and operation, in the order of the module.
   std::vector<OperationCost> getCosts() const;
 

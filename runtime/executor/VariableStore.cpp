@@ -7,6 +7,7 @@
 
 #include "executor/VariableStore.h"
 
+#include "executor/Counters.h"
 #include "executor/HostCopy.h"
 #include "memory/BlockLayout.h"
 #include "memory/Initializer.h"
@@ -69,9 +70,10 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
     store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), start + layouts.offsets[i]);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
-    store.by_name_[executable.variables()[i]->name] = {store.variables_[i], &store.MemoryOf(i)};
+    bool is_counter = IsCounter(*executable.variables()[i]);
+    store.by_name_[executable.variables()[i]->name] = {store.variables_[i], &store.MemoryOf(i), is_counter};
     for (const NamedRows &rows : store.NamesOf(i))
-      store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i)};
+      store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i), is_counter};
   }
   return store;
 }
@@ -154,11 +156,27 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
   if (target.value.type() != value.type())
     return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
                                                    ", the value a ", ToString(value.type())));
-  if (placement == Placement::kHost)
-    return CopyToDevice(*target.memory, value, target.value);
+  if (placement == Placement::kDevice)
+    return SetFromDevice(name, value, target);
+  if (target.is_counter)
+    CS336_RETURN_IF_ERROR(CheckCounter(name, value));
+  return CopyToDevice(*target.memory, value, target.value);
+}
+
+absl::Status VariableStore::SetFromDevice(absl::string_view name, const TensorView &value, const Named &target) {
   CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(value), absl::StrCat("variable '", name, "'")));
   CS336_RETURN_IF_ERROR(Find(name).status());
-  return memory_->CopyFromOthers(target.value.mutable_data(), value.data(), value.num_bytes());
+  void *data = target.value.mutable_data();
+  if (!target.is_counter)
+    return memory_->CopyFromOthers(data, value.data(), value.num_bytes());
+  // The host sees the value only once it is in the store's own memory.
+  CS336_ASSIGN_OR_RETURN(Tensor before, Get(name));
+  CS336_RETURN_IF_ERROR(memory_->CopyFromOthers(data, value.data(), value.num_bytes()));
+  CS336_ASSIGN_OR_RETURN(Tensor after, Get(name));
+  absl::Status status = CheckCounter(name, after);
+  if (!status.ok())
+    CS336_RETURN_IF_ERROR(CopyToDevice(*target.memory, before, target.value));
+  return status;
 }
 
 absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
@@ -200,6 +218,10 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOpt
 
 absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &options) {
   CS336_RETURN_IF_ERROR(CheckTensors(tensors, options));
+  for (size_t i = 0; i != variables_.size(); ++i)
+    if (IsIn(i, options.set) && IsCounter(*executable_->variables()[i]))
+      for (const NamedRows &rows : NamesOf(i))
+        CS336_RETURN_IF_ERROR(CheckCounter(rows.name, tensors.find(rows.name)->second));
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i))

@@ -61,6 +61,7 @@ private:
   struct Named {
     MutableTensorView value;
     DeviceMemory *memory;
+    bool is_counter;
   };
 
   /// The memory that variable `index` lies in.
@@ -71,6 +72,7 @@ private:
   std::vector<NamedRows> NamesOf(size_t index) const;
   /// The value under a name of variable `index`.
   MutableTensorView Part(size_t index, const NamedRows &rows) const;
+  absl::Status SetFromDevice(absl::string_view name, const TensorView &value, const Named &target);
   absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
 
   const Executable *executable_ = nullptr;

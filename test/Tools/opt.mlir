@@ -11,7 +11,7 @@
 // CHECK: #[[LOC]] = loc("layers.0.attn")
 // PLAIN-NOT: loc(
 // FLAG: Unknown command line argument '--no-such-pass'
-// MISSING: cannot open input file '{{.*}}missing.mlir'
+// MISSING: error: cannot read '{{.*}}missing.mlir': No such file or directory
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = cs336.exp %x : tensor<4xf32> loc("layers.0.attn")
   return %y : tensor<4xf32>

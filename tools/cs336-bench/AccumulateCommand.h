@@ -35,7 +35,7 @@ private:
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Adding"};
-  llvm::cl::opt<double> value;
+  RealFlag value;
   llvm::cl::opt<int64_t> count;
   llvm::cl::opt<bool> printProgram;
   DeviceFlag device;

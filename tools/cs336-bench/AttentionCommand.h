@@ -63,8 +63,8 @@ private:
   llvm::cl::opt<int> numThreads;
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
-  llvm::cl::opt<std::string> peer;
-  llvm::cl::opt<std::string> peerPython;
+  llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
+  TextFlag peerPython;
   FormatFlag format;
   CompileFlags compile;
 };

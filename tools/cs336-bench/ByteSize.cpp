@@ -26,7 +26,7 @@ std::optional<int64_t> cs336::bench::parseBytes(llvm::StringRef text) {
     }
   }
   double number;
-  if (text.trim().getAsDouble(number) || !(number > 0) || number * unit > 9e18)
+  if (text.trim().getAsDouble(number) || !(number * unit >= 1) || number * unit > 9e18)
     return std::nullopt;
   return static_cast<int64_t>(number * unit);
 }
@@ -38,7 +38,7 @@ std::string cs336::bench::formatBytes(uint64_t bytes) {
 }
 
 absl::Status MemoryLimitFlag::check() const {
-  if (getValue().empty() || parseBytes(getValue()))
+  if (getNumOccurrences() == 0 || parseBytes(getValue()))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--memory-limit is '", getValue(), "', must be a size such as 40GiB"));
 }

@@ -19,7 +19,8 @@
 
 namespace cs336::bench {
 
-/// "40GiB", "1.5 GB", "1000000": bytes; MB is 10^6, MiB 2^20. Nothing if it is no size, or not positive.
+/// "40GiB", "1.5 GB", "1000000": bytes; MB is 10^6, MiB 2^20. Returns nullopt if it is not a size of at
+/// least one byte.
 std::optional<int64_t> parseBytes(llvm::StringRef text);
 
 /// "139.8 GiB", "12.0 MiB".

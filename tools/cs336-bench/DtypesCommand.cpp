@@ -13,6 +13,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "cs336/Support/ReadInput.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -140,9 +141,9 @@ static LogicalResult fillColumn(ModuleOp module, ComputeType type, TypeTable &ta
 absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
   std::string text = kToyModel.str();
   if (!program.empty()) {
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(program);
+    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(program);
     if (!file)
-      return absl::NotFoundError(absl::StrCat(program.getValue(), ": cannot be read: ", file.getError().message()));
+      return absl::InvalidArgumentError(llvm::toString(file.takeError()));
     text = (*file)->getBuffer().str();
   }
   SmallVector<ComputeType> types(dtypes.begin(), dtypes.end());

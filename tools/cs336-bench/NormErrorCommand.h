@@ -36,7 +36,7 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Norm"};
   llvm::cl::opt<int64_t> rows, width;
-  llvm::cl::list<double> means;
+  RealListFlag means;
   llvm::cl::opt<uint64_t> seed;
   DeviceFlag device;
   FormatFlag format;

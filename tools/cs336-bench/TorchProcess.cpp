@@ -24,10 +24,12 @@ static constexpr llvm::StringLiteral kAnswerJobs =
     ;
 
 static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
-  llvm::Error error = cs336::writeOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << text;
-    return llvm::Error::success();
-  });
+  llvm::Error error = cs336::writeOutput(path,
+                                         [&](llvm::raw_ostream &stream) {
+                                           stream << text;
+                                           return llvm::Error::success();
+                                         },
+                                         {.durable = false});
   if (!error)
     return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(path, " cannot be written: ", llvm::toString(std::move(error))));

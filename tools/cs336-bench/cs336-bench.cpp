@@ -14,8 +14,8 @@
 #include "NormErrorCommand.h"
 #include "PlanCommand.h"
 #include "StudyCommand.h"
+#include "cs336/Driver/ToolMain.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
@@ -55,8 +55,7 @@ static std::string quote(llvm::ArrayRef<const char *> arguments) {
   return line;
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int measure(int argc, char **argv) {
   ModelCommand model;
   AttentionCommand attention;
   PlanCommand plan;
@@ -88,4 +87,8 @@ int main(int argc, char **argv) {
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
   // As shells say it of a process that a signal ended.
   return getInterruption() != 0 ? 128 + getInterruption() : 1;
+}
+
+int main(int argc, char **argv) {
+  return cs336::toolMain(argc, argv, [&] { return measure(argc, argv); });
 }

@@ -6,11 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Driver/Registration.h"
+#include "cs336/Driver/ToolMain.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  cs336::registerAllDialects(registry);
-  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+  return cs336::toolMain(argc, argv, [&] {
+    mlir::DialectRegistry registry;
+    cs336::registerAllDialects(registry);
+    return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
+  });
 }

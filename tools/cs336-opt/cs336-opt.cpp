@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Driver/OptMain.h"
+#include "cs336/Driver/ToolMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
-int main(int argc, char **argv) { return mlir::asMainReturnCode(cs336::optMain(argc, argv)); }
+int main(int argc, char **argv) {
+  return cs336::toolMain(argc, argv, [&] { return mlir::asMainReturnCode(cs336::optMain(argc, argv)); });
+}

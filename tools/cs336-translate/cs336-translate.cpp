@@ -11,7 +11,10 @@
 #include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
+#include "cs336/Driver/ToolMain.h"
 #include "cs336/Frontend/ImportTransformer.h"
+#include "cs336/Support/Nesting.h"
+#include "cs336/Support/ReadInput.h"
 #include "cs336/Support/WriteOutput.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +22,6 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
@@ -93,9 +95,9 @@ static FailureOr<cs336::ModelDescription> describeModel(const Flags &flags) {
     return failure();
   };
   if (!flags.input.empty()) {
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(flags.input, /*IsText=*/true);
+    llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = cs336::readInput(flags.input);
     if (!file)
-      return fail("cannot read '" + flags.input + "': ", llvm::errorCodeToError(file.getError()));
+      return fail("", file.takeError());
     llvm::Expected<cs336::ModelDescription> read = cs336::ModelDescription::fromJSON((*file)->getBuffer());
     if (!read)
       return fail(flags.input + ": ", read.takeError());
@@ -132,9 +134,13 @@ struct InputModule {
 /// The module in the input file; null, with an error, if there is none.
 static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &context) {
   std::string path = flags.input.empty() ? "-" : flags.input.getValue();
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = cs336::readInput(path);
   if (!file) {
-    llvm::WithColor::error(llvm::errs()) << "cannot read '" << path << "': " << file.getError().message() << "\n";
+    llvm::WithColor::error(llvm::errs()) << llvm::toString(file.takeError()) << "\n";
+    return nullptr;
+  }
+  if (llvm::Error error = cs336::checkNesting((*file)->getMemBufferRef())) {
+    llvm::WithColor::error(llvm::errs()) << llvm::toString(std::move(error)) << "\n";
     return nullptr;
   }
   auto input = std::make_unique<InputModule>();
@@ -220,8 +226,7 @@ static LogicalResult run(const Flags &flags, MLIRContext &context) {
   llvm_unreachable("all actions are handled");
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int translate(int argc, char **argv) {
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   cs336::printLocationsByDefault();
@@ -233,4 +238,8 @@ int main(int argc, char **argv) {
   cs336::registerDialects(registry);
   MLIRContext context(registry);
   return failed(run(flags, context));
+}
+
+int main(int argc, char **argv) {
+  return cs336::toolMain(argc, argv, [&] { return translate(argc, argv); });
 }

@@ -10,6 +10,7 @@
 
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/Driver/DeviceFlag.h"
+#include "cs336/Driver/FlagParsers.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -40,8 +41,8 @@ public:
 
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No);
 
-  /// INVALID_ARGUMENT for flags that would do nothing: `--fusion` beside `--ladder`, and `--arch` for the CPU or
-  /// without a name.
+  /// INVALID_ARGUMENT for flags that would do nothing: `--fusion` beside `--ladder`, an option of `--pipeline-options`
+  /// that another flag sets too, and `--arch` for the CPU or without a name.
   absl::Status check(runtime::DeviceId device) const;
 
   /// INVALID_ARGUMENT for flags of machine code, for a tool that makes none: `--arch`, `--cpu` and `--no-cache`.
@@ -75,16 +76,18 @@ public:
   }
 
 private:
+  absl::Status checkPipelineOptions() const;
+
   llvm::cl::list<ComputeType> dtypes;
   llvm::cl::list<Fusion> fusions;
   /// Null without a sweep.
   std::unique_ptr<llvm::cl::opt<bool>> ladder;
   llvm::cl::opt<unsigned> checkpoint;
   llvm::cl::opt<std::string> pipeline;
-  llvm::cl::opt<std::string> cpu;
+  TextFlag cpu;
   llvm::cl::list<std::string> architectures;
   llvm::cl::opt<bool> noCache;
-  llvm::cl::opt<std::string> dumpDir;
+  TextFlag dumpDir;
   llvm::cl::opt<bool> timing;
   llvm::cl::opt<bool> passStatistics;
 };

@@ -24,7 +24,7 @@ public:
   ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
   /// `base` with what the flags say, one description for every combination of the flags' values, the last flag's
-  /// varying fastest. The error names the flag's key and the value.
+  /// varying fastest. The error names the value, and the flag or its key.
   llvm::Expected<std::vector<ModelDescription>> apply(const ModelDescription &base) const;
 
   /// As `apply`, for a tool that wants one model: lists are errors.
@@ -36,14 +36,18 @@ public:
 private:
   /// Whose key a flag sets.
   enum class Owner { Model, Optimizer };
+  enum class Kind { Text, Integer, Real };
   struct Flag {
     std::string key;
     Owner owner;
-    bool isText;
+    Kind kind;
     std::unique_ptr<llvm::cl::opt<std::string>> option;
+
+    /// One of its values as a description in JSON has it.
+    llvm::Expected<llvm::json::Value> parse(llvm::StringRef text) const;
   };
 
-  void add(llvm::StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, bool isText);
+  void add(llvm::StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind);
 
   llvm::cl::OptionCategory &category;
   llvm::cl::SubCommand &subcommand;

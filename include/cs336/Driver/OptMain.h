@@ -15,7 +15,7 @@
 namespace cs336 {
 
 /// Everything that mlir-opt does, with the project's dialects and passes, printing locations by default.
-/// `registerMore` may add dialects; passes are added by registering them before the call.
+/// To be called by `toolMain`. `registerMore` may add dialects; passes are added by registering them before the call.
 llvm::LogicalResult optMain(int argc, char **argv,
                             llvm::function_ref<void(mlir::DialectRegistry &)> registerMore = nullptr);
 

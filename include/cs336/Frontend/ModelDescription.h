@@ -10,7 +10,7 @@
 //   {"size": "small", "context_length": 512, "batch_size": 8, "mode": "train", "dtype": "f32",
 //    "optimizer": {"form": "pytorch", "lr": 1e-3, "weight_decay": 0.1, "max_norm": 1.0}}
 //
-// Every key is optional; "size" gives the hyper-parameters that others then replace.
+// UTF-8. Every key is optional, and given once; "size" gives the hyper-parameters that others then replace.
 //
 //===----------------------------------------------------------------------===//
 

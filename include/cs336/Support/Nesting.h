@@ -1,0 +1,24 @@
+//===- Nesting.h - Depth of IR before it is parsed --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_SUPPORT_NESTING_H
+#define CS336_SUPPORT_NESTING_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+namespace cs336 {
+
+/// Returns an error, with the place, for text in MLIR's syntax that nests deeper than 256 levels. MLIR's parser,
+/// printer and passes recurse over regions, attributes, types and locations, and would overflow the stack. An alias
+/// counts as deep as what it stands for, and an affine expression as deep as it has operators. Bytecode, which is not
+/// text, is not looked at.
+llvm::Error checkNesting(llvm::MemoryBufferRef text);
+
+} // namespace cs336
+
+#endif // CS336_SUPPORT_NESTING_H

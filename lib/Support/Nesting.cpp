@@ -1,0 +1,208 @@
+//===- Nesting.cpp - Depth of IR before it is parsed ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text that is not well-formed is scanned all the same: what its brackets mean is for the parser to say. Only the depth
+// that the parser reaches before it notices matters, which is never more than the depth found here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Support/Nesting.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+using namespace cs336;
+using llvm::StringRef;
+
+/// Programs have about ten.
+static constexpr size_t kMaxNesting = 256;
+
+namespace {
+class NestingScanner {
+public:
+  explicit NestingScanner(StringRef text) : text(text) {}
+
+  /// Returns where the text is nested too deeply, or nullopt.
+  std::optional<size_t> run();
+
+private:
+  /// Moves past what begins at `position`; fails if it is nested too deeply.
+  bool step();
+  void skipString();
+  bool enter(size_t levels);
+  void close(char opening);
+  bool useAlias();
+  bool useOperator();
+  bool readWord();
+
+  StringRef text;
+  size_t position = 0;
+  /// Brackets that are open.
+  std::string open;
+  /// Operators of an affine expression so far, for the text outside of brackets and in each that is open.
+  llvm::SmallVector<size_t> operators = {0};
+  /// How deep the definitions of aliases so far are, and the one that is being read, if any.
+  llvm::StringMap<size_t> aliases;
+  std::string definition;
+  bool hasValue = false; // What it is defined as has begun.
+};
+} // namespace
+
+void NestingScanner::skipString() {
+  ++position;
+  while (position < text.size() && text[position] != '"' && text[position] != '\n')
+    position += text[position] == '\\' ? 2 : 1;
+  ++position;
+}
+
+/// Notes something at `levels` more than the open brackets.
+bool NestingScanner::enter(size_t levels) {
+  levels += open.size();
+  if (!definition.empty()) {
+    size_t &depth = aliases[definition];
+    depth = std::max(depth, levels);
+  }
+  return levels <= kMaxNesting;
+}
+
+void NestingScanner::close(char opening) {
+  // "a < b" opens no bracket, which shows when the bracket around it is closed.
+  if (opening != '<')
+    while (!open.empty() && open.back() == '<')
+      open.pop_back();
+  if (!open.empty() && open.back() == opening)
+    open.pop_back();
+  operators.resize(open.size() + 1);
+}
+
+/// The parser recurses once for each operator, with parentheses or without.
+bool NestingScanner::useOperator() { return enter(++operators.back()); }
+
+bool NestingScanner::readWord() {
+  StringRef word = text.substr(position).take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+  position += word.size();
+  return (word != "mod" && word != "floordiv" && word != "ceildiv") || useOperator();
+}
+
+/// At "#" or "!": an alias if a name without a dialect follows.
+bool NestingScanner::useAlias() {
+  size_t end = ++position;
+  while (end < text.size() && (llvm::isAlnum(text[end]) || StringRef("_$.-").contains(text[end])) &&
+         !text.substr(end).starts_with("->"))
+    ++end;
+  StringRef name = text.slice(position - 1, end); // With its first character: "#x" and "!x" are two.
+  position = end;
+  StringRef rest = text.substr(end).ltrim(" \t");
+  if (open.empty() && rest.starts_with("=") && !rest.starts_with("==")) {
+    definition = name.str();
+    hasValue = false;
+    aliases[definition] = 0;
+    return true;
+  }
+  return enter(aliases.lookup(name));
+}
+
+bool NestingScanner::step() {
+  if (llvm::isAlpha(text[position]))
+    return readWord();
+  switch (text[position]) {
+  case '"':
+    operators.back() = 0;
+    skipString();
+    return true;
+  case '/':
+    position =
+        text.substr(position).starts_with("//") ? std::min(text.find('\n', position), text.size()) : position + 1;
+    return true;
+  case '#':
+  case '!':
+    return useAlias();
+  case '\n':
+    if (open.empty() && hasValue)
+      definition.clear();
+    break;
+  case ',':
+  case ':':
+  case '=':
+  case '@':
+  case '%':
+  case '^':
+    // No part of an affine expression.
+    operators.back() = 0;
+    break;
+  case '-':
+    if (text.substr(position).starts_with("->")) {
+      operators.back() = 0;
+      position += 2;
+      return true;
+    }
+    [[fallthrough]];
+  case '+':
+  case '*':
+    ++position;
+    return useOperator();
+  case '<':
+    if (text.substr(position).starts_with("<=")) {
+      ++position;
+      break;
+    }
+    [[fallthrough]];
+  case '(':
+  case '[':
+  case '{':
+    open.push_back(text[position]);
+    operators.push_back(0);
+    ++position;
+    return enter(0);
+  case '>':
+    if (!text.substr(position).starts_with(">="))
+      close('<');
+    break;
+  case ')':
+    close('(');
+    break;
+  case ']':
+    close('[');
+    break;
+  case '}':
+    close('{');
+    break;
+  default:
+    break;
+  }
+  ++position;
+  return true;
+}
+
+std::optional<size_t> NestingScanner::run() {
+  while (position < text.size()) {
+    size_t begin = position;
+    hasValue |= !StringRef(" \t\r\n=/").contains(text[begin]);
+    if (!step())
+      return begin;
+  }
+  return std::nullopt;
+}
+
+llvm::Error cs336::checkNesting(llvm::MemoryBufferRef text) {
+  StringRef buffer = text.getBuffer();
+  if (buffer.starts_with("ML\xEFR"))
+    return llvm::Error::success();
+  std::optional<size_t> place = NestingScanner(buffer).run();
+  if (!place)
+    return llvm::Error::success();
+  StringRef before = buffer.take_front(*place);
+  return llvm::createStringError(llvm::formatv("{0}:{1}:{2}: nested deeper than {3} levels, the most that is accepted",
+                                               text.getBufferIdentifier(), before.count('\n') + 1,
+                                               before.size() - (before.rfind('\n') + 1) + 1, kMaxNesting));
+}
