@@ -17,6 +17,16 @@ endif()
 # A hash of its content in every program and library: executables are cached by the compiler that made them, among others.
 add_link_options(-Wl,--build-id=sha1)
 
+# What an error that we have not found could do, in every program and library: a return address that is overwritten ends
+# the process, tables of function addresses are settled at start and then read-only, and programs are loaded at a random
+# address. Sanitizers have checks of their own.
+include(CheckPIESupported)
+check_pie_supported()
+if(NOT CS336_SANITIZE)
+  add_compile_options(-fstack-protector-strong)
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()
+
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(CS336_SANITIZE)
   add_compile_options(-fsanitize=${CS336_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

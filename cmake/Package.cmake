@@ -46,7 +46,7 @@ add_library(cs336_compiler SHARED ${PROJECT_SOURCE_DIR}/cmake/OmittedParts.cpp $
 target_include_directories(cs336_compiler PRIVATE ${PROJECT_BINARY_DIR}/package)
 set_target_properties(cs336_compiler PROPERTIES OUTPUT_NAME cs336-compiler LINKER_LANGUAGE CXX)
 target_link_libraries(cs336_compiler PRIVATE
-  ${exports} cs336_mlir cs336_runtime cs336_format
+  ${exports} cs336_mlir cs336_runtime cs336_file cs336_format
   -Wl,--start-group ${lld_archives} ${mlir_archives} ${llvm_archives} -Wl,--end-group
   -Wl,-Bstatic -lzstd -lz -Wl,-Bdynamic Threads::Threads ${CMAKE_DL_LIBS})
 

@@ -48,10 +48,12 @@ public:
 
   LogicalResult write(const Twine &name, ArrayRef<char> bytes, Location loc) const {
     std::string file = getPath(name);
-    llvm::Error error = cs336::writeOutput(file, [&](raw_ostream &stream) {
-      stream.write(bytes.data(), bytes.size());
-      return llvm::Error::success();
-    });
+    llvm::Error error = cs336::writeOutput(file,
+                                           [&](raw_ostream &stream) {
+                                             stream.write(bytes.data(), bytes.size());
+                                             return llvm::Error::success();
+                                           },
+                                           {.durable = false});
     if (error)
       return emitError(loc) << "cannot write the temporary file " << file << ": " << llvm::toString(std::move(error));
     return success();
