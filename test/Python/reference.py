@@ -1,8 +1,8 @@
 """The Transformer language model in NumPy: forward, loss, gradients by hand, clipping, schedule and AdamW.
 
-Written from the formulas alone, in the precision of the arrays that it is given (the tests use float64), so that
-it shares nothing with the compiler that it checks. `Mutation` makes it wrong in one known way, for the tests that
-show that the comparisons would notice.
+Written from the formulas alone, in the precision of the arrays that it is given (the tests use float64, and check it in
+extended precision), so that it shares nothing with the compiler that it checks. `Mutation` makes it wrong in one known
+way, for the tests that show that the comparisons would notice.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Mutation:
 
 
 CORRECT = Mutation()
+
+
+def wide_type(array: Array) -> type[np.floating]:
+    """The type of numbers that are computed beside an array's: the array's own, and at least float64."""
+    return np.promote_types(array.dtype, np.float64).type
 
 
 def parameter_shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -122,7 +127,8 @@ def rms_norm(x: Array, weight: Array):
 def rope(x: Array, theta: float, half_split: bool = False):
     """Rotates pairs of x: […, S, D] by the angles t·theta^(−2j/D)."""
     length, dim = x.shape[-2:]
-    angle = np.outer(np.arange(length), theta ** (-np.arange(0, dim, 2, dtype=np.float64) / dim))
+    wide = wide_type(x)
+    angle = np.outer(np.arange(length), wide(theta) ** (-np.arange(0, dim, 2, dtype=wide) / dim))
     cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
     first = np.s_[..., : dim // 2] if half_split else np.s_[..., 0::2]
     second = np.s_[..., dim // 2 :] if half_split else np.s_[..., 1::2]
@@ -144,12 +150,14 @@ def softmax(x: Array) -> Array:
 
 def attention(q: Array, k: Array, v: Array, visible: Array | None = None):
     """softmax(q kᵀ / √D) v. q: […, M, D], k: […, N, D], v: […, N, E]; `visible` [M, N] says which keys a query sees."""
-    scale = 1 / math.sqrt(q.shape[-1])
+    scale = (1 / np.sqrt(wide_type(q)(q.shape[-1]))).astype(q.dtype)
     scores = (q @ k.swapaxes(-1, -2)) * scale
     p = softmax(scores if visible is None else np.where(visible, scores, -np.inf))
 
     def backward(do: Array) -> tuple[Array, Array, Array]:
         dp = do @ v.swapaxes(-1, -2)
+        # Counted from the likeliest key's, so that nothing cancels where that has almost all of the weight.
+        dp = dp - np.take_along_axis(dp, p.argmax(axis=-1, keepdims=True), axis=-1)
         ds = p * (dp - np.sum(dp * p, axis=-1, keepdims=True)) * scale
         return ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ do
 
@@ -169,13 +177,17 @@ def swiglu(gate: Array, up: Array):
 def cross_entropy(logits: Array, targets: Array):
     """Mean over positions of −log softmax(logits)[target]."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
-    log_sum = np.log(np.sum(np.exp(shifted), axis=-1))
+    one_hot = np.arange(logits.shape[-1]) == targets[..., None]
+    # Without the largest, whose term is 1, so that the rest keeps its digits where it is small.
+    largest = np.arange(logits.shape[-1]) == np.argmax(logits, axis=-1)[..., None]
+    log_sum = np.log1p(np.sum(np.where(largest, 0, np.exp(shifted)), axis=-1))
     picked = np.take_along_axis(shifted, targets[..., None], axis=-1)[..., 0]
 
     def backward() -> Array:
-        gradient = softmax(logits)
-        one_hot = np.arange(logits.shape[-1]) == targets[..., None]
-        return (gradient - one_hot) / targets.size
+        p = softmax(logits)
+        # p - 1 of a target is minus the probability of all others.
+        others = np.sum(np.where(one_hot, 0, p), axis=-1, keepdims=True)
+        return np.where(one_hot, -others, p) / targets.size
 
     return np.mean(log_sum - picked), backward
 
@@ -268,48 +280,63 @@ def forward(p: Parameters, tokens: Array, config: Config, mutation: Mutation = C
     return _forward(p, tokens, config, mutation)[0]
 
 
-def loss(p: Parameters, tokens: Array, targets: Array, config: Config) -> float:
+def loss(p: Parameters, tokens: Array, targets: Array, config: Config) -> np.floating:
     """The mean cross entropy."""
-    return float(cross_entropy(forward(p, tokens, config), targets)[0])
+    return cross_entropy(forward(p, tokens, config), targets)[0]
 
 
 def loss_and_gradients(
     p: Parameters, tokens: Array, targets: Array, config: Config, mutation: Mutation = CORRECT
-) -> tuple[float, Parameters]:
+) -> tuple[np.floating, Parameters]:
     """The mean cross entropy and its gradient with respect to every parameter."""
     logits, backward = _forward(p, tokens, config, mutation)
     value, loss_back = cross_entropy(logits, targets)
-    return float(value), backward(loss_back())
+    return value, backward(loss_back())
 
 
 # --- Training. ----------------------------------------------------------------------------------------------------
 
 
-def gradient_norm(gradients: Parameters) -> float:
+def gradient_norm(gradients: Parameters) -> np.floating:
     """‖g‖₂ over all gradients together."""
-    return math.sqrt(sum(float(np.sum(g * g)) for g in gradients.values()))
+    return np.sqrt(sum(wide_type(g)(np.sum(g * g)) for g in gradients.values()))
 
 
 def clip(gradients: Parameters, max_norm: float) -> Parameters:
     """All gradients times min(1, max_norm / (‖g‖₂ + 1e-6))."""
-    factor = min(1.0, max_norm / (gradient_norm(gradients) + 1e-6))
-    return {name: g * factor for name, g in gradients.items()}
+    norm = gradient_norm(gradients)
+    factor = min(1.0, type(norm)(max_norm) / (norm + 1e-6))
+    return {name: (g * factor).astype(g.dtype) for name, g in gradients.items()}
 
 
-def learning_rate(iteration: int, lr: float, min_lr: float, warmup_steps: int, cosine_steps: int) -> float:
-    """The rate of iteration 0, 1, …, as CS336 has it.
+def learning_rate(
+    iteration: int,
+    lr: float,
+    min_lr: float,
+    warmup_steps: int,
+    cosine_steps: int,
+    wide: type[np.floating] = np.float64,
+) -> np.floating:
+    """The rate of iteration 0, 1, …, as CS336 has it, in the type `wide`.
 
     Linear warm-up from 0, cosine down to `min_lr` until iteration `cosine_steps`, constant after; without
     `cosine_steps`, `lr` after the warm-up.
     """
+    lr, min_lr = wide(lr), wide(min_lr)
     if iteration < warmup_steps:
         return lr * iteration / warmup_steps
     if cosine_steps == 0:
         return lr
     if iteration > cosine_steps:
         return min_lr
-    progress = (iteration - warmup_steps) / (cosine_steps - warmup_steps)
-    return min_lr + 0.5 * (1 + math.cos(math.pi * progress)) * (lr - min_lr)
+    # ½ (1 + cos(π progress)) is sin² of a quarter turn times what is left, and does not cancel near the end.
+    left = wide(cosine_steps - iteration) / (cosine_steps - warmup_steps)
+    return min_lr + np.sin(2 * np.arctan(wide(1)) * left) ** 2 * (lr - min_lr)
+
+
+def bias_correction(beta: float, step: int, wide: type[np.floating] = np.float64) -> np.floating:
+    """1 − βᵗ, which cancels where it is computed as it stands and β is close to 1."""
+    return -np.expm1(step * np.log(wide(beta))) if beta > 0 else wide(1)
 
 
 @dataclass(frozen=True)
@@ -352,22 +379,25 @@ class AdamW:
         o = self.optimizer
         if o.max_norm > 0:
             gradients = clip(gradients, o.max_norm)
-        lr = learning_rate(self.t, o.lr, o.min_lr, o.warmup_steps, o.cosine_steps)
         self.t += 1
-        c1, c2 = 1 - o.beta1**self.t, 1 - o.beta2**self.t
         for name, p in self.parameters.items():
+            wide = wide_type(p)
+            lr = learning_rate(self.t - 1, o.lr, o.min_lr, o.warmup_steps, o.cosine_steps, wide)
+            beta1, beta2, decay = wide(o.beta1), wide(o.beta2), lr * wide(o.weight_decay)
+            c1, c2 = bias_correction(o.beta1, self.t, wide), bias_correction(o.beta2, self.t, wide)
             g, m, v = gradients[name], self.m[name], self.v[name]
-            m += (1 - o.beta1) * (g - m)
-            v += (1 - o.beta2) * (g * g - v)
+            # Not v + (1 − β)(g² − v), which at β = 0 loses a small g² in a large v.
+            m[...] = beta1 * m + (1 - beta1) * g
+            v[...] = beta2 * v + (1 - beta2) * (g * g)
             if o.form == "pytorch":
-                p -= lr * o.weight_decay * p
+                p -= decay * p
                 p -= lr * (m / c1) / (np.sqrt(v / c2) + o.eps)
             elif o.form == "cs336_2025":
-                p -= lr * math.sqrt(c2) / c1 * m / (np.sqrt(v) + o.eps)
-                p -= lr * o.weight_decay * p
+                p -= lr * np.sqrt(c2) / c1 * m / (np.sqrt(v) + o.eps)
+                p -= decay * p
             elif o.form == "cs336_2026":
-                p -= lr * o.weight_decay * p
-                p -= lr * math.sqrt(c2) / c1 * m / (np.sqrt(v) + o.eps)
+                p -= decay * p
+                p -= lr * np.sqrt(c2) / c1 * m / (np.sqrt(v) + o.eps)
             else:
                 raise ValueError(f"no form of AdamW is called {o.form}")
 

@@ -21,6 +21,7 @@ VARIANTS = {
     "no clipping needed": PLAIN | {"max_norm": 1e6},
     "schedule": PLAIN | {"warmup_steps": 2, "cosine_steps": 5, "min_lr": 1e-3},
     "large eps": PLAIN | {"eps": 1e-2},
+    "no memory": PLAIN | {"beta1": 0.0, "beta2": 0.0},
 }
 
 
