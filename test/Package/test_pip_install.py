@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import pytest
+from elf_file import missing_protections
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -35,6 +36,16 @@ def test_installed_package_trains(python: pathlib.Path, tmp_path: pathlib.Path) 
     )
     assert run.returncode == 0, run.stderr
     assert str(python.parents[1]) in run.stdout
+
+
+def test_installed_binaries_are_protected(python: pathlib.Path) -> None:
+    run = subprocess.run(
+        [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    files = [*pathlib.Path(run.stdout.strip()).glob("*.so")]
+    assert len(files) == 2
+    for file in files:
+        assert missing_protections(file) == [], file.name
 
 
 def test_installed_package_is_typed(python: pathlib.Path) -> None:

@@ -16,6 +16,7 @@ import sysconfig
 import tarfile
 
 import pytest
+from elf_file import missing_protections
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("cs336-bench", "cs336-lsp-server", "cs336-opt", "cs336-run", "cs336-translate")
@@ -67,6 +68,13 @@ def test_model_is_compiled_and_runs(package: pathlib.Path, tmp_path: pathlib.Pat
     shape = ["--vocab-size=40", "--context-length=8", "--d-model=16", "--num-layers=1", "--num-heads=2", "--d-ff=24"]
     table = run(package / "bin/cs336-bench", "model", *shape, "--mode=train", "--steps=2", "--format=csv", cwd=tmp_path)
     assert len(table.splitlines()) >= 2, table
+
+
+def test_binaries_are_protected(package: pathlib.Path) -> None:
+    ours = [file for file in binaries(package, "bin", "python/cs336", "lib") if "cs336" in file.name]
+    assert len(ours) >= len(TOOLS) + 3
+    for file in ours:
+        assert missing_protections(file) == [], file.name
 
 
 def test_needs_only_itself_and_the_system(package: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -172,6 +172,15 @@ def test_cost_counts_the_products() -> None:
     assert linear.flops == 2 * positions * (3 * (4 * d * d + 3 * d * ff) + d * 31)
 
 
+def test_a_cache_that_all_may_write_to_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("CS336_CACHE_DIR", str(tmp_path))
+    module = cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "forward")
+    with pytest.warns(RuntimeWarning, match=f"compiling without a cache: every user may write to .*'{tmp_path}'"):
+        cs336.compile(module)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_one_program_serves_several_sessions(session: cs336.Session) -> None:
     other = open_session(executable(CONFIG, "train", "f32", NUMBERS))
     other.initialize(0)

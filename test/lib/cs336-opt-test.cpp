@@ -7,9 +7,12 @@
 
 #include "Dialect/Test/TestDialect.h"
 #include "cs336/Driver/OptMain.h"
+#include "cs336/Driver/ToolMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
-  cs336::test::registerTestPasses();
-  return mlir::asMainReturnCode(cs336::optMain(argc, argv, cs336::test::registerTestDialect));
+  return cs336::toolMain(argc, argv, [&] {
+    cs336::test::registerTestPasses();
+    return mlir::asMainReturnCode(cs336::optMain(argc, argv, cs336::test::registerTestDialect));
+  });
 }
