@@ -14,7 +14,7 @@ class CS336_AttentionOpBase<string mnemonic, list<Trait> traits = []>
     : CS336_Op<mnemonic, traits # [Cost, DeclareOpInterfaceMethods<CS336_FusibleOpInterface, ["readsContiguousRows"]>,
                                    AllTypesMatch<["query", "output"]>, AllTypesMatch<["key", "value"]>]> {
   string sizesDeclaration = [{
-    /// Of the operands; the group is the number of query heads that share a key head.
+    /// The sizes of the operands. The group is the number of query heads that share a key head.
     struct Sizes { int64_t batch, queries, keys, heads, keyHeads, group, headDim; };
     Sizes getSizes();
   }];
@@ -24,20 +24,32 @@ class CS336_AttentionOpBase<string mnemonic, list<Trait> traits = []>
 
 def CS336_AttentionOp : CS336_AttentionOpBase<"attention", [Differentiable,
     DeclareOpInterfaceMethods<CS336_AutocastOpInterface, ["getAutocastPolicy", "allowTF32", "keepsResultType"]>]> {
-  let summary = "softmax(scale·QKᵀ)·V, without scores in memory";
+  let summary = "softmax(scale·QKᵀ)·V, without storing the scores";
   let description = [{
-    q and output: [B, Sq, H, D]; k and v: [B, Sk, Hkv, D], where Hkv divides H and query head h reads key head
-    h/(H/Hkv); log_sum_exp: [B, H, Sq]. For every batch b, query i and head h,
+    For every batch b, query i and head h, with the key head g = ⌊h/(H/Hkv)⌋:
 
-        s[j] = scale · Σ_d q[b, i, h, d]·k[b, j, h/(H/Hkv), d]
+        s[j] = scale · Σ_d q[b, i, h, d]·k[b, j, g, d]
         log_sum_exp[b, h, i] = ln Σ_j e^s[j]
-        output[b, i, h, :] = Σ_j e^(s[j] − log_sum_exp[b, h, i])·v[b, j, h/(H/Hkv), :]
+        output[b, i, h, :] = Σ_j e^(s[j] − log_sum_exp[b, h, i])·v[b, j, g, :]
 
-    over all keys j, with `causal` over those with j ≤ i, where both count from 0. Heads stand next to the last axis, so that
-    splitting d_model into heads and merging them are reshapes, which move nothing.
+    The sums are over all keys j. With `causal` they are over the keys with j ≤ i, where both count from 0.
+    FlashAttention-2 (Dao, 2023) describes an algorithm that stores no scores.
 
-    Products of bf16 and f16 accumulate in float32, in which scores, maximum and sum stay, and so does log_sum_exp, which
-    the gradient starts from; it has no gradient of its own. `precision` is about float32 only.
+    | tensor | shape | element type |
+    |---|---|---|
+    | query, output | [B, Sq, H, D] | f64, f32, bf16 or f16 |
+    | key, value | [B, Sk, Hkv, D], where Hkv divides H | the query's |
+    | log_sum_exp | [B, H, Sq] | f32, or f64 for f64 |
+
+    Heads are next to the last axis, so that splitting d_model into heads and merging them are reshapes, which move no
+    data.
+
+    GEMMs of bf16 and f16 accumulate in float32. Scores, maximum, sum and log_sum_exp stay in float32. The gradient of
+    the operands reads log_sum_exp. log_sum_exp has no gradient of its own. `precision` is the arithmetic of float32 and
+    has no effect on other types.
+
+    Errors: operands of other ranks, element types, batches or head dimensions, sizes of 0, and a `scale` that is not
+    positive and finite.
 
     ```mlir
     %o, %lse = cs336.attention %q, %k, %v {scale = 2.5e-01 : f64, causal}
@@ -54,15 +66,22 @@ def CS336_AttentionOp : CS336_AttentionOpBase<"attention", [Differentiable,
 
 def CS336_AttentionBackwardOp : CS336_AttentionOpBase<"attention_backward", [
     AllTypesMatch<["query", "gradient", "query_gradient"]>, AllTypesMatch<["key", "key_gradient", "value_gradient"]>]> {
-  let summary = "Gradients of attention's operands";
+  let summary = "Gradients of the operands of attention";
   let description = [{
-    From the operands and results of `cs336.attention` and the gradient dO of its output. With the probabilities
-    p[i, j] = e^(s[i, j] − log_sum_exp[i]), computed again, and Δ[i] = Σ_d dO[i, d]·O[i, d],
+    Computes the gradients from the operands and results of `cs336.attention` and the gradient dO of its output. The
+    probabilities p are computed again from log_sum_exp:
 
+        p[i, j] = e^(s[i, j] − log_sum_exp[i])
+        Δ[i] = Σ_d dO[i, d]·O[i, d]
         ds[i, j] = p[i, j]·(Σ_d dO[i, d]·v[j, d] − Δ[i])
-        dq[i] = scale·Σ_j ds[i, j]·k[j],  dk[j] = scale·Σ_i ds[i, j]·q[i],  dv[j] = Σ_i p[i, j]·dO[i]
+        dq[i] = scale·Σ_j ds[i, j]·k[j]
+        dk[j] = scale·Σ_i ds[i, j]·q[i]
+        dv[j] = Σ_i p[i, j]·dO[i]
 
-    where the sums over i include the query heads that share a key head. Two runs agree to the bit.
+    The sums over i include all query heads that share a key head. Each gradient has the type of its operand. Two runs
+    agree to the bit.
+
+    Errors: as for `cs336.attention`.
 
     ```mlir
     %dq, %dk, %dv = cs336.attention_backward %q, %k, %v, %o, %lse, %do {scale = 2.5e-01 : f64, causal}

@@ -15,21 +15,26 @@ def CS336_Dialect : Dialect {
   let cppNamespace = "::cs336";
   let summary = "Training steps of Transformer language models on immutable tensors";
   let description = [{
-    Operations as a PyTorch author names them, on ranked tensors with static shapes. A model is a `func.func` whose
-    arguments are named parameters, state and inputs, and whose results are named outputs, gradients, and the new
-    values of parameters and state.
+    The dialect has the operations that a PyTorch author uses, on ranked tensors with static shapes. A model is a
+    `func.func`. Its arguments are named parameters, state and inputs. Its results are named outputs, gradients, and the
+    new values of parameters and state.
 
-    | attribute | stands on | meaning |
+    These attributes describe functions, arguments and results:
+
+    | attribute | position | meaning |
     |---|---|---|
-    | `cs336.kind` | argument | `"parameter"`, `"state"`, `"derived"` (computed from the others by a `prepare` function and kept so by whoever changes them, in no checkpoint) or `"input"` |
-    | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"`, `"state"` or `"derived"`; the last three are the new values of what has that name |
-    | `cs336.name` | argument, result | its name in checkpoints, e.g. `"layers.0.attn.q_proj.weight"`; a gradient has its parameter's name |
-    | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: names of row ranges of packed storage |
-    | `cs336.init` | parameter, state | `#cs336.init`: how to fill it when nothing is loaded |
-    | `cs336.bound` | input of i64 or i32 | values must lie in `[0, bound)`; checked before a step runs |
+    | `cs336.kind` | argument | `"parameter"`, `"state"`, `"derived"` or `"input"` |
+    | `cs336.kind` | result | `"output"`, `"gradient"`, `"parameter"`, `"state"` or `"derived"`; the last three are the new values of the parameter, state or derived value with the same name |
+    | `cs336.name` | argument, result | the name in checkpoints, such as `"layers.0.attn.q_proj.weight"`; a gradient has the name of its parameter |
+    | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: the names of the row ranges of a packed parameter |
+    | `cs336.init` | parameter, state | `#cs336.init`: the initial values, if no checkpoint is loaded |
+    | `cs336.bound` | input of i64 or i32 | the values must be in `[0, bound)`; the runtime checks them before a step |
     | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
-    | `cs336.optimizer` | function | `#cs336.optimizer`: the update a `train` function makes |
-    | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function moves |
+    | `cs336.optimizer` | function | `#cs336.optimizer`: the update of a `train` function |
+    | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function changes |
+
+    A `"derived"` value is computed by a function of mode `prepare`, from parameters or from nothing. A function that
+    updates the parameter also returns the new derived value. No checkpoint contains derived values.
   }];
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;

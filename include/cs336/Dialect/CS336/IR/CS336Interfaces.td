@@ -1,4 +1,4 @@
-//===- CS336Interfaces.td - What passes ask of an operation -===//
+//===- CS336Interfaces.td - Interfaces between operations and passes -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,13 @@ include "mlir/IR/OpBase.td"
 def CS336_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The operation builds its own adjoint (vector-Jacobian product). Reverse mode asks nothing else of it.
+    An operation with an adjoint (vector-Jacobian product). Reverse-mode differentiation uses nothing else.
   }];
   let methods = [InterfaceMethod<[{
-      Builds the gradients of the loss with respect to the operands. `resultGradients` has one value a result, of that
-      result's type, null where the loss does not depend on it (never all null). Fills `operandGradients` with one
-      value an operand, of that operand's type, null where there is none (integers, or a derivative that is zero
-      everywhere). Operations whose value nothing uses are erased by the caller.
+      Builds the gradients of the loss with respect to the operands. `resultGradients` has one value per result, of
+      that result's type. A value is null if the loss does not depend on the result. At least one value is not null.
+      Fills `operandGradients` with one value per operand, of that operand's type. A value is null if the operand has no
+      gradient: an integer, or a derivative that is zero everywhere. The caller erases operations that remain unused.
     }], "::mlir::LogicalResult", "buildAdjoint",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
          "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>];
@@ -27,73 +27,83 @@ def CS336_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 
 def CS336_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   let cppNamespace = "::cs336";
-  let description = "A composite: the operation can write itself as simpler operations of the dialect.";
-  let methods = [InterfaceMethod<"Builds the replacement of every result before the operation.",
+  let description = "A composite: an operation with a formula in simpler operations of the dialect.";
+  let methods = [InterfaceMethod<"Builds a replacement for every result, in front of the operation.",
     "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose", (ins "::mlir::OpBuilder &":$builder)>];
 }
 
 def CS336_AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The operation names its policy under mixed precision: the low type, float32, the widest of its inputs, as it
-    comes (the default for operations without this interface), or explicit.
+    An operation with a policy for mixed precision. The policy selects the element type of the computation:
+
+    - `Low`: the low type of the pass (bf16 or f16), for GEMMs.
+    - `Float32`: float32, for exponentials, sums and losses.
+    - `Widest`: the widest type of the floating-point operands.
+    - `Keep`: the type of the first operand. This is the default for operations without this interface.
+    - `Explicit`: the type that the program names, for casts.
   }];
   let methods = [
-    InterfaceMethod<"The policy.", "::cs336::AutocastPolicy", "getAutocastPolicy", (ins)>,
-    InterfaceMethod<"Lets float32 matrix products round their inputs to tf32; others ignore it.",
+    InterfaceMethod<"Returns the policy.", "::cs336::AutocastPolicy", "getAutocastPolicy", (ins)>,
+    InterfaceMethod<"Allows a float32 GEMM to round its inputs to tf32. Other operations ignore the call.",
       "void", "allowTF32", (ins), "", "return;">,
-    InterfaceMethod<"Whether a result keeps its type where the others become what the policy computes.",
+    InterfaceMethod<"Returns whether a result keeps its type while the others get the type of the policy.",
       "bool", "keepsResultType", (ins "unsigned":$result), "", "return false;">];
 }
 
 def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The operation can be a leaf of a kernel: it says of what kind it is and lowers itself to linalg on tensors, the
-    one form that every target reads.
+    An operation that can be part of a kernel. It has a fusion kind, and it lowers itself to linalg on tensors, which is
+    the form that every target reads.
   }];
   let methods = [
-    InterfaceMethod<"Pointwise, row reduction, assembly or opaque.", "::cs336::FusionKind", "getFusionKind", (ins)>,
+    InterfaceMethod<"Returns the fusion kind: pointwise, row reduction, assembly or opaque.", "::cs336::FusionKind",
+      "getFusionKind", (ins)>,
     InterfaceMethod<[{
-      Of a row reduction: the axes of its operands (of one shape; a mask may have the last axes of it alone) along which
-      elements are combined, ascending. The result lacks them, or has that shape where elements depend on whole rows.
+      Returns the axes along which a row reduction combines elements, in ascending order. All operands have one shape,
+      except that a mask may have its last axes only. The result lacks the reduced axes, or it has the operands' shape
+      if its elements depend on whole rows.
     }], "::llvm::SmallVector<int64_t>", "getReducedAxes", (ins), "",
     "return {::llvm::cast<::mlir::RankedTensorType>($_op->getOperand(0).getType()).getRank() - 1};">,
     InterfaceMethod<[{
-      Computes the results from `inputs` (a tensor an operand) into `inits` (a tensor a result, whose values may be
-      overwritten), as linalg, tensor, arith, math and scf operations. Pointwise operations and row reductions
-      build `linalg.generic` only.
+      Builds linalg, tensor, arith, math and scf operations that compute the results. `inputs` has one tensor per
+      operand. `inits` has one tensor per result, whose values may be overwritten. Pointwise operations and row
+      reductions build `linalg.generic` only.
     }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "lowerToLinalg",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$inits)>,
     InterfaceMethod<[{
-      Whether the operation is index arithmetic only (constants, broadcasts, iota), so that every kernel that reads it
-      computes it again rather than loading it.
+      Returns whether the operation is only index arithmetic: a constant, a broadcast or an iota. Every kernel that
+      reads such an operation computes it again instead of loading its result.
     }], "bool", "isRematerializable", (ins), "", "return false;">,
     InterfaceMethod<[{
-      Whether operands of rank 1 or more must have the elements of their last axis next to each other in memory; other
-      axes may have any strides.
+      Returns whether the last axis of operands of rank 1 or more must be contiguous in memory. Other axes may have any
+      strides.
     }], "bool", "readsContiguousRows", (ins), "", "return false;">];
 }
 
 def CS336_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::cs336";
-  let description = "The operation counts its work. A multiply-add is two FLOPs.";
+  let description = "An operation that counts its work. A multiply-add counts as two FLOPs.";
   let methods = [
-    InterfaceMethod<"Floating-point operations.", "int64_t", "getFlops", (ins)>,
-    InterfaceMethod<"Bytes read and written when the operation stands alone: all operands and results once.",
+    InterfaceMethod<"Returns the number of floating-point operations.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Returns the bytes that the unfused operation reads and writes: all operands and results once.",
       "int64_t", "getBytes", (ins), "", "return ::cs336::detail::getOperandAndResultBytes($_op);">,
     InterfaceMethod<[{
-      Whether doing it twice costs its FLOPs and bytes again and nothing else: not so for what ranks do together, nor for
-      an update.
+      Returns whether a second execution costs FLOPs and bytes and has no other effect. This is false for collectives
+      and for updates.
     }], "bool", "mayRecompute", (ins), "", "return true;">];
 }
 
 def CS336_ViewOpInterface : OpInterface<"ViewOpInterface"> {
   let cppNamespace = "::cs336";
-  let description = "The result holds the operand's elements, elsewhere: no copy is needed where strides can say it.";
+  let description = [{
+    A layout operation: the result has the operand's elements in another shape or order. No copy is needed if strides
+    can express the result.
+  }];
   let methods = [InterfaceMethod<[{
-      The memref type (shape, strides, offset) that reads the result out of a buffer of type `source`, or failure where no
-      strides can, and a copy is needed first.
+      Returns the memref type (shape, strides, offset) that reads the result from a buffer of type `source`. Returns
+      failure if no strides can express the result. A copy is needed first then.
     }], "::llvm::FailureOr<::mlir::MemRefType>", "getViewType", (ins "::mlir::MemRefType":$source)>];
 }
 

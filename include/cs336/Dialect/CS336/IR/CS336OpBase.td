@@ -1,4 +1,4 @@
-//===- CS336OpBase.td - What all operation definitions share -===//
+//===- CS336OpBase.td - Definitions that all operations share -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ include "cs336/Dialect/CS336/IR/CS336Interfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// The interfaces, with the methods that each operation defines itself.
+// The interfaces. Each operation defines the methods that are named here.
 def Differentiable : DeclareOpInterfaceMethods<CS336_DifferentiableOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<CS336_DecomposableOpInterface>;
 def Fusible : DeclareOpInterfaceMethods<CS336_FusibleOpInterface>;

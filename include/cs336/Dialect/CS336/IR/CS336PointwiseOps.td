@@ -1,4 +1,4 @@
-//===- CS336PointwiseOps.td - Pointwise arithmetic -===//
+//===- CS336PointwiseOps.td - Element-wise arithmetic -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,15 +10,15 @@
 
 include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 
-// Each element of the result depends on the same element of every operand. The operation gives the scalar
-// computation (`buildScalar`); the lowering to linalg and the cost follow from it.
+// Each element of the result depends on the same element of every operand. The operation defines the scalar
+// computation (`buildScalar`). The lowering to linalg and the cost are derived from it.
 class CS336_PointwiseOp<string mnemonic, list<Trait> traits = []>
     : CS336_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape, Fusible, CS336_CostOpInterface]> {
   string scalarDeclaration = [{
     /// Builds the computation of one element, of the result's element type.
     ::mlir::Value buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange scalars);
   }];
-  // FLOPs an element: transcendental functions count as one, as PyTorch's counters do.
+  // FLOPs per element. A transcendental function counts as one, as in PyTorch's counters.
   int flopsPerElement = 1;
   string costDeclaration = "int64_t getFlops() { return " # flopsPerElement # " * getResult().getType().getNumElements(); }\n";
   let extraClassDeclaration = scalarDeclaration # costDeclaration;
@@ -31,7 +31,7 @@ class CS336_UnaryOp<string mnemonic, Type type, list<Trait> traits = []>
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
-// Float32 under autocast (exp, log, …).
+// Computes in float32 under autocast (exp, log, …).
 class CS336_Float32UnaryOp<string mnemonic, list<Trait> traits = []>
     : CS336_UnaryOp<mnemonic, CS336_FloatTensor, traits # [CS336_AutocastOpInterface]> {
   let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
@@ -57,6 +57,8 @@ class CS336_BinaryOp<string mnemonic, Type type, list<Trait> traits = []>
 def CS336_NegOp : CS336_UnaryOp<"neg", CS336_NumberTensor> {
   let summary = "−x";
   let description = [{
+    Negates every element of a tensor of floats or integers. The result has the operand's type.
+
     ```mlir
     %y = cs336.neg %x : tensor<4x8xf32>
     ```
@@ -66,7 +68,12 @@ def CS336_NegOp : CS336_UnaryOp<"neg", CS336_NumberTensor> {
 
 class CS336_Transcendental<string mnemonic, string formula> : CS336_Float32UnaryOp<mnemonic> {
   let summary = formula;
-  let description = "Of every element. `%y = cs336." # mnemonic # " %x : tensor<4x8xf32>`";
+  let description = [{
+    Applies the function to every element of a tensor of floats of any shape. The result has the operand's type. bf16
+    and f16 are computed in float32 and rounded once.
+
+    `%y = cs336.}] # mnemonic # [{ %x : tensor<4x8xf32>`
+  }];
 }
 def CS336_ExpOp : CS336_Transcendental<"exp", "eˣ">;
 def CS336_LogOp : CS336_Transcendental<"log", "ln x">;
@@ -74,7 +81,12 @@ def CS336_RsqrtOp : CS336_Transcendental<"rsqrt", "1/√x">;
 
 class CS336_FloatFunction<string mnemonic, string formula> : CS336_UnaryOp<mnemonic, CS336_FloatTensor> {
   let summary = formula;
-  let description = "Of every element. `%y = cs336." # mnemonic # " %x : tensor<4x8xf32>`";
+  let description = [{
+    Applies the function to every element of a tensor of floats of any shape. The result has the operand's type. bf16
+    and f16 are computed in float32 and rounded once.
+
+    `%y = cs336.}] # mnemonic # [{ %x : tensor<4x8xf32>`
+  }];
 }
 def CS336_SqrtOp : CS336_FloatFunction<"sqrt", "√x">;
 def CS336_SinOp : CS336_FloatFunction<"sin", "sin x">;
@@ -92,7 +104,12 @@ def CS336_SigmoidOp : CS336_FloatFunction<"sigmoid", "1/(1 + e⁻ˣ)"> {
 class CS336_Arithmetic<string mnemonic, string formula, list<Trait> traits = [], Type type = CS336_NumberTensor>
     : CS336_BinaryOp<mnemonic, type, traits> {
   let summary = formula;
-  let description = "Of every pair of elements; nothing is broadcast. `%z = cs336." # mnemonic # " %x, %y : tensor<4x8xf32>`";
+  let description = [{
+    Combines the elements at the same index of two tensors. Both operands and the result have the same type: the
+    operation does not broadcast. bf16 and f16 are computed in float32 and rounded once.
+
+    `%z = cs336.}] # mnemonic # [{ %x, %y : tensor<4x8xf32>`
+  }];
 }
 def CS336_AddOp : CS336_Arithmetic<"add", "x + y", [Commutative]> {
   let hasFolder = 1;
@@ -107,16 +124,21 @@ def CS336_MulOp : CS336_Arithmetic<"mul", "x · y", [Commutative]> {
 def CS336_DivOp : CS336_Arithmetic<"div", "x / y", [], CS336_FloatTensor> {
   let hasFolder = 1;
   let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
-    /// A number divided by a tensor is PyTorch's `reciprocal`, times the number.
+    /// A number divided by a tensor is PyTorch's `reciprocal` multiplied by the number.
     ::cs336::AutocastPolicy getAutocastPolicy();
   }];
 }
-def CS336_MaxOp : CS336_Arithmetic<"max", "the larger of x and y, NaN if either is", [Commutative]>;
-def CS336_MinOp : CS336_Arithmetic<"min", "the smaller of x and y, NaN if either is", [Commutative]>;
+def CS336_MaxOp : CS336_Arithmetic<"max", "the larger of x and y, NaN if either is NaN", [Commutative]>;
+def CS336_MinOp : CS336_Arithmetic<"min", "the smaller of x and y, NaN if either is NaN", [Commutative]>;
 def CS336_PowOp : CS336_PointwiseOp<"pow", [SameOperandsAndResultType, Differentiable,
                                             CS336_AutocastOpInterface]> {
   let summary = "xʸ";
-  let description = "For x ≥ 0, or any x and integral y. `%z = cs336.pow %x, %y : tensor<4x8xf32>`";
+  let description = [{
+    Element-wise power, for x ≥ 0, or for any x and an integral y. Both operands and the result have the same type. bf16
+    and f16 are computed in float32 and rounded once.
+
+    `%z = cs336.pow %x, %y : tensor<4x8xf32>`
+  }];
   let arguments = (ins CS336_FloatTensor:$lhs, CS336_FloatTensor:$rhs);
   let results = (outs CS336_FloatTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
@@ -130,8 +152,11 @@ def CS336_PowOp : CS336_PointwiseOp<"pow", [SameOperandsAndResultType, Different
 //===----------------------------------------------------------------------===//
 
 def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeOpAdaptor, CS336_AutocastOpInterface]> {
-  let summary = "An ordered comparison (false when an operand is NaN, except `ne`)";
+  let summary = "Element-wise comparison; a comparison with NaN is false, except `ne`";
   let description = [{
+    Compares the elements at the same index of two tensors of the same type. The predicate is `eq`, `ne`, `lt`, `le`,
+    `gt` or `ge`. Integers compare as signed numbers. The result has the same shape and elements of type i1.
+
     ```mlir
     %p = cs336.compare ge %q, %k : tensor<32x32xi32>    // tensor<32x32xi1>
     ```
@@ -146,8 +171,11 @@ def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeO
 
 def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_AutocastOpInterface,
                                                   AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
-  let summary = "Where the predicate holds the first value, elsewhere the second";
+  let summary = "Element-wise choice: the first value where the predicate is true, else the second";
   let description = [{
+    The predicate is a tensor of i1. The predicate, both values and the result have the same shape. The values may have
+    any element type.
+
     ```mlir
     %masked = cs336.select %visible, %scores, %minus_infinity : tensor<32x32xf32>
     ```
@@ -164,8 +192,15 @@ def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_Autocast
 def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable, CS336_AutocastOpInterface]> {
   let summary = "Conversion of the element type";
   let description = [{
-    Floats round to nearest even; float to integer truncates toward zero; i1 becomes 0 or 1. A narrowing cast followed
-    by a widening one is kept: the rounding between them is part of the program.
+    Converts every element. The shape does not change.
+
+    - Between floats: rounds to nearest even.
+    - From float to integer: truncates toward zero.
+    - Between integers: sign-extends or truncates.
+    - From i1: 0 or 1.
+    - To i1: true if the value is not 0.
+
+    A narrowing cast followed by a widening cast is kept, because the rounding between them is part of the program.
 
     ```mlir
     %y = cs336.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>

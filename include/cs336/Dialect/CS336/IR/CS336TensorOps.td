@@ -1,4 +1,4 @@
-//===- CS336TensorOps.td - Constants, shapes, reductions and products -===//
+//===- CS336TensorOps.td - Constants, shapes, reductions and matmuls -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,15 @@ include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 // Sources
 //===----------------------------------------------------------------------===//
 
-// Targets read the elements themselves, which a resource, a string or a sparse attribute has elsewhere or otherwise.
+// Targets read the elements directly. A resource, a string or a sparse attribute stores them in another way.
 def CS336_DenseElements : ConfinedAttr<ElementsAttr, [
     AttrConstraint<CPred<"::llvm::isa<::mlir::DenseIntOrFPElementsAttr>($_self)">, "written out as dense<…>">]>;
 
 def CS336_ConstantOp : CS336_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>, Rematerializable, Cost]> {
-  let summary = "A tensor known to the compiler";
+  let summary = "A tensor whose elements are known at compile time";
   let description = [{
+    The value is a dense attribute, written `dense<…>`. The result has the attribute's type.
+
     ```mlir
     %half = cs336.constant dense<5.0e-01> : tensor<4x8xf32>
     ```
@@ -38,6 +40,9 @@ def CS336_ConstantOp : CS336_Op<"constant", [ConstantLike, AllTypesMatch<["value
 def CS336_IotaOp : CS336_Op<"iota", [Rematerializable, Cost]> {
   let summary = "The index along an axis";
   let description = [{
+    Each element is its own index along `axis`, as a float or an integer. `axis` must be less than the rank of the
+    result.
+
     ```mlir
     %t = cs336.iota axis = 0 : tensor<3x2xi32>    // [[0, 0], [1, 1], [2, 2]]
     ```
@@ -55,8 +60,11 @@ def CS336_IotaOp : CS336_Op<"iota", [Rematerializable, Cost]> {
 def CS336_BroadcastOp : CS336_Op<"broadcast", [Differentiable, Rematerializable, Cost, View]> {
   let summary = "Repeats a tensor along new axes";
   let description = [{
-    Axis `i` of the operand is axis `dims[i]` of the result, of the same size; `dims` ascends strictly. Axes of the
-    result that are not in `dims` are new.
+    Axis `i` of the operand is axis `dims[i]` of the result and has the same size. `dims` ascends strictly. The axes of
+    the result that are not in `dims` are new, and the operand is repeated along them. The element type does not change.
+
+    Errors: a `dims` of another length than the operand's rank, not ascending, or beyond the result's rank, and an axis
+    whose size changes.
 
     ```mlir
     %y = cs336.broadcast %x dims = [0, 2] : tensor<4x8xf32> -> tensor<4x16x8xf32>
@@ -71,8 +79,10 @@ def CS336_BroadcastOp : CS336_Op<"broadcast", [Differentiable, Rematerializable,
 }
 
 def CS336_ReshapeOp : CS336_Op<"reshape", [Differentiable, Cost, View, Fusible]> {
-  let summary = "The same elements in row-major order under another shape";
+  let summary = "The same elements in row-major order, in another shape";
   let description = [{
+    The operand and the result must have the same number of elements and the same element type.
+
     ```mlir
     %y = cs336.reshape %x : tensor<4x32x64xf32> -> tensor<128x64xf32>
     ```
@@ -87,7 +97,8 @@ def CS336_ReshapeOp : CS336_Op<"reshape", [Differentiable, Cost, View, Fusible]>
 def CS336_TransposeOp : CS336_Op<"transpose", [Differentiable, Cost, View, Fusible]> {
   let summary = "Permutes the axes";
   let description = [{
-    Axis `i` of the result is axis `perm[i]` of the operand.
+    Axis `i` of the result is axis `perm[i]` of the operand. `perm` must be a permutation of the operand's axes. The
+    element type does not change.
 
     ```mlir
     %heads = cs336.transpose %x perm = [0, 2, 1, 3] : tensor<2x32x4x16xf32> -> tensor<2x4x32x16xf32>
@@ -102,9 +113,11 @@ def CS336_TransposeOp : CS336_Op<"transpose", [Differentiable, Cost, View, Fusib
 }
 
 def CS336_SliceOp : CS336_Op<"slice", [Differentiable, Cost, View, Fusible]> {
-  let summary = "A box out of a tensor";
+  let summary = "Extracts a box from a tensor";
   let description = [{
-    Element `i` of the result is element `offsets + i` of the operand; the result's shape is the box's.
+    Element `i` of the result is element `offsets + i` of the operand, where `i` and `offsets` have one index per axis.
+    The result's shape is the shape of the box. The box must lie inside the operand. The operand and the result have the
+    same rank and the same element type.
 
     ```mlir
     %k = cs336.slice %qkv offsets = [0, 64] : tensor<128x192xf32> -> tensor<128x64xf32>
@@ -119,8 +132,11 @@ def CS336_SliceOp : CS336_Op<"slice", [Differentiable, Cost, View, Fusible]> {
 }
 
 def CS336_PadOp : CS336_Op<"pad", [Differentiable, Cost, Fusible]> {
-  let summary = "A box into a tensor of zeros: the adjoint of `slice`";
+  let summary = "Puts a box into a tensor of zeros: the adjoint of `slice`";
   let description = [{
+    Element `offsets + i` of the result is element `i` of the operand. All other elements are 0. The box must lie inside
+    the result. The operand and the result have the same rank and the same element type.
+
     ```mlir
     %dqkv = cs336.pad %dk offsets = [0, 64] : tensor<128x64xf32> -> tensor<128x192xf32>
     ```
@@ -133,8 +149,11 @@ def CS336_PadOp : CS336_Op<"pad", [Differentiable, Cost, Fusible]> {
 }
 
 def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible, CS336_AutocastOpInterface]> {
-  let summary = "Tensors one after the other along an axis";
+  let summary = "Concatenates tensors along an axis";
   let description = [{
+    Takes at least one operand. The operands have the same rank and element type, and the same sizes except along
+    `axis`. The size of the result along `axis` is the sum of theirs.
+
     ```mlir
     %pairs = cs336.concat axis = 1 %a, %b : tensor<8x1xf32>, tensor<8x1xf32> -> tensor<8x2xf32>
     ```
@@ -150,15 +169,18 @@ def CS336_ConcatOp : CS336_Op<"concat", [Differentiable, Cost, Fusible, CS336_Au
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions, products, gathers
+// Reductions, matmuls, gathers
 //===----------------------------------------------------------------------===//
 
 def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, FusibleReduction,
                                          CS336_AutocastOpInterface]> {
-  let summary = "Sum or maximum over axes, which disappear";
+  let summary = "Sum or maximum over axes";
   let description = [{
-    bf16 and f16 accumulate in float32 and round once. The gradient of a maximum goes to all elements that equal it, in equal parts.
-    With `stop_gradient` no gradient is taken: a softmax does not depend on the maximum that it subtracts.
+    The result has the operand's element type and its shape without the reduced axes. Each axis may appear once in
+    `axes`. bf16 and f16 accumulate in float32 and round once.
+
+    The gradient of a maximum is divided equally among all elements that equal it. With `stop_gradient` the operation
+    has no gradient. A softmax uses this: its value does not depend on the maximum that it subtracts.
 
     ```mlir
     %m = cs336.reduce max %x axes = [1] : tensor<4x8xf32> -> tensor<4xf32>
@@ -184,13 +206,27 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, FusibleReduction,
 
 def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiable, Cost,
     CS336_AutocastOpInterface]> {
-  let summary = "Matrix product, batched, either side transposed";
+  let summary = "Matrix multiplication, with batches, transposed operands and an epilogue";
   let description = [{
-    C[b, m, n] = Σₖ A[b, m, k] · B[b, k, n]. `transpose_a` says that A is stored as [b, k, m], `transpose_b` that B is stored as
-    [b, n, k]. Leading axes b are equal on both sides; a B of rank 2 serves all batches of A. Products of bf16 and
-    f16 accumulate in float32. `precision` is about float32 only: `ieee` is never tf32. With an addend, of the result's type,
-    that is added to the product before the one rounding of the sum. So is a bias of n elements, the same for all rows.
-    With `relu`, what is then at most 0 is 0; a NaN stays.
+        C[b, m, n] = relu(Σₖ A[b, m, k]·B[b, k, n] + addend[b, m, n] + bias[n])
+
+    The addend, the bias and the ReLU are optional. All operands and the result have the same element type.
+
+    | part | shape and meaning |
+    |---|---|
+    | A | […, m, k], or […, k, m] with `transpose_a` |
+    | B | […, k, n], or […, n, k] with `transpose_b` |
+    | C | […, m, n] |
+    | batches | the leading axes of A, B and C are equal; a B of rank 2 is used for all batches of A |
+    | addend | the type of the result; it is added before the sum is rounded |
+    | bias | [n]; it is added to every row before the sum is rounded |
+    | `relu` | elements of the sum that are at most 0 become 0; NaN stays NaN |
+    | `precision` | the arithmetic of float32: `ieee` never uses tf32; other element types ignore it |
+
+    bf16 and f16 accumulate in float32. The sum is rounded once.
+
+    Errors: an operand of rank below 2, batch axes or inner sizes that differ, and a result, addend or bias of another
+    shape or element type.
 
     ```mlir
     %s = cs336.matmul %q, %k {transpose_b} : tensor<2x4x32x16xf32>, tensor<2x4x32x16xf32> -> tensor<2x4x32x32xf32>
@@ -211,10 +247,10 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
   let extraClassDeclaration = [{
     ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Low; }
     void allowTF32() { setPrecision(::cs336::Precision::TF32); }
-    /// The sizes of one product, and the number of them.
+    /// The sizes of one GEMM, and the number of GEMMs (batch).
     struct Sizes { int64_t batch, m, n, k; };
     Sizes getSizes();
-    /// Whether it computes more than a product.
+    /// Returns whether the operation has an addend, a bias or a ReLU.
     bool hasEpilogue() { return getAddend() || getBias() || getRelu(); }
   }];
   let hasVerifier = 1;
@@ -222,10 +258,14 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
 }
 
 def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
-  let summary = "Rows of a table, by index";
+  let summary = "Selects rows of a table by index";
   let description = [{
-    y[…, :] = table[ids[…], :]. The ids are in [0, rows of the table): `cs336-bound-indices` proves that, gives an input the bound
-    (`cs336.bound`) that the runtime checks before a run, or has other integers checked as the program runs.
+        y[…, :] = table[ids[…], :]
+
+    table: [rows, d] of floats, ids: […] of integers, y: […, d] with the table's element type. The ids must be in
+    `[0, rows)`. `cs336-bound-indices` makes sure of that in one of three ways. It proves the range, or it gives an
+    input the bound (`cs336.bound`) that the runtime checks before a run, or it inserts a check that runs with the
+    program.
 
     ```mlir
     %x = cs336.embedding %table, %ids : tensor<97x64xf32>, tensor<3x32xi64> -> tensor<3x32x64xf32>
@@ -238,10 +278,12 @@ def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
 }
 
 def CS336_EmbeddingGradOp : CS336_Op<"embedding_grad", [Cost, Fusible]> {
-  let summary = "Adds rows into a table of zeros, by index, in the order of the indices";
+  let summary = "Gradient of an embedding table: adds rows by index, in the order of the indices";
   let description = [{
-    The adjoint of `embedding`: table'[v, :] = Σ over positions with ids = v of gradient[position, :], summed in ascending position, so
-    that two runs agree to the bit.
+        result[v, :] = Σ gradient[position, :] over all positions with ids[position] = v
+
+    The adjoint of `embedding`. ids: […] of integers, gradient: […, d], result: [rows, d] with the element type of the
+    gradient. Rows that no index selects are 0. The sum follows ascending positions, so that two runs agree to the bit.
 
     ```mlir
     %dtable = cs336.embedding_grad %ids, %dx : tensor<3x32xi64>, tensor<3x32x64xf32> -> tensor<97x64xf32>

@@ -1,4 +1,4 @@
-//===- CS336TrainingOps.td - What passes make: groups, updates, collectives -===//
+//===- CS336TrainingOps.td - Fusion groups, updates, collectives -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,10 +16,14 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 //===----------------------------------------------------------------------===//
 
 def CS336_FusedOp : CS336_Op<"fused", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, Cost]> {
-  let summary = "A group of operations that becomes one kernel";
+  let summary = "A fusion group: operations that become one kernel";
   let description = [{
-    The body's arguments are the operands; what it yields are the results. Its operations are fusible (`FusibleOpInterface`);
-    their costs in FLOPs add up, and only operands and results count as bytes.
+    The arguments of the body are the operands. The values that the body yields are the results. Every operation in the
+    body must implement `FusibleOpInterface`. The group's FLOPs are the sum of those of its operations. Its bytes are
+    those of its operands and results only.
+
+    Errors: body arguments or yielded values whose types differ from those of the operands or results, and an operation
+    that is not fusible.
 
     ```mlir
     %y = cs336.fused(%x, %z) {
@@ -38,7 +42,7 @@ def CS336_FusedOp : CS336_Op<"fused", [IsolatedFromAbove, SingleBlockImplicitTer
 }
 
 def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["FusedOp"]>]> {
-  let summary = "The results of a group";
+  let summary = "Terminates a fusion group and yields its results";
   let description = "See `cs336.fused`.";
   let arguments = (ins Variadic<CS336_Tensor>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
@@ -50,11 +54,14 @@ def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["Fus
 //===----------------------------------------------------------------------===//
 
 def CS336_BarrierOp : Op<CS336_Dialect, "barrier", [Cost, View, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "The operand, as a value that nobody knows to be the same";
+  let summary = "The operand, as a value that passes do not recognise as equal to it";
   let description = [{
-    What is computed from the result is not the same expression as what is computed from the operand, so that no pass
-    merges the two: `cs336-checkpoint` puts a barrier between a saved value and what it computes from it again. For
-    passes the operation allocates its result, which keeps equal ones apart and lets unused ones go; it runs as a view.
+    An expression of the result is not the same expression as one of the operand, so no pass merges the two.
+    `cs336-checkpoint` and `cs336-recompute-pointwise` put a barrier between a saved value and the values that the
+    backward pass computes from it again. The operand and the result have the same type.
+
+    To passes, the operation allocates its result. Two barriers are therefore never merged, and an unused barrier can be
+    erased. At run time the result is a view of the operand.
 
     ```mlir
     %again = cs336.barrier %x : tensor<3x32x64xf32>
@@ -72,15 +79,26 @@ def CS336_BarrierOp : Op<CS336_Dialect, "barrier", [Cost, View, AllTypesMatch<["
 
 def CS336_AdamWOp : CS336_Op<"adamw", [Cost, Fusible, AllTypesMatch<["parameter", "newParameter"]>,
     AllTypesMatch<["m", "v", "newM", "newV"]>]> {
-  let summary = "One AdamW update of a parameter";
+  let summary = "One AdamW update of a parameter and its moments";
   let description = [{
-    m' = β₁m + (1−β₁)g, v' = β₂v + (1−β₂)g², where g = gradient·`scale`, in the type of m and v. With lr, c₁ = 1−β₁ᵗ and c₂ = 1−β₂ᵗ given as scalars:
+    AdamW of Loshchilov and Hutter, 2019, in one of three published forms. m and v have one floating-point type, in
+    which the moments are computed:
 
-    - `pytorch`: p ← p − lr·λ·p; p' = p − lr·(m'/c₁)/(√(v'/c₂) + ε)
-    - `cs336_2025`: p ← p − a·m'/(√v' + ε); p' = p − lr·λ·p, with a = lr·√c₂/c₁
-    - `cs336_2026`: p ← p − lr·λ·p; p' = p − a·m'/(√v' + ε)
+        g  = gradient·scale
+        m' = β₁·m + (1 − β₁)·g
+        v' = β₂·v + (1 − β₂)·g²
 
-    Where `apply` is false all three keep their values: a skipped step is predicated, not branched.
+    With c₁ = 1 − β₁ᵗ, c₂ = 1 − β₂ᵗ and a = lr·√c₂/c₁, the new parameter p' is:
+
+    | `form` | first | then |
+    |---|---|---|
+    | `pytorch` | p ← p − lr·λ·p | p' = p − lr·(m'/c₁)/(√(v'/c₂) + ε) |
+    | `cs336_2025` | p ← p − a·m'/(√v' + ε) | p' = p − lr·λ·p |
+    | `cs336_2026` | p ← p − lr·λ·p | p' = p − a·m'/(√v' + ε) |
+
+    λ is `weight_decay`. lr, c₁, c₂ and scale are tensors of rank 0 and have one element type. The parameter, the
+    gradient, m and v have the same shape. `apply` is an i1 of rank 0. If it is false, the parameter and both moments
+    keep their values: a skipped step is predicated, not branched.
 
     ```mlir
     %p1, %m1, %v1 = cs336.adamw %p, %g, %m, %v lr = %lr, correction1 = %c1, correction2 = %c2, scale = %s, apply = %yes
@@ -112,29 +130,47 @@ class CS336_CollectiveOp<string mnemonic, list<Trait> traits = []> : CS336_Op<mn
 }
 
 def CS336_AllReduceOp : CS336_CollectiveOp<"all_reduce", [AllTypesMatch<["operand", "result"]>]> {
-  let summary = "Combines the tensors of all ranks; every rank has the result";
-  let description = "`%y = cs336.all_reduce sum %x world = 4 : tensor<64xf32>`";
+  let summary = "Reduces the tensors of all ranks; every rank gets the result";
+  let description = [{
+    The operand and the result have the same type. `world` is the number of ranks, at least 1.
+
+    `%y = cs336.all_reduce sum %x world = 4 : tensor<64xf32>`
+  }];
   let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
   let results = (outs CS336_NumberTensor:$result);
   let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($result)";
 }
 def CS336_AllGatherOp : CS336_CollectiveOp<"all_gather"> {
-  let summary = "The tensors of all ranks, one after the other along axis 0";
-  let description = "`%y = cs336.all_gather %x world = 4 : tensor<16x8xf32> -> tensor<64x8xf32>`";
+  let summary = "Concatenates the tensors of all ranks along axis 0";
+  let description = [{
+    Every rank gets the result. Axis 0 of the result is `world` times that of the operand. The other axes and the
+    element type are equal. `world` is the number of ranks, at least 1.
+
+    `%y = cs336.all_gather %x world = 4 : tensor<16x8xf32> -> tensor<64x8xf32>`
+  }];
   let arguments = (ins CS336_Tensor:$operand, I64Attr:$world);
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "$operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
 }
 def CS336_ReduceScatterOp : CS336_CollectiveOp<"reduce_scatter"> {
-  let summary = "Combines the tensors of all ranks; every rank keeps its part along axis 0";
-  let description = "`%y = cs336.reduce_scatter sum %x world = 4 : tensor<64x8xf32> -> tensor<16x8xf32>`";
+  let summary = "Reduces the tensors of all ranks; every rank keeps its part along axis 0";
+  let description = [{
+    Axis 0 of the operand is `world` times that of the result. The other axes and the element type are equal. `world` is
+    the number of ranks, at least 1.
+
+    `%y = cs336.reduce_scatter sum %x world = 4 : tensor<64x8xf32> -> tensor<16x8xf32>`
+  }];
   let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
   let results = (outs CS336_NumberTensor:$result);
   let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
 }
 def CS336_BroadcastRankOp : CS336_CollectiveOp<"broadcast_rank", [AllTypesMatch<["operand", "result"]>]> {
   let summary = "Every rank gets the tensor of rank `root`";
-  let description = "`%y = cs336.broadcast_rank %x root = 0 world = 4 : tensor<64xf32>`";
+  let description = [{
+    The operand and the result have the same type. `root` must be less than `world`, the number of ranks.
+
+    `%y = cs336.broadcast_rank %x root = 0 world = 4 : tensor<64xf32>`
+  }];
   let arguments = (ins CS336_Tensor:$operand, I64Attr:$root, I64Attr:$world);
   let results = (outs CS336_Tensor:$result);
   let assemblyFormat = "$operand `root` `=` $root `world` `=` $world attr-dict `:` type($result)";
