@@ -1,4 +1,4 @@
-//===- ExecBufferOps.td - Storage and views of it -===//
+//===- ExecBufferOps.td - Storage and views of storage -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,13 @@ class Exec_StorageOp<string mnemonic, string storageKind, list<Trait> traits = [
 }
 
 def Exec_GetOp : Exec_StorageOp<"get", "Variable", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "A variable's storage";
+  let summary = "The storage of a variable";
   let description = [{
+    Names a variable of the module. The result has the variable's type. An entry may name the same variable more than
+    once.
+
+    Errors: a symbol that is not an `exec.variable`, and a type that differs from the variable's.
+
     ```mlir
     %ln.weight = exec.get @ln.weight : memref<64xf32>
     ```
@@ -29,9 +34,10 @@ def Exec_GetOp : Exec_StorageOp<"get", "Variable", [Pure, DeclareOpInterfaceMeth
 }
 
 def Exec_InputOp : Exec_StorageOp<"input", "Input"> {
-  let summary = "What a caller provides for every run";
+  let summary = "A buffer that the caller provides for every run";
   let description = [{
-    With `bound`, the integers must lie in [0, bound); that is checked before a run.
+    Commands must not write it. With `bound`, the elements are i64 or i32 and must be in `[0, bound)`. The runtime
+    checks this before a run. Input names are unique in an entry.
 
     ```mlir
     %tokens = exec.input "tokens" bound = 97 : memref<3x32xi64>
@@ -46,10 +52,11 @@ class Exec_ArenaStorageOp<string mnemonic, string storageKind, list<string> meth
     : Exec_StorageOp<mnemonic, storageKind, [DeclareOpInterfaceMethods<Exec_ArenaOpInterface, methods>]>;
 
 def Exec_OutputOp : Exec_ArenaStorageOp<"output", "Output", ["outlivesCommands"]> {
-  let summary = "What a caller gets from every run";
+  let summary = "A buffer that the caller reads after every run";
   let description = [{
-    Storage from its first write to the next run of any entry, which has the same arena. `offset` is the place in it in bytes,
-    set by `--exec-plan-memory`.
+    The storage is valid from its first write to the next run of any entry, because all entries use the same arena. Some
+    command must write it. Output names are unique in an entry. `offset` is its position in the arena in bytes, set by
+    `--exec-plan-memory`. `views` names the row ranges of the gradient of a packed parameter.
 
     ```mlir
     %loss = exec.output "loss" output offset = 128 : memref<f32>
@@ -62,9 +69,9 @@ def Exec_OutputOp : Exec_ArenaStorageOp<"output", "Output", ["outlivesCommands"]
 }
 
 def Exec_AllocOp : Exec_ArenaStorageOp<"alloc", "Arena"> {
-  let summary = "Storage for the time between its first write and its last use";
+  let summary = "Temporary storage, from its first write to its last use";
   let description = [{
-    `offset` is the place in the entry's arena in bytes, set by `--exec-plan-memory`.
+    `offset` is the position in the entry's arena in bytes, set by `--exec-plan-memory`.
 
     ```mlir
     %q_proj = exec.alloc offset = 24576 : memref<3x32x64xf32>
@@ -76,10 +83,10 @@ def Exec_AllocOp : Exec_ArenaStorageOp<"alloc", "Arena"> {
 
 def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"EntryOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
                                    Exec_BufferOpInterface]> {
-  let summary = "Storage with other sizes, strides and offset";
+  let summary = "A buffer with other sizes, strides and offset in the same storage";
   let description = [{
-    Strides and offset of the result count from the start of the storage, whatever the source's layout. Stride 0 repeats. All
-    elements lie within the storage.
+    The strides and the offset of the result count elements from the start of the storage, whatever the layout of the
+    source. A stride of 0 repeats elements. The element type does not change. All elements must lie within the storage.
 
     ```mlir
     %k = exec.view %qkv : memref<96x192xf32> to memref<96x64xf32, strided<[192, 1], offset: 64>>

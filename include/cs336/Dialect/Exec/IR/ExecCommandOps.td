@@ -1,4 +1,4 @@
-//===- ExecCommandOps.td - Launches, products, copies, collectives, events -===//
+//===- ExecCommandOps.td - Launches, GEMMs, copies, collectives, events -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 
 include "cs336/Dialect/Exec/IR/ExecOpBase.td"
 
-// Every command may name its stream; without one it runs on stream 0.
+// A command may name its stream. The default is stream 0.
 class Exec_CommandOp<string mnemonic, list<Trait> traits = []> : Exec_Op<mnemonic, traits # [HasParent<"EntryOp">, Exec_CommandOpInterface]> {
   dag streamArgument = (ins DefaultValuedAttr<Exec_NonNegative, "0">:$stream);
 }
@@ -18,8 +18,12 @@ class Exec_CommandOp<string mnemonic, list<Trait> traits = []> : Exec_Op<mnemoni
 def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel";
   let description = [{
-    Layouts equal those of the kernel's signature, apart from offsets. A buffer may stand in both `ins` and `outs`: the kernel
-    writes over it. `workspace` is scratch that the kernel writes and reads within the command (see `--exec-add-workspaces`).
+    The layouts of the buffers must equal those of the kernel's signature, apart from their offsets. A buffer in both
+    `ins` and `outs` is written in place. `workspace` is memory that the kernel uses during the command only (see
+    `--exec-add-workspaces`).
+
+    Errors: a symbol that is not an `exec.kernel`, buffers of other numbers or layouts, and a write in place that the
+    kernel does not allow.
 
     ```mlir
     exec.launch @sigmoid_mul_3f2a ins(%a, %b : memref<4x8xf32>, memref<4x8xf32>) outs(%a : memref<4x8xf32>)
@@ -40,14 +44,28 @@ def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments, DeclareO
 }
 
 def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
-  let summary = "C = alpha·A·B + beta·C, batched";
+  let summary = "C = alpha·A·B + beta·C, batched, with an epilogue";
   let description = [{
-    A: […, M, K], B: […, K, N], C: […, M, N], with equal leading sizes. Transposition and sharing between batches are a matter of
-    strides. Of the last two strides of each operand one is 1 and the other at least as large as the axis of stride 1 is long
-    (axes of size 1 have no say). bf16 and f16 accumulate in f32. `precision` is about f32 only. `beta` is 0 or 1; with 0, C is not read.
-    With an addend D, which lies as C does, C = alpha·A·B + D; `beta` is 0 then. A dense bias of N elements is added to every
-    row, whose elements are then contiguous; alpha is 1 then. All of it is summed before the one rounding to C's type; with `relu`, what is at most
-    0 is then 0, and a NaN stays. `workspace` is scratch for the library that computes the product.
+        C = relu(alpha·A·B + beta·C + addend + bias)
+
+    The addend, the bias and the ReLU are optional.
+
+    | part | shape and meaning |
+    |---|---|
+    | A, B, C | […, M, K], […, K, N] and […, M, N], with equal leading sizes |
+    | strides | one of the last two is 1, and the other is at least the size of the axis with stride 1; axes of size 1 have any stride |
+    | element type | one floating-point type for A and B; bf16 and f16 accumulate in f32 |
+    | `beta` | 0 or 1; if it is 0, C is not read |
+    | addend (`add`) | the layout of C; `beta` must be 0; it may be the same buffer as C |
+    | `bias` | dense, N elements of C's type, added to every row; `alpha` must be 1, and the rows of C must be contiguous |
+    | `relu` | elements that are at most 0 become 0; NaN stays NaN |
+    | `precision` | the arithmetic of f32; other types ignore it |
+    | `workspace` | memory for the library that computes the GEMM |
+
+    All terms are added before the sum is rounded to C's type. Transposition and batches that share a matrix are
+    expressed with strides.
+
+    Errors: an operand other than the addend that is the same buffer as C, and everything that the table excludes.
 
     ```mlir
     exec.gemm ins(%x, %wt : memref<96x64xf32>, memref<64x192xf32, strided<[1, 64]>>) outs(%y : memref<96x192xf32>)
@@ -70,7 +88,7 @@ def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::Value> getReads();
     ::llvm::SmallVector<::mlir::Value> getWrites();
-    /// Whether a product can read or write a buffer of this layout.
+    /// Returns whether a GEMM can read or write a buffer of this layout.
     static bool acceptsLayout(::mlir::MemRefType type);
   }];
   let hasVerifier = 1;
@@ -86,8 +104,10 @@ class Exec_TransferOp<string mnemonic> : Exec_CommandOp<mnemonic> {
 }
 
 def Exec_CopyOp : Exec_TransferOp<"copy"> {
-  let summary = "The same elements in another place or layout";
+  let summary = "Copies a buffer, possibly to another layout";
   let description = [{
+    The source and the target have the same sizes and the same element type. Their strides and offsets may differ.
+
     ```mlir
     exec.copy ins(%a : memref<2x4x8xf32, strided<[32, 1, 4]>>) outs(%b : memref<2x4x8xf32>)
     ```
@@ -101,31 +121,49 @@ def Exec_CopyOp : Exec_TransferOp<"copy"> {
 //===----------------------------------------------------------------------===//
 
 def Exec_AllReduceOp : Exec_TransferOp<"all_reduce"> {
-  let summary = "Combines the buffers of all ranks; every rank has the result";
+  let summary = "Reduces the buffers of all ranks; every rank gets the result";
   let description = [{
-    Source and target may be one buffer. `exec.all_reduce sum ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) {world = 4 : i64}`
+    The source and the target are dense and have the same shape and element type. They may be one buffer. `world` is the
+    number of ranks.
+
+    `exec.all_reduce sum ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) {world = 4 : i64}`
   }];
   let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
   let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
 def Exec_AllGatherOp : Exec_TransferOp<"all_gather"> {
-  let summary = "The buffers of all ranks, one after the other along axis 0";
-  let description = "`exec.all_gather ins(%a : memref<16x8xf32>) outs(%b : memref<64x8xf32>) {world = 4 : i64}`";
+  let summary = "Concatenates the buffers of all ranks along axis 0";
+  let description = [{
+    Both buffers are dense. Axis 0 of the target is `world` times that of the source. The other axes and the element
+    type are equal.
+
+    `exec.all_gather ins(%a : memref<16x8xf32>) outs(%b : memref<64x8xf32>) {world = 4 : i64}`
+  }];
   let arguments = !con((ins Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
   let assemblyFormat = "`ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
 def Exec_ReduceScatterOp : Exec_TransferOp<"reduce_scatter"> {
-  let summary = "Combines the buffers of all ranks; every rank keeps its part along axis 0";
-  let description = "`exec.reduce_scatter sum ins(%a : memref<64x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}`";
+  let summary = "Reduces the buffers of all ranks; every rank keeps its part along axis 0";
+  let description = [{
+    Both buffers are dense. Axis 0 of the source is `world` times that of the target. The other axes and the element
+    type are equal.
+
+    `exec.reduce_scatter sum ins(%a : memref<64x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}`
+  }];
   let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
   let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
 def Exec_BroadcastRankOp : Exec_TransferOp<"broadcast_rank"> {
   let summary = "Every rank gets the buffer of rank `root`";
-  let description = "`exec.broadcast_rank ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) {root = 0 : i64, world = 4 : i64}`";
+  let description = [{
+    The source and the target are dense and have the same shape and element type. `root` must be less than `world`, the
+    number of ranks.
+
+    `exec.broadcast_rank ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) {root = 0 : i64, world = 4 : i64}`
+  }];
   let arguments = !con((ins Exec_Buffer:$source, Exec_Buffer:$target, Exec_NonNegative:$root, I64Attr:$world), streamArgument);
   let assemblyFormat = "`ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
@@ -135,9 +173,11 @@ def Exec_BroadcastRankOp : Exec_TransferOp<"broadcast_rank"> {
 //===----------------------------------------------------------------------===//
 
 def Exec_RecordOp : Exec_CommandOp<"record"> {
-  let summary = "An event that completes with all earlier work of its stream";
+  let summary = "Records an event that completes with all earlier work of its stream";
   let description = [{
-    Every event is recorded once in an entry. `exec.record 3 {stream = 1 : i64}`
+    An entry records each event at most once.
+
+    `exec.record 3 {stream = 1 : i64}`
   }];
   let arguments = !con((ins Exec_NonNegative:$event), streamArgument);
   let assemblyFormat = "$event attr-dict";
@@ -145,9 +185,11 @@ def Exec_RecordOp : Exec_CommandOp<"record"> {
 }
 
 def Exec_WaitOp : Exec_CommandOp<"wait"> {
-  let summary = "Later work of the stream starts after the event";
+  let summary = "Makes later work of the stream wait for an event";
   let description = [{
-    The event was recorded by an earlier command. `exec.wait 3 {stream = 0 : i64}`
+    An earlier command must record the event.
+
+    `exec.wait 3 {stream = 0 : i64}`
   }];
   let arguments = !con((ins Exec_NonNegative:$event), streamArgument);
   let assemblyFormat = "$event attr-dict";

@@ -14,11 +14,12 @@ include "mlir/IR/OpBase.td"
 def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::cs336::exec";
-  let summary = "Buffers and commands in order: what a runtime executes";
+  let summary = "Buffers and commands in order, as the runtime executes them";
   let description = [{
-    A module holds variables (storage that lives as long as a session, shared by name), kernels, and entry points. An entry is a
-    list of buffers and commands in an order in which one stream could run them all; with several streams, events order what must
-    be ordered. Commands read their `ins` and write their `outs`.
+    A module contains variables, kernels and entries. A variable is storage that lives as long as a session, and the
+    entries share it by name. An entry is a list of buffers and commands. The order of the commands is one in which a
+    single stream could run them all. With several streams, events order the commands that depend on each other. A
+    command reads its `ins` and writes its `outs`.
 
     ```mlir
     exec.variable @"ln.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
@@ -35,10 +36,13 @@ def Exec_Dialect : Dialect {
     }
     ```
 
-    Every buffer is a memref with static sizes, strides and offset. Storage (variables, inputs, outputs, allocations) is dense and
-    row-major; `exec.view` reads it with other strides. Sizes and strides count elements, `offset` of allocations and outputs
-    and `arena_bytes` count bytes. A command's location says where it comes from: `loc("layers.0.attn.q_proj")`, wrapped as
-    `loc("backward"(…))` or `loc("optimizer"(…))` outside the forward pass.
+    Every buffer is a memref with static sizes, strides and offset. Storage (variables, inputs, outputs and allocations)
+    is dense and row-major. `exec.view` reads it with other strides.
+
+    Sizes and strides count elements. `arena_bytes` and the `offset` of allocations and outputs count bytes.
+
+    The location of a command names the part of the model that it comes from: `loc("layers.0.attn.q_proj")`. Outside the
+    forward pass it is wrapped as `loc("backward"(…))` or `loc("optimizer"(…))`.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -49,24 +53,24 @@ class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32E
   let genSpecializedAttr = 0;
 }
 
-def Exec_VariableKind : Exec_Enum<"VariableKind", "what a variable is to a session", [
+def Exec_VariableKind : Exec_Enum<"VariableKind", "kind of variable", [
   I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"State", 1, "state">,
   I32EnumAttrCase<"Derived", 2, "derived">]>;
 def Exec_VariableKindAttr : EnumAttr<Exec_Dialect, Exec_VariableKind, "variable_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Exec_OutputKind : Exec_Enum<"OutputKind", "what an output is to its reader", [
+def Exec_OutputKind : Exec_Enum<"OutputKind", "kind of output", [
   I32EnumAttrCase<"Output", 0, "output">, I32EnumAttrCase<"Gradient", 1, "gradient">]>;
 def Exec_OutputKindAttr : EnumAttr<Exec_Dialect, Exec_OutputKind, "output_kind"> {
   let assemblyFormat = "$value";
 }
 
-def Exec_StorageKind : Exec_Enum<"StorageKind", "where the bytes of a buffer are", [
+def Exec_StorageKind : Exec_Enum<"StorageKind", "kind of storage that holds a buffer", [
   I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"Variable", 1, "variable">,
   I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">]>;
 
-def Exec_CommandPhase : Exec_Enum<"CommandPhase", "the part of a step that a command belongs to", [
+def Exec_CommandPhase : Exec_Enum<"CommandPhase", "phase of a step that a command belongs to", [
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Backward", 1, "backward">,
   I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Prepare", 3, "prepare">]>;
 
@@ -79,7 +83,7 @@ def Exec_Storage : ConfinedType<Exec_Buffer, [Exec_IsDense, Exec_HasUsableSize],
                                 "dense row-major memref of static sizes, none of them 0, and at most 2^48 bytes",
                                 "::mlir::MemRefType">;
 
-/// Scratch, in units of four bytes.
+/// A workspace, in units of four bytes.
 def Exec_Workspace : ConfinedType<MemRefRankOf<[F32], [1]>, [Exec_IsBuffer], "one-dimensional buffer of f32">;
 
 #endif // CS336_DIALECT_EXEC_IR_EXECDIALECT_TD

@@ -13,9 +13,14 @@ include "cs336/Dialect/Exec/IR/ExecOpBase.td"
 def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
   let summary = "Storage that lives as long as a session";
   let description = [{
-    A `parameter` is trained and kept in checkpoints, `state` (optimizer moments, step counters) is kept in checkpoints, `derived`
-    storage is computed from the others by an entry of mode `prepare` and is in none. `views` names row ranges of packed storage,
-    `init` says how to fill it when nothing is loaded.
+    | kind | contents | in checkpoints |
+    |---|---|---|
+    | `parameter` | trained values | yes |
+    | `state` | optimizer moments and step counters | yes |
+    | `derived` | values that an entry of mode `prepare` computes | no |
+
+    `views` names the row ranges of a packed parameter. They must cover dimension 0. `init` describes the initial
+    values, if no checkpoint is loaded.
 
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
@@ -34,10 +39,12 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
 def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A group of operations that one launch executes";
   let description = [{
-    The body computes on tensors, with operations that are fusible (`cs336::FusibleOpInterface`). The signature says how operands
-    and results lie in memory: its inputs are the strided layouts of the body's arguments, its results those of the yielded values.
-    Offsets are 0: a launch passes the address of element 0. A launch whose result is also an operand writes over it; only kernels for
-    which `canWriteOver` holds are launched so.
+    The body computes on tensors, with operations that implement `cs336::FusibleOpInterface`. The signature describes
+    the layouts in memory: its inputs are the strided layouts of the body's arguments, and its results are those of the
+    yielded values. Offsets are 0, because a launch passes the address of element 0.
+
+    If a result of a launch is also an operand, the launch writes over that operand. This is valid only for kernels for
+    which `canWriteOver` returns true.
 
     ```mlir
     exec.kernel @sigmoid_mul_3f2a(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>)
@@ -54,22 +61,23 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImp
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::FunctionType getFunctionSignature() { return ::llvm::cast<::mlir::FunctionType>(getSignature()); }
-    /// Layouts of the operands and of the results.
+    /// Return the layouts of the operands and of the results.
     ::llvm::ArrayRef<::mlir::Type> getInTypes() { return getFunctionSignature().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getOutTypes() { return getFunctionSignature().getResults(); }
-    /// The values that the body computes.
+    /// Returns the values that the body computes.
     ::mlir::OperandRange getYieldedValues() { return getBody().front().getTerminator()->getOperands(); }
-    /// Whether result `out` may be written to the buffer of operand `in`: their layouts are equal, every operation is
-    /// pointwise or reduces rows, and no element or row of the operand is needed after the result's at the same place
-    /// is known. Where the result needs reductions, all of a row is read before any of it is written.
+    /// Returns whether result `out` may be written to the buffer of operand `in`. Their layouts are equal, every
+    /// operation is pointwise or reduces rows, and no element or row of the operand is needed after the element or row
+    /// of the result at the same position is computed. If the result needs reductions, a whole row is read before any
+    /// element of it is written.
     bool canWriteOver(unsigned in, unsigned out);
-    /// Whether elements of result `out` need reductions.
+    /// Returns whether elements of result `out` need reductions.
     bool writesRows(unsigned out);
   }];
 }
 
 def Exec_YieldOp : Exec_Op<"yield", [Terminator, ReturnLike, Pure, HasParent<"KernelOp">]> {
-  let summary = "The results of a kernel";
+  let summary = "Terminates a kernel and yields its results";
   let description = "See `exec.kernel`.";
   let arguments = (ins Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
@@ -80,11 +88,17 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoT
                                      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A program that a session runs as a whole";
   let description = [{
-    Holds buffers and commands only. Its verifier follows the commands: what is read was written before (or is a variable
-    or an input), outputs are written, inputs are not, parameters only by `train` entries and other variables only by `train` and
-    `prepare`, and no command reads storage that it writes through another view.
+    An entry contains only buffers and commands. `arena_bytes` and `alignment` are in bytes, set by
+    `--exec-plan-memory`.
 
-    `arena_bytes` and `alignment` are set by `--exec-plan-memory`.
+    The verifier follows the commands in order and checks that:
+
+    - a command reads only variables, inputs, and storage that an earlier command wrote;
+    - some command writes each output, and none writes an input;
+    - only `train` entries write parameters, and only `train` and `prepare` entries write other variables;
+    - no command reads storage that it writes through another view, and none writes the same storage twice;
+    - each event is recorded at most once, and before any wait for it;
+    - the indices that kernels use are within their bounds.
 
     ```mlir
     exec.entry @forward mode<forward> arena_bytes = 4096 alignment = 64 {

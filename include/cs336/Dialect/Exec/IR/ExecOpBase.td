@@ -1,4 +1,4 @@
-//===- ExecOpBase.td - What all operation definitions share -===//
+//===- ExecOpBase.td - Definitions that all operations share -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 
 def Exec_NonNegative : ConfinedAttr<I64Attr, [IntNonNegative]>;
 
-// At most 2^62, so that storage may be added.
+// At most 2^62, so that sizes can be added without overflow.
 def Exec_Bytes : ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<0x4000000000000000>]>;
 
 // At most the size of a huge page, as in the executable's format.
