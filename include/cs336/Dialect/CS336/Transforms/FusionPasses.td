@@ -1,4 +1,4 @@
-//===- FusionPasses.td - What shares a kernel or a product -===//
+//===- FusionPasses.td - Passes that merge operations into kernels and GEMMs -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,27 +11,44 @@
 include "mlir/Pass/PassBase.td"
 
 def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
-  let summary = "Scores, scale, mask, softmax and values become one attention";
+  let summary = "Fuse scores, scale, mask, softmax and values into one attention operation";
   let description = [{
-    Finds, by structure, softmax(scale·QKᵀ, masked)·V written as products and primitives, and replaces it by
-    `cs336.attention`, which stores no scores. Scales are products with and quotients by numbers, none, or several; masks
-    are selections of −∞ or additions of 0 and −∞. Any leading axes will do: none, batches, batches and heads, groups
-    of heads. Operands and result are brought to [batch, positions, heads, head_dim] by layout operations that
-    compose with a head split and merge, so that these become reshapes; keys and values that are repeated for several
-    query heads are read once.
+    Replaces softmax(scale·QKᵀ, masked)·V, written as matmuls and primitives, with `cs336.attention`, which stores no
+    scores. The pass recognises the computation by its structure:
 
-    The attention is causal only if the mask provably is: what it compares are computed as linear functions of
-    query i and key j, or it is a table, and it shows exactly the keys j ≤ i. A mask that shows all keys is none.
+    - Scale: any number of multiplications and divisions by a constant, or none.
+    - Mask: selections of −∞, or additions of 0 and −∞.
+    - Leading axes: none, batches, batches and heads, or groups of heads.
 
-    Contract: before `cs336-differentiate`, so that the gradient is the fused one, and before `cs336-autocast`, whose casts of
-    scores would stand between; before or after `cs336-fuse-softmax`. Left alone, with a remark at what is in the way:
-    scores that something else uses too (`UsedElsewhere`), what is not quite a softmax over keys (`NoSoftmax`), a mask that
-    depends on data (`MaskDependsOnData`), shows other keys (`MaskNotCausal`) or hides with a finite number
-    (`HiddenNotInfinite`), a scale that is not positive (`ScaleNotPositive`), another pointwise operation
-    (`NotScaleOrMask`) or one that is not pointwise (`NotPointwise`) between scores and softmax, anything
-    between softmax and values (`BetweenSoftmaxAndValues`), a softmax of something else (`NoScores`), probabilities that
-    multiply from the wrong side (`Transposed`), and a head_dim that kernels have no blocks for: not a multiple of 8, above
-    256, or not that of the values (`HeadDim`).
+    The pass brings operands and result to [batch, positions, heads, head_dim] with layout operations. These compose
+    with a head split and merge, which become reshapes. If keys and values are repeated for several query heads, the new
+    operation reads them once.
+
+    The attention is causal only if the mask provably shows exactly the keys j ≤ i. The mask must be a constant table,
+    or a comparison of linear functions of query i and key j. A mask that shows all keys is ignored.
+
+    Run it before `cs336-differentiate`, so that the gradient is fused too, and before `cs336-autocast`, whose casts of
+    the scores would break the pattern. It may run before or after `cs336-fuse-softmax`. It must run before
+    `cs336-fuse-epilogues`.
+
+    A fused attention has the remark `Fused` with its sizes. A computation that is similar but not fused has a
+    missed-optimization remark with the reason:
+
+    | remark | reason |
+    |---|---|
+    | `UsedElsewhere` | another operation reads the scores, or the values are computed from them |
+    | `NoSoftmax` | the probabilities are not quite a softmax over the keys |
+    | `NoScores` | the input of the softmax is not a matmul of queries and keys |
+    | `MaskDependsOnData` | the mask is not known at compile time |
+    | `MaskNotCausal` | the mask is neither causal nor does it show all keys |
+    | `HiddenNotInfinite` | the mask hides scores with a finite number |
+    | `ScaleNotPositive` | the scale is not positive and finite |
+    | `NotScaleOrMask` | another element-wise operation is between scores and softmax |
+    | `NotPointwise` | an operation that is not element-wise is between scores and softmax |
+    | `BetweenSoftmaxAndValues` | an operation is between the softmax and the matmul with the values |
+    | `Transposed` | the probabilities are not the left, untransposed operand of the matmul with the values |
+    | `Epilogue` | one of the two matmuls has an addend, a bias or a ReLU |
+    | `HeadDim` | head_dim is not a multiple of 8, is above 256, or differs from that of the values |
 
     Before:
 
@@ -60,26 +77,31 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     %o = cs336.transpose %o1 perm = [0, 2, 1, 3] : tensor<2x9x4x16xf32> -> tensor<2x4x9x16xf32>
     ```
 
-    Counts `num-fused`, attentions fused; `num-causal`, those of them that are causal; `num-refused`, candidates left alone.
+    Counts `num-fused`, attentions fused; `num-causal`, how many of them are causal; `num-refused`, candidates that were
+    not fused.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def MergeGemmsPass : Pass<"cs336-merge-gemms", "::mlir::ModuleOp"> {
-  let summary = "Linears that share an input become one linear with a packed weight";
+  let summary = "Merge linears with the same input into one linear with a packed weight";
   let description = [{
-    Several `cs336.linear` of one input, whose weights are parameters that nothing else uses, become one linear with a
-    parameter that holds the weights' rows one after the other, and slices of its result. The packed parameter has
-    `cs336.views` with the names, so checkpoints do not change; nothing is concatenated inside a step. Where
-    autocast stands between parameter and linear, one cast of the packed parameter replaces the casts.
+    Replaces several `cs336.linear` of the same input with one linear and slices of its result. The weights must be
+    parameters without other uses. The new linear has a packed parameter that holds the rows of all weights, one weight
+    after the other. No step concatenates anything. `cs336.views` keeps the names of the weights, so checkpoints do not
+    change. If autocast inserted casts between parameters and linears, one cast of the packed parameter replaces them.
 
-    The packed parameter takes the place of the first. Its name keeps what the names have in common and joins what
-    they have not: `q_proj`, `k_proj`, `v_proj` become `qkv_proj`; `w1` and `w3` become `w13`.
+    The packed parameter takes the position of the first weight. Its name keeps the common parts of the names and joins
+    the parts that differ: `q_proj`, `k_proj` and `v_proj` become `qkv_proj`; `w1` and `w3` become `w13`.
 
-    Contract: on composites, before `cs336-decompose` and `cs336-differentiate`, so that the gradients merge too.
-    Every function of the module that takes one of the weights must be able to merge the same weights in the same order,
-    since functions share parameters by name; otherwise none is changed, with a missed-optimization remark that says why.
-    Weights whose `cs336.init` differ stay apart, as one attribute describes a parameter.
+    Run it on composites, before `cs336-decompose` and `cs336-differentiate`, so that the GEMMs of the gradients are
+    merged too. Functions share parameters by name. Therefore every function that takes one of the weights must be able
+    to merge the same weights in the same order. Otherwise the pass changes none of these functions. Weights stay
+    separate if their `cs336.init` differs, because one attribute describes a parameter. They also stay separate if
+    their element types or the precisions of their linears differ.
+
+    Remarks: `Merged` for each packed parameter. `NotMerged` is a missed-optimization remark with the reason, for
+    example a weight with another use.
 
     Before:
 
@@ -102,35 +124,41 @@ def MergeGemmsPass : Pass<"cs336-merge-gemms", "::mlir::ModuleOp"> {
       %b = cs336.slice %ab offsets = [0, 16] : tensor<4x32xf32> -> tensor<4x16xf32>
     ```
 
-    Counts `num-merged`, linears replaced; `num-packed`, packed linears made.
+    Counts `num-merged`, linears replaced; `num-packed`, packed linears created.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
-  let summary = "Softmaxes written as primitives become one operation, with the scale and the mask before them";
+  let summary = "Fuse the primitives of a softmax, with scale and mask, into one operation";
   let description = [{
-    Finds, by structure, y = e/Σe with e = exp(z − max z), or e·(1/Σe), where the maximum and the sum are over the last
-    axis, and makes it `cs336.softmax`, whose adjoint is `cs336.softmax_backward`. Between scores and softmax it takes in
+    Replaces a softmax that is written as primitives with `cs336.softmax`, whose adjoint is `cs336.softmax_backward`.
+    The pass recognises y = e/Σe or y = e·(1/Σe) with e = exp(z − max z), where the maximum and the sum are over the
+    last axis. The new operation also includes these operations between the scores and the softmax:
 
-    - scales: x·c, c·x, x/c with a splat constant c, any number of them; after the mask only positive ones, which
-      leave −∞ as it is; and x + 0, a mask that hides nothing;
-    - one mask: select(m, x, −∞), select(m, −∞, x), or x + c where c is 0 or −∞ everywhere (the same for finite x). Leading
-      axes that the mask is repeated along are dropped.
+    - Scales: x·c, c·x and x/c with a splat constant c, any number of them. A scale that comes after the mask must be
+      positive, so that −∞ stays −∞. An addition of 0 everywhere is removed: it is a mask that hides nothing.
+    - One mask: select(m, x, −∞), select(m, −∞, x), or x + c where every element of c is 0 or −∞ (equivalent for finite
+      x). Leading axes along which the mask is repeated are dropped.
 
-    In a program that is differentiated already, what reverse mode made of a quotient e/Σe, with a = dy/Σe the chain
-    dz = e·(a − Σ a·y), becomes `cs336.softmax_backward` in the same way. A gradient of the maximum, which is zero but for
-    rounding, is dropped.
+    In a program that is already differentiated, the gradient becomes `cs336.softmax_backward` in the same way. The pass
+    recognises the chain dz = e·(a − Σ a·y) with a = dy/Σe, which reverse mode creates for the quotient e/Σe. A gradient
+    of the maximum is dropped, because it is 0 apart from rounding.
 
-    What is not quite a softmax stays as it is, with a missed-optimization remark that says why: no maximum, another
-    axis, the maximum or sum of something else, maximum, exponentials or sum used elsewhere (as by the gradient of
-    e·(1/Σe)). Scales and masks that cannot be taken in stay before the softmax, with a remark.
+    The operation computes bf16 and f16 in float32 and rounds once, while the primitives round each result. Its kernels
+    for GPUs read and write each element once if the operands of a row have up to about 64 KB, which fit into registers.
+    They read longer rows in three passes.
 
-    The operation computes bf16 and f16 in float32 and rounds once, where the primitives round each. Its kernels for GPUs read and
-    write each element once in rows of up to some 64 KB of operands, which registers hold; wider ones are read in three passes.
-
-    Contract: before `cs336-autocast`, whose policy for a softmax is float32, and before `cs336-differentiate`, so that the
+    Run it before `cs336-autocast`, whose policy for a softmax is float32, and before `cs336-differentiate`, so that the
     gradient is that of the operation. A second run changes nothing.
+
+    Remarks:
+
+    - `Fused` and `GradientFused`, with the length of the rows.
+    - `NotFused` (missed): the pattern is not quite a softmax. It has no maximum, uses another axis, uses the maximum or
+      sum of another value, or its maximum, exponentials or sum have other uses (for example in the gradient of
+      e·(1/Σe)).
+    - `NotAbsorbed` (missed): a scale or a mask stays a separate operation before the softmax.
 
     Before:
 
@@ -152,33 +180,45 @@ def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
     %y = cs336.softmax %x mask %mask {scale = 1.250000e-01 : f64} : tensor<2x4x8xf32>, tensor<4x8xi1>
     ```
 
-    Counts `num-fused`, softmaxes made; `num-gradients`, gradients of softmaxes made.
+    Counts `num-fused`, softmaxes created; `num-gradients`, gradients of softmaxes created.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "Products add what their result would be added to, and compute its ReLU";
+  let summary = "Move additions, biases and ReLUs into the epilogues of GEMMs";
   let description = [{
-    A sum of a product and another tensor of its type becomes the product's addend: the residual stream, and gradients of
-    values that several products read. The library reads the addend where it writes the result; a kernel that reads both
-    and writes the sum is saved. Of two products, the later one adds the earlier one's result.
+    Turns an addition or a ReLU that reads a `cs336.matmul` into an operand or an attribute of the matmul. The GEMM
+    library then applies it where it stores the result, and one kernel fewer runs.
 
-    Only in float32 and float64: the sum of a product in bf16 or f16 is that of its rounded elements, and the rounding is
-    a part of the program. The product must have no other reader, and the addend must be in memory: constants and
-    broadcasts are not, but for a vector that is broadcast to every row: in float32 it becomes the product's bias. What a product
-    adds, it adds in an order of its own: rounding may differ in the last place, as it does within the product.
+    | epilogue | pattern | element types |
+    |---|---|---|
+    | addend | the matmul plus another tensor of its type | float32, float64 |
+    | bias | the matmul plus a vector that is broadcast to every row | float32 |
+    | ReLU | 0 where the matmul is at most 0 | float32, bf16, f16 |
 
-    A ReLU of a product becomes the product's own, in float32, bf16 and f16: of the rounded sum it is the rounded one of the sum.
-    The product may have no other reader but comparisons with 0, which gradients make: y = relu(x) is at most 0 where x is, and
-    NaN where x is, so they read the result, and come where they are read. Every library keeps a NaN here; where its own ReLU may
-    not, that is tried (CUDA) or another one is taken (the CPU).
+    **Addend.** Examples are the residual stream, and the gradient of a value that several matmuls read. If both
+    operands of the addition are matmuls, the later one adds the result of the earlier one. The addend must be in
+    memory: constants and broadcasts are not. The matmul must have no other reader.
 
-    No GELU becomes an epilogue: cuBLASLt's is a third one beside the two that `cs336.gelu` has, and a gradient reads its operand.
-    A missed-optimization remark (`--remarks-filter-missed=cs336-fuse-epilogues`) says why a sum or a ReLU is kept.
+    bf16 and f16 are excluded because the program adds the rounded elements of the GEMM there, and the rounding is part
+    of the program. In float32 and float64 the GEMM may add in another order, so the last digit may differ, as it may
+    within a GEMM.
 
-    Contract: after `cs336-differentiate`; before `cs336-fuse-elementwise`, which puts what is left into groups.
-    A second run changes nothing.
+    **ReLU.** A ReLU of the rounded sum equals the rounded ReLU of the sum, so 16-bit types are possible. The matmul
+    must have no other readers except comparisons of the form x ≤ 0, which gradients use. With y = relu(x), y ≤ 0
+    exactly where x ≤ 0, and y is NaN exactly where x is. The comparisons therefore read the result instead, and move to
+    their readers. NaN stays NaN on every device. The CUDA runtime tests whether the library's own ReLU keeps NaN, and
+    the CPU runtime does not use the library's.
+
+    A GELU never becomes an epilogue. cuBLASLt's GELU is neither of the two forms of `cs336.gelu`, and the gradient
+    reads the operand of the GELU.
+
+    Run it after `cs336-differentiate` and before `cs336-fuse-elementwise`, which groups the remaining operations. A
+    second run changes nothing.
+
+    Remarks: `SumFused`, `BiasFused` and `ActivationFused`. `SumKept` and `ActivationKept` are missed-optimization
+    remarks with the reason (`--remarks-filter-missed=cs336-fuse-epilogues`).
 
     Before:
 
@@ -193,35 +233,48 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
     %r = cs336.matmul %y, %w add %x {transpose_b} : tensor<4x8x16xf32>, tensor<8x16xf32> -> tensor<4x8x8xf32>
     ```
 
-    Counts `num-sums`, sums that products take, `num-biases` and `num-activations`.
+    Counts `num-sums`, `num-biases` and `num-activations`, the additions, biases and ReLUs that became epilogues.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "Pointwise operations, row reductions and layout changes become kernels";
+  let summary = "Group element-wise operations, row reductions and layout operations into kernels";
   let description = [{
-    Groups operations into `cs336.fused`, each of which becomes one kernel that reads and writes every tensor once. What
-    it may group, operations say themselves (`FusibleOpInterface`):
+    Moves operations into `cs336.fused`. Each group becomes one kernel, which reads and writes every tensor once.
+    `FusibleOpInterface` determines how an operation can be grouped:
 
-    - pointwise operations of one shape, with the constants, broadcasts and indices that they read, which each kernel
-      computes anew;
-    - with reductions over the last axes, and what there is one of a row: a row is read once and kept between a
-      reduction and what needs its result (a norm forward and backward, a loss with its gradient);
-    - at the end, reductions over other axes or all, with the pointwise operations before them (a weight's gradient):
-      nothing else follows in the same kernel;
-    - at the end, a concatenation or a pad of what was computed (rotary embedding's pairs, gradients of merged products).
+    - Element-wise operations of one shape form a group. Each kernel computes the constants, broadcasts and indices that
+      it reads again.
+    - Reductions over the last axes join them, together with operations that have one element per row. A row is read
+      once and kept between a reduction and the operations that need its result. Examples are a norm, forward and
+      backward, and a loss with its gradient.
+    - A reduction over other axes, or over all, can only end a group, after the element-wise operations before it. An
+      example is the gradient of a norm's weight.
+    - A concatenation or a pad of computed values can end a group. Examples are the pairs of RoPE and the gradients of
+      merged GEMMs.
 
-    Groups grow along values, then over groups of one shape that read the same tensor (rotary embedding of q and of k), as long
-    as bytes are saved, no cycle arises, a kernel's values fit into registers, and it takes at most 128 FLOPs per element (an
-    operation counts as at least one): beyond that it is bound by arithmetic, and a new group begins. A chain of any length
-    becomes a number of kernels that is linear in it. A pointwise value that several kernels need is
-    computed again where that moves fewer bytes than storing it and costs at most 2 FLOPs a byte; a reduction never is.
-    Layout operations move to kernels' borders, where they are strides: past pointwise operations towards what is loaded, and
-    past a concatenation towards what is stored.
+    Groups grow along values first. Then groups of one shape that read the same tensor are merged, such as RoPE of q and
+    of k. A merge must satisfy all of these conditions:
 
-    Contract: functions of one block, after `cs336-decompose`, `cs336-differentiate` and `cs336-optimizer`, before
-    `convert-cs336-to-exec`. Existing groups stay as they are. Operations may stand in another order afterwards.
+    - it saves bytes;
+    - it creates no cycle;
+    - the kernel's values fit into registers;
+    - the kernel does at most 128 FLOPs per element, where each operation counts as at least one. A longer kernel would
+      be bound by arithmetic.
+
+    A chain of operations of any length becomes a number of kernels that is linear in its length.
+
+    An element-wise value that several kernels need is computed again in each of them if this moves fewer bytes than
+    storing it and costs at most 2 FLOPs per byte. A reduction is never computed again. Layout operations move to the
+    borders of kernels, where they become strides: past element-wise operations towards the loads, and past a
+    concatenation towards the stores.
+
+    Run it after `cs336-decompose`, `cs336-differentiate` and `cs336-optimizer`, and before `convert-cs336-to-exec`. It
+    changes functions with one block only. Existing groups are kept. The order of operations may change.
+
+    Remarks: `Fused` for each group, with the bytes before and after. `NotFused` and `KernelEnds` are
+    missed-optimization remarks with the reason why two operations are in different kernels.
 
     Before:
 
@@ -243,24 +296,29 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
     } : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
 
-    Counts `num-groups`, groups made; `num-fused`, operations put into groups; `num-recomputed`, operations computed again
-    instead of stored; `num-layouts`, layout operations moved; `bytes-saved`, those that operations standing alone would
-    have read or written.
+    Counts `num-groups`, groups created; `num-fused`, operations moved into groups; `num-recomputed`, operations
+    computed again instead of stored; `num-layouts`, layout operations moved; `bytes-saved`, bytes that the unfused
+    operations would read or write in addition.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
-  let summary = "Tables that depend on no input are computed once, by @prepare";
+  let summary = "Move tables that depend on no argument into @prepare";
   let description = [{
-    A value that depends on no argument and costs at least `min-flops` an element (rotary embedding's sines and cosines)
-    becomes an argument of kind "derived", called `invariant.<hash of its structure>`, which a function of mode `prepare`
-    returns; that function is made if the module has none. Equal tables of several functions share one. What is
-    only repeated, reshaped or moved afterwards is not stored in that form. Integers of 32 and 64 bits stay: a variable can
-    hold any, and indices among them would lose their range.
+    Replaces an invariant table with an argument of kind "derived", and makes a function of mode `prepare` compute the
+    table once. An invariant table is a value that depends on no argument and costs at least `min-flops` per element,
+    such as the sines and cosines of RoPE. The argument is called `invariant.<hash of its structure>`. If the module has
+    no function of mode `prepare`, the pass creates one. Equal tables of several functions become one argument.
 
-    Contract: after the passes that make such tables (`cs336-decompose`, `cs336-differentiate`), before
-    `convert-cs336-to-exec`. Functions without a mode keep their signature and are left alone.
+    The pass stores the value before any broadcast, reshape or other layout operation. It does not hoist integers of 32
+    or 64 bits. A variable can hold any integer, so the range of indices that are read from it would be unknown.
+
+    Run it after the passes that create such tables (`cs336-decompose`, `cs336-differentiate`) and before
+    `convert-cs336-to-exec`. It does not change functions without a mode.
+
+    Remarks: `Hoisted` for each table. `NotHoisted` is a missed-optimization remark: the value is too cheap, or the
+    function has several blocks.
 
     Before:
 
@@ -284,10 +342,11 @@ def HoistInvariantsPass : Pass<"cs336-hoist-invariants", "::mlir::ModuleOp"> {
       …
     ```
 
-    Counts `num-hoisted`, values replaced by a derived argument; `num-tables`, distinct tables that prepare computes.
+    Counts `num-hoisted`, values replaced with a derived argument; `num-tables`, distinct tables that `prepare`
+    computes.
   }];
   let options = [Option<"minFlops", "min-flops", "int64_t", "4",
-                        "FLOPs an element from which storing a table is worth its bytes">];
+                        "Fewest FLOPs per element for which a table is stored (default: 4)">];
   let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
 }
 

@@ -1,4 +1,4 @@
-//===- MixedPrecisionPasses.td - Types, their scales and copies -===//
+//===- MixedPrecisionPasses.td - Autocast, loss scaling and derived weights -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,20 +11,31 @@
 include "mlir/Pass/PassBase.td"
 
 def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
-  let summary = "Mixed precision: casts where each operation's policy asks for them";
+  let summary = "Insert the casts of mixed precision, by the policy of each operation";
   let description = [{
-    As PyTorch's CUDA autocast. Every operation names its policy through `AutocastOpInterface`: matrix products run in
-    the low type; exponentials, powers, reciprocals (a number divided by a tensor), sums and losses in float32;
-    operations with several inputs in the widest of them; the rest in the type that they get. Types of results follow,
-    up to the function's results. Parameters stay float32, and a value is cast to a type once, however many operations
-    read it. With `dtype=tf32` no type changes: float32 products get `precision = tf32`.
+    Changes the floating-point types of operations to those of PyTorch's CUDA autocast, and inserts the casts. The
+    policy of an operation (`AutocastOpInterface`) selects its type:
 
-    Float64 is left alone. A splat constant behaves as a Python number: it takes no part in choosing the widest type,
-    and where the low type cannot hold it exactly the operation computes in float32 and rounds its result.
-    Operations that have neither a policy nor a fusion kind keep their types: their operands are cast back.
+    | operations | type |
+    |---|---|
+    | GEMMs | the low type |
+    | exponentials, powers, reciprocals (a number divided by a tensor), sums, losses | float32 |
+    | operations with several inputs | the widest type of the inputs |
+    | other operations | the type of the first operand |
 
-    Contract: before `cs336-decompose` (the policy is about PyTorch's operations: x − max inside a cross entropy must not
-    round to bf16) and before `cs336-differentiate`. Refuses a function that already returns gradients.
+    The types of results follow, up to the results of the function. Parameters stay float32. A value is cast to a type
+    once, for all operations that read it. With `dtype=tf32` no type changes, and float32 GEMMs get `precision = tf32`.
+
+    Float64 operands do not change. A splat constant behaves like a Python number: it does not influence the widest
+    type. If the low type cannot hold the number exactly, the operation computes in float32 and rounds its result.
+    Operations with neither a policy nor a fusion kind keep their types, and their operands are cast back.
+
+    Run it before `cs336-decompose`, because the policy is that of PyTorch's operations: x − max inside a cross entropy
+    must not round to bf16. Run it before `cs336-differentiate`. A function that already returns gradients or updated
+    parameters is an error, and so is a function with several blocks.
+
+    Remarks: `Cast` with the number of casts, or `TF32Allowed` with the number of GEMMs. `Float64Kept` is a
+    missed-optimization remark.
 
     Before:
 
@@ -43,27 +54,34 @@ def AutocastPass : Pass<"cs336-autocast", "::mlir::func::FuncOp"> {
     %e = cs336.exp %hw : tensor<4x16xf32>
     ```
 
-    Counts `num-casts`, casts inserted; `num-tf32`, operations allowed to use tf32.
+    Counts `num-casts`, casts inserted; `num-tf32`, operations that may use tf32.
   }];
   let options = [Option<"dtype", "dtype", "::cs336::AutocastType", "::cs336::AutocastType::BF16",
-                        "The low type: bf16, fp16 or tf32", [{::llvm::cl::values(
+                        "Low type: bf16, fp16 or tf32 (default: bf16)", [{::llvm::cl::values(
     clEnumValN(::cs336::AutocastType::BF16, "bf16", "bfloat16: float32's range, 8 bits of significand"),
     clEnumValN(::cs336::AutocastType::FP16, "fp16", "float16: 11 bits of significand, needs loss scaling"),
-    clEnumValN(::cs336::AutocastType::TF32, "tf32", "float32 storage, products round their inputs to 11 bits"))}]>];
+    clEnumValN(::cs336::AutocastType::TF32, "tf32", "float32 storage, GEMMs round their inputs to 11 bits"))}]>];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def ScaleLossPass : Pass<"cs336-scale-loss", "::mlir::func::FuncOp"> {
-  let summary = "Dynamic loss scaling: the scale becomes state of a training step";
+  let summary = "Add a dynamic loss scale to the state of a training step";
   let description = [{
-    Gradients below 6e-8 are zero in float16. Functions of mode `train` get the state `loss_scale` (f32), from which
-    `--cs336-differentiate` starts in place of 1, so that all gradients are those of loss·scale; `--cs336-optimizer` undoes the
-    scale, skips the step where a gradient is infinite or NaN, and moves the scale. How it moves is said by the function's
-    `#cs336.loss_scaling`; options given to the pass take precedence over its fields. The loss that the function returns is
-    not scaled.
+    Adds the state `loss_scale` (f32) to functions of mode `train`. It is needed for float16, where gradients below 6e-8
+    are zero.
 
-    Contract: before `cs336-differentiate`. Refuses a function that already returns gradients. A function that has the
-    state already is left alone, as are other modes.
+    - `--cs336-differentiate` starts from the scale instead of 1, so that all gradients are those of loss·scale.
+    - `--cs336-optimizer` divides the gradients by the scale, skips the step if a gradient is infinite or NaN, and
+      updates the scale.
+
+    The attribute `#cs336.loss_scaling` of the function holds the rule for the updates. Options of the pass take
+    precedence over its fields. The defaults of the options apply to functions without the attribute. The loss that the
+    function returns is not scaled.
+
+    Run it before `cs336-differentiate`. A function that already returns gradients is an error. Functions that already
+    have the state, and functions of other modes, do not change.
+
+    Remark: `Scaled`, with the parameters of the scale.
 
     Before:
 
@@ -82,29 +100,34 @@ def ScaleLossPass : Pass<"cs336-scale-loss", "::mlir::func::FuncOp"> {
     Counts `num-scaled`, functions whose loss is scaled.
   }];
   let options = [
-    Option<"init", "init", "double", "65536.0", "The first scale">,
-    Option<"growth", "growth", "double", "2.0", "Factor of the scale after `interval` good steps">,
-    Option<"backoff", "backoff", "double", "0.5", "Factor of the scale after a skipped step">,
-    Option<"interval", "interval", "int64_t", "2000", "Good steps after which the scale grows">];
+    Option<"init", "init", "double", "65536.0", "First scale (default: 65536)">,
+    Option<"growth", "growth", "double", "2.0", "Factor of the scale after `interval` finite steps (default: 2)">,
+    Option<"backoff", "backoff", "double", "0.5", "Factor of the scale after a skipped step (default: 0.5)">,
+    Option<"interval", "interval", "int64_t", "2000", "Finite steps after which the scale grows (default: 2000)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
-  let summary = "Casts of parameters become values that the update writes";
+  let summary = "Replace casts of parameters with derived weights that the update writes";
   let description = [{
-    Mixed precision rounds every weight before each product: a read of four bytes and a write of two for each parameter in
-    every step. A cast of a parameter to a narrower floating-point type becomes an argument of kind "derived", called
-    `shadow.<type>.<parameter>`. Whoever gives the parameter a new value returns the shadow's new value with it, rounded in the
-    same kernel: the update and the cast become one `cs336.fused`, so that the cast costs its write alone. A function of mode
-    `prepare`, made if there is none, computes the shadow from the parameter, and runs after parameters are initialised,
-    loaded or set.
+    Replaces a cast of a parameter to a narrower floating-point type with an argument of kind "derived", called
+    `shadow.<type>.<parameter>`. We call this value a derived weight. With mixed precision, a step would otherwise round
+    every weight before each GEMM, and read four bytes and write two bytes per parameter for it.
 
-    All functions of the module share a shadow: those that do not update the parameter read it, too. It is the rounded
-    parameter to the bit at any time, so nothing that a program computes changes. A packed parameter has one shadow, without
-    views. Derived values are in no checkpoint.
+    - A function that returns a new value of the parameter also returns the new derived weight. An element-wise update
+      and the cast become one `cs336.fused`, so the cast costs only its write.
+    - A function of mode `prepare` computes the derived weight from the parameter. It runs after parameters are
+      initialised, loaded or set. The pass creates this function if the module has none.
+    - All functions of the module share the derived weight. Functions that do not update the parameter read it too.
 
-    Contract: after `cs336-optimizer`, whose updates write the shadows, and before `cs336-hoist-invariants`. Functions without
-    a mode are left alone, and so are casts that lose nothing. A second run changes nothing.
+    The derived weight always equals the rounded parameter to the bit, so the results of the program do not change. A
+    packed parameter has one derived weight, without views. No checkpoint contains derived values.
+
+    Run it after `cs336-optimizer`, whose updates write the derived weights, and before `cs336-hoist-invariants`.
+    Functions without a mode and casts that lose no bits do not change. A second run changes nothing.
+
+    Remarks: `Shadowed` for each derived weight of a function. `NoShadows` is a missed-optimization remark: no parameter
+    is rounded, or the function has several blocks.
 
     Before:
 
@@ -141,7 +164,8 @@ def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
     }
     ```
 
-    Counts `num-shadows`, shadows; `num-casts`, casts of parameters replaced; `num-updates`, shadows that an update writes.
+    Counts `num-shadows`, derived weights; `num-casts`, casts of parameters replaced; `num-updates`, derived weights
+    that an update writes.
   }];
   let dependentDialects = ["::cs336::CS336Dialect", "::mlir::func::FuncDialect"];
 }

@@ -14,13 +14,14 @@ include "cs336/Dialect/CS336/Transforms/TrainingPasses.td"
 include "mlir/Pass/PassBase.td"
 
 def DecomposePass : Pass<"cs336-decompose"> {
-  let summary = "Composite operations become primitives";
+  let summary = "Replace composite operations with primitives";
   let description = [{
-    Replaces every operation that implements `DecomposableOpInterface` by what it says of itself, until none is left:
-    `linear`, `silu`, `relu`, `gelu`, `rms_norm`, `layer_norm`, `rope`, `cross_entropy`. New operations take the location of
-    the composite.
+    Replaces every operation that implements `DecomposableOpInterface` with its formula in other operations. It repeats
+    this until no such operation is left: `linear`, `silu`, `relu`, `gelu`, `rms_norm`, `layer_norm`, `rope` and
+    `cross_entropy`. The new operations get the location of the composite.
 
-    Contract: after `cs336-autocast` and `cs336-merge-gemms`, which are about composites.
+    Run it after `cs336-autocast` and `cs336-merge-gemms`, which work on composites. A composite that cannot be
+    decomposed is an error.
 
     Before:
 
@@ -35,20 +36,27 @@ def DecomposePass : Pass<"cs336-decompose"> {
     %y = cs336.mul %x, %s : tensor<4x8xf32>
     ```
 
+    Remark: `Decomposed` for each composite.
+
     Counts `num-decomposed`, composites replaced.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def NamePortsPass : Pass<"cs336-name-ports", "::mlir::ModuleOp"> {
-  let summary = "Public functions without a mode become entry points";
+  let summary = "Turn public functions without a mode into entry points";
   let description = [{
-    A function that is not private and has no `cs336.mode` gets the mode of the option, and its arguments and results get the
-    kinds and names that they lack: arguments are inputs, but parameters where they are floating-point and the mode has a
-    backward pass; results are outputs. Names are `arg0`, `arg1`, …, `result0`, …; a first result that is a floating-point
-    scalar is called `loss` in modes that have one. So any function of the dialect compiles and runs.
+    Gives a mode, kinds and names to every function that is not private and has no `cs336.mode`. Any function of the
+    dialect can then be compiled and run.
 
-    Contract: functions that have a mode are left as they are. First in the pipeline.
+    - The mode is that of the option.
+    - Arguments without a kind become inputs. In mode `forward_backward`, floating-point arguments become parameters.
+    - Results without a kind become outputs.
+    - Arguments without a name are called `arg0`, `arg1`, …, and results `result0`, `result1`, …. In the modes `loss`
+      and `forward_backward`, the first result is called `loss` if it is a floating-point scalar.
+
+    It is the first pass of the pipeline. Functions that have a mode do not change. An argument or a result that is not
+    a tensor of a supported type is an error.
 
     Before:
 
@@ -63,22 +71,25 @@ def NamePortsPass : Pass<"cs336-name-ports", "::mlir::ModuleOp"> {
         -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "result0"}) attributes {cs336.mode = #cs336.mode<forward>} {
     ```
 
-    Counts `num-entries`, functions made entry points.
+    Counts `num-entries`, functions that became entry points.
   }];
-  let options = [Option<"mode", "mode", "::cs336::Mode", "::cs336::Mode::Forward", "Mode of functions that have none",
+  let options = [Option<"mode", "mode", "::cs336::Mode", "::cs336::Mode::Forward",
+                        "Mode of functions without one (default: forward)",
                         [{::llvm::cl::values(
-    clEnumValN(::cs336::Mode::Forward, "forward", "arguments are inputs, results outputs"),
-    clEnumValN(::cs336::Mode::Loss, "loss", "the same; the result is called \"loss\""),
-    clEnumValN(::cs336::Mode::ForwardBackward, "forward_backward", "gradients of the loss for floating-point arguments"))}]>];
+    clEnumValN(::cs336::Mode::Forward, "forward", "arguments are inputs, results are outputs"),
+    clEnumValN(::cs336::Mode::Loss, "loss", "as forward, and a scalar first result is called \"loss\""),
+    clEnumValN(::cs336::Mode::ForwardBackward, "forward_backward",
+               "as loss, and floating-point arguments are parameters"))}]>];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def PrintCostPass : Pass<"cs336-print-cost", "::mlir::ModuleOp"> {
-  let summary = "Prints counts, FLOPs and bytes by operation kind, phase and function";
+  let summary = "Print counts, FLOPs and bytes by function, phase and operation";
   let description = [{
-    Reads `CostOpInterface`. Bytes are those of every operation standing alone, all operands and results once: what
-    fusion saves is the difference to a later print. Operations without costs are counted apart. The table goes to the
-    standard error stream, as upstream's `--print-op-stats` does; the IR does not change.
+    Prints a table of costs for each function and does not change the IR. The costs are those of `CostOpInterface`. The
+    bytes of an operation are those of all its operands and results, each counted once. To see what fusion saves,
+    compare the tables before and after it. Operations without costs are counted on a line of their own. The table goes
+    to the standard error stream, like that of upstream's `--print-op-stats`.
 
     ```
     @forward (forward)

@@ -1,4 +1,4 @@
-//===- TrainingPasses.td - From a loss to a step -===//
+//===- TrainingPasses.td - Passes that turn a loss into a training step -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,22 +11,26 @@
 include "mlir/Pass/PassBase.td"
 
 def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
-  let summary = "Reverse mode: the gradient of the loss for every parameter";
+  let summary = "Add the gradient of the loss for every parameter (reverse mode)";
   let description = [{
-    In functions of mode `forward_backward` and `train` that return no gradients yet, walks from the result named
-    "loss" back to the parameters. Each operation builds its own adjoint (`DifferentiableOpInterface`); a composite
-    that cannot is decomposed first. Uses of a value add up, in the order in which the walk meets them. The function
-    returns one more result a parameter, of kind "gradient", under the parameter's name and with its views.
+    Adds the operations that compute the gradient of the loss for every parameter. It changes functions of mode
+    `forward_backward` and `train` that return no gradients yet. The function gets one more result per parameter, of
+    kind "gradient", with the parameter's name and views.
 
-    With the state `loss_scale` (`--cs336-scale-loss`), gradients are those of loss·scale.
+    The pass walks from the result named "loss" back to the parameters. Each operation builds its own adjoint
+    (`DifferentiableOpInterface`). A composite without an adjoint is decomposed first. The gradients of several uses of
+    a value are added in the order in which the walk meets the uses. With the state `loss_scale` (`--cs336-scale-loss`),
+    the gradients are those of loss·scale.
 
-    Paths through integers and predicates have no gradient. A parameter that the loss does not depend on
-    gets zeros, with a remark. New operations stand at the function's end, at the location of what they are
-    the adjoint of, wrapped as `loc("backward"(…))`; those that turn out not to be used are erased. Time is linear in
-    the number of operations.
+    Paths through integers and predicates have no gradient. If the loss does not depend on a parameter, its gradient is
+    zero. The new operations are at the end of the function. Each has the location of the operation that it is the
+    adjoint of, wrapped as `loc("backward"(…))`. Operations that remain unused are erased. The time is linear in the
+    number of operations.
 
-    Contract: the function has one block and a result "loss", a floating-point tensor of rank 0. An operation without
-    an adjoint between a parameter and the loss is an error at its location.
+    The function must have one block and a result "loss", which is a floating-point tensor of rank 0. If an operation
+    between a parameter and the loss has no adjoint, the pass reports an error at its location.
+
+    Remark: `NoGradient` (missed) at a parameter that the loss does not depend on.
 
     Before:
 
@@ -53,29 +57,33 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
     }
     ```
 
-    Counts `num-adjoints`, adjoints built; `num-gradients`, gradients returned; `num-erased`, backward operations erased
-    because unused.
+    Counts `num-adjoints`, adjoints built; `num-gradients`, gradients returned; `num-erased`, unused backward operations
+    erased.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
-  let summary = "Drops activations of blocks after the forward pass, and computes them again before the backward pass";
+  let summary = "Drop the activations of repeated blocks and compute them again in the backward pass";
   let description = [{
-    In functions that return gradients, finds the blocks that repeat: the forward pass is cut where a single value carries
-    on what was computed before, and the stretches between two cuts that are equal, operation by operation, and follow
-    each other are its blocks, whatever they are called (a Transformer's layers). Of `every` blocks together only the
-    input is kept. What the backward pass reads of the rest is computed again, right before it is read first, by copies
-    of the forward operations that start at a `cs336.barrier`, so that no pass merges them with the originals.
+    Makes the backward pass compute the activations of repeated blocks again, instead of keeping them (Chen et al.,
+    2016). It changes functions that return gradients.
 
-    Not computed again, but kept: what depends on one argument alone (casts of weights, tables), what the function
-    returns, and what `CostOpInterface` says must happen once (collectives, updates). Gradients are the same to the bit:
-    copies compute what the originals did.
+    1. The pass cuts the forward pass at every point where a single value carries all earlier results on.
+    2. The consecutive stretches between cuts that are equal, operation by operation, are the blocks, such as the layers
+       of a Transformer. Their names do not matter.
+    3. For every group of `every` blocks, only the input is kept. Copies of the forward operations compute the values
+       that the backward pass reads, right before the first of these reads. The copies start at a `cs336.barrier`, so
+       that no pass merges them with the originals.
 
-    Each group of blocks has a remark with the bytes that are dropped and the FLOPs that are computed again. A function
-    without blocks has a missed-optimization remark. A second run changes nothing.
+    Some values are kept and not computed again: those that depend on one argument alone (casts of weights, tables),
+    those that the function returns, and those that `CostOpInterface` marks as computed once (collectives, updates). The
+    copies compute the same values as the originals, so the gradients are equal to the bit.
 
-    Contract: after `cs336-differentiate`, before `cs336-optimizer`. `every=0` does nothing.
+    Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run changes nothing.
+
+    Remarks: `Recomputed` for each group of blocks, with the bytes dropped and the FLOPs added. The missed-optimization
+    remarks are `NoBlocks`, `NothingDropped`, `NoGradients` and `SeveralBlocks`.
 
     Before:
 
@@ -100,31 +108,40 @@ def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
 
     Counts `num-blocks`, blocks found; `num-dropped`, activations dropped; `num-recomputed`, operations computed again.
   }];
-  let options = [Option<"every", "every", "unsigned", "1", "Blocks of which only the first one's input is kept; 0 keeps all">];
+  let options = [Option<"every", "every", "unsigned", "1",
+                        "Number of consecutive blocks per kept input (default: 1); 0 keeps all activations">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::FuncOp"> {
-  let summary = "Drops pointwise results after the forward pass where what they were computed from is kept anyway";
+  let summary = "Drop element-wise results and compute them again in the backward pass from kept values";
   let description = [{
-    In functions that return gradients: a tensor that the forward pass computes element by element and the backward pass
-    reads again need not be kept if all its operands are, as inputs and weights always are, and as those are that
-    the backward pass reads itself; or if these can be computed again in turn, through casts for example. It is computed
-    again by a copy of its operation, right before it is read first. So
-    of SwiGLU's `x`, `σ(x)`, `silu(x)` and `silu(x)·g` only `x` and `g` are kept, and of softmax only the exponentials and
-    their sums. This is selective activation recomputation (Korthikanti et al., 2022) at its cheapest: no product, no
-    reduction and nothing but pointwise operations is repeated.
+    Makes the backward pass compute element-wise results of the forward pass again, instead of keeping them. It changes
+    functions that return gradients. A result is dropped if the backward pass reads it and all its operands are
+    available there:
 
-    Copies read a `cs336.barrier` of what is kept, so that no pass merges them with the originals; views and broadcasts
-    between are copied with them. Gradients are the same to the bit.
+    - inputs and weights are always available;
+    - so are tensors that the backward pass reads itself;
+    - so are results that can be computed again in turn, for example through casts.
 
-    Kept are results below `min-bytes` (a launch costs more than they are worth), what the function returns, what depends on
-    arguments alone (casts of weights), and what `CostOpInterface` says must happen once. All are kept where the largest set
-    of tensors that are live at once would not shrink by `min-saving` of its bytes: it may be that of the gradients, when
-    activations are gone. A function with something to drop has a remark with the bytes. A second run changes nothing:
-    what is computed again is read by the backward pass alone.
+    For SwiGLU's `x`, `σ(x)`, `silu(x)` and `silu(x)·g`, only `x` and `g` are kept. For a softmax, only the exponentials
+    and their sums are kept. This is the cheapest form of selective activation recomputation (Korthikanti et al., 2022):
+    it repeats only element-wise operations, never a matmul or a reduction.
 
-    Contract: after `cs336-differentiate`, before `cs336-optimizer`.
+    A copy of the operation computes the value right before its first read. Copies read a `cs336.barrier` of the kept
+    values, so that no pass merges them with the originals. Views and broadcasts in between are copied too. The
+    gradients are equal to the bit.
+
+    The pass keeps results smaller than `min-bytes`, because a launch costs more than they save. It also keeps results
+    of the function, values that depend on arguments alone (casts of weights), and values that `CostOpInterface` marks
+    as computed once. It keeps everything if the largest live set would not shrink by at least `min-saving`. Without
+    activations, the largest live set may be that of the gradients.
+
+    Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run changes nothing, because only the
+    backward pass reads the copies.
+
+    Remarks: `Recomputed`, with the bytes dropped. The missed-optimization remarks are `NothingDropped`, `TooLittle`,
+    `NoGradients` and `SeveralBlocks`.
 
     Before:
 
@@ -150,39 +167,54 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
 
     Counts `num-dropped`, results dropped.
   }];
-  let options = [Option<"minBytes", "min-bytes", "uint64_t", "65536", "Smallest result that is worth a launch">,
+  let options = [Option<"minBytes", "min-bytes", "uint64_t", "65536",
+                        "Size of the smallest result to drop, in bytes (default: 65536)">,
                  Option<"minSaving", "min-saving", "double", "0.0",
-                        "By what part the largest live set has to shrink, for anything to be dropped">];
+                        "Smallest share, from 0 to 1, by which the largest live set must shrink (default: 0)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
 def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
-  let summary = "Gradients become the update of parameters and optimizer state";
+  let summary = "Turn gradients into updates of parameters and optimizer state";
   let description = [{
-    In functions of mode `train`, replaces each gradient result by the new value of its parameter, and adds AdamW's
-    state as arguments and results: `adamw.step`, the number of updates made before this one (i64, from zero), and
-    `adamw.m.<parameter>`, `adamw.v.<parameter>` in float32 (float64 for float64 parameters). What to do is said by the function's
-    `#cs336.optimizer`; options given to the pass take precedence over its fields.
+    Replaces each gradient result of a `train` function with the new value of its parameter, and adds the state of AdamW
+    as arguments and results:
 
-    With t = step + 1, the scalars 1 − β₁ᵗ, 1 − β₂ᵗ and the learning rate are computed in float64 and cast to the type of m and v
-    last (float32's 1 − β₂ᵗ would be off by 1e-5). The learning rate follows CS336's `get_lr_cosine_schedule` at the
-    zero-based iteration it = step: it·lr/warmup for it < warmup; min + ½(1 + cos(π(it − warmup)/(cosine − warmup)))(lr − min) up to
-    it = cosine; min after. So the first step of a warm-up has learning rate zero. Without `cosine_steps` lr stays after warm-up.
+    | state | type | contents |
+    |---|---|---|
+    | `adamw.step` | i64 | the number of updates before this one, initially 0 |
+    | `adamw.m.<parameter>`, `adamw.v.<parameter>` | float32; float64 for float64 parameters | the moments |
 
-    With `max_norm` M > 0 all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), ‖g‖₂ over all of them together, and
-    ‖g‖₂ is returned as the output "grad_norm".
+    The attribute `#cs336.optimizer` of the function holds the hyper-parameters. Options of the pass take precedence
+    over its fields. The defaults of the options apply to functions without the attribute.
 
-    With the state `loss_scale` (`--cs336-scale-loss`) gradients are multiplied by 1/scale, before their norm is taken. Where any
-    element of them is infinite or NaN the step is skipped: parameters and AdamW's state keep their values, `adamw.step` does
-    not advance, and the scale backs off. Otherwise `growth_tracker` (i32, state) counts up to the interval after which the
-    scale grows. No host takes part. Elements are compared one by one: finite gradients whose sum overflows are no reason to skip.
+    **Schedule.** With t = step + 1, the scalars 1 − β₁ᵗ, 1 − β₂ᵗ and the learning rate are computed in float64, and
+    then cast to the type of m and v. In float32, 1 − β₂ᵗ would have an error of 1e-5. The learning rate follows CS336's
+    `get_lr_cosine_schedule`, at the zero-based iteration it = step:
 
-    A gradient that was widened last (from the bf16 or f16 of the product that made it) is read as it was before.
+        it < warmup:             lr·it/warmup
+        warmup ≤ it ≤ cosine:    min + ½(1 + cos(π(it − warmup)/(cosine − warmup)))·(lr − min)
+        it > cosine:             min
 
-    New operations carry the location `loc("optimizer"(loc("<parameter>")))`.
+    The first step of a warm-up has learning rate 0. Without `cosine-steps`, the rate stays at `lr` after the warm-up.
 
-    Contract: after `cs336-differentiate`. A train function without gradients is an error; one that has the state already
-    is left alone.
+    **Clipping.** With `max-norm` M > 0, all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), where ‖g‖₂ is the norm
+    over all gradients together. The function returns ‖g‖₂ as the output "grad_norm".
+
+    **Loss scale.** With the state `loss_scale` (`--cs336-scale-loss`), the gradients are multiplied by 1/scale before
+    their norm is computed. If any element is infinite or NaN, the step is skipped: parameters and AdamW's state keep
+    their values, `adamw.step` does not advance, and the scale is multiplied by the backoff. Otherwise `growth_tracker`
+    (i32, state) counts up to the interval after which the scale grows. The host takes no part in this. The elements are
+    tested one by one, so finite gradients whose sum overflows do not skip the step.
+
+    If the last operation of a gradient widens the bf16 or f16 result of a GEMM, the update reads the narrow value. New
+    operations have the location `loc("optimizer"(loc("<parameter>")))`.
+
+    Run it after `cs336-differentiate`. A `train` function that already has the state does not change. Errors: a `train`
+    function without gradients or with several blocks, a gradient without a parameter of its name and type, options out
+    of range, and a `loss_scale` without `cs336.loss_scaling`.
+
+    Remark: `Updated`, with the number of parameters.
 
     Before:
 
@@ -212,22 +244,26 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     Counts `num-updates`, parameters updated.
   }];
   let options = [
-    Option<"kind", "kind", "::cs336::OptimizerKind", "::cs336::OptimizerKind::AdamW", "The optimizer",
+    Option<"kind", "kind", "::cs336::OptimizerKind", "::cs336::OptimizerKind::AdamW", "Optimizer (default: adamw)",
            [{::llvm::cl::values(clEnumValN(::cs336::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"))}]>,
-    Option<"form", "form", "::cs336::AdamWForm", "::cs336::AdamWForm::PyTorch", "Which published form of AdamW",
+    Option<"form", "form", "::cs336::AdamWForm", "::cs336::AdamWForm::PyTorch",
+           "Published form of AdamW (default: pytorch)",
            [{::llvm::cl::values(
-      clEnumValN(::cs336::AdamWForm::PyTorch, "pytorch", "torch.optim.AdamW: decay first, epsilon beside the corrected root"),
+      clEnumValN(::cs336::AdamWForm::PyTorch, "pytorch",
+               "torch.optim.AdamW: decay first, epsilon added to the corrected root"),
       clEnumValN(::cs336::AdamWForm::CS336Spring2025, "cs336_2025", "corrected learning rate, decay after the update"),
       clEnumValN(::cs336::AdamWForm::CS336Spring2026, "cs336_2026", "corrected learning rate, decay before the update"))}]>,
-    Option<"lr", "lr", "double", "1e-3", "Learning rate, the maximum of a schedule">,
-    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment">,
-    Option<"beta2", "beta2", "double", "0.999", "Decay of the second moment">,
-    Option<"eps", "eps", "double", "1e-8", "Added to the root of the second moment">,
-    Option<"weightDecay", "weight-decay", "double", "0.01", "Decoupled weight decay">,
-    Option<"maxNorm", "max-norm", "double", "0.0", "Clip the gradients' norm to this; 0 does not clip">,
-    Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up">,
-    Option<"cosineSteps", "cosine-steps", "int64_t", "0", "Step at which the cosine reaches its minimum; 0 for a constant rate">,
-    Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine">];
+    Option<"lr", "lr", "double", "1e-3", "Learning rate; the maximum of a schedule (default: 1e-3)">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment (default: 0.9)">,
+    Option<"beta2", "beta2", "double", "0.999", "Decay of the second moment (default: 0.999)">,
+    Option<"eps", "eps", "double", "1e-8", "Number added to the root of the second moment (default: 1e-8)">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "Decoupled weight decay (default: 0.01)">,
+    Option<"maxNorm", "max-norm", "double", "0.0",
+           "Largest norm of all gradients together; 0 does not clip (default: 0)">,
+    Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up (default: 0)">,
+    Option<"cosineSteps", "cosine-steps", "int64_t", "0",
+           "Step at which the cosine reaches its minimum; 0 for a constant rate (default: 0)">,
+    Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine (default: 0)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
