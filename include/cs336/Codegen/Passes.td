@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that show what targets read -===//
+//===- Passes.td - Passes that show the input of the targets -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,11 +11,13 @@
 include "mlir/Pass/PassBase.td"
 
 def KernelsToLinalgPass : Pass<"exec-kernels-to-linalg", "::mlir::ModuleOp"> {
-  let summary = "Shows the linalg form of every kernel, which all targets read";
+  let summary = "Show the linalg form of every kernel";
   let description = [{
-    Every `exec.kernel` becomes a function of its inputs and outputs on tensors, its operations lowered by
-    `FusibleOpInterface` and producers fused. Entries and variables are dropped: the result is for people and tests;
-    targets lower kernels themselves.
+    Replaces every `exec.kernel` with a function of its inputs and outputs on tensors. The operations are lowered by
+    `FusibleOpInterface`, and producers are fused. All targets read this form.
+
+    The pass removes entries and variables. The result is for reading and for tests: targets lower the kernels
+    themselves.
 
     Before:
 

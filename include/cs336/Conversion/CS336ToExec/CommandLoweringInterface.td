@@ -1,4 +1,4 @@
-//===- CommandLoweringInterface.td - Operations that become commands of their own -===//
+//===- CommandLoweringInterface.td - Operations that become commands -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,13 @@ include "mlir/IR/OpBase.td"
 def CommandLoweringInterface : OpInterface<"CommandLoweringInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The operation becomes commands other than a kernel launch: a matrix product, a collective. The operations of the cs336
-    dialect get it from `registerCommandLoweringModels`.
+    An operation that becomes commands other than a kernel launch, such as a GEMM or a collective.
+    `registerCommandLoweringModels` attaches the interface to the operations of the cs336 dialect.
   }];
   let methods = [InterfaceMethod<[{
-      Builds commands that compute the operation from `operands` (a buffer an operand, of any strides) into `results` (dense
-      storage, one an result, that no operand shares). Required copies of operands are the operation's business.
+      Builds commands that compute the results. `operands` has one buffer per operand, with any strides. `results` has
+      one dense storage per result, which no operand shares. If an operand must be copied first, the operation builds
+      the copy.
     }], "::mlir::LogicalResult", "lowerToCommands",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::mlir::ValueRange":$results)>];
 }

@@ -11,25 +11,30 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertCS336ToExecPass : Pass<"convert-cs336-to-exec", "::mlir::ModuleOp"> {
-  let summary = "Functions on tensors become entry points: buffers and commands in order";
+  let summary = "Convert functions on tensors to entries: buffers, and commands in order";
   let description = [{
-    Every function with `cs336.mode` becomes an `exec.entry` of its name. Parameters and state become one `exec.variable` a name for
-    the whole module, inputs and outputs become ports.
+    Converts every function with `cs336.mode` to an `exec.entry` of the same name. Parameters, state and derived values
+    become one `exec.variable` per name for the whole module. Inputs and outputs become `exec.input` and `exec.output`.
 
-    - Fusible operations are groups of one, `cs336.fused` is a group of many. A group is outlined as an `exec.kernel`; groups of
-      equal structure and layouts share one, so the number of kernels does not grow with the number of layers. Constants,
-      iotas and broadcasts are computed again in every kernel that reads them, and get storage only where something else does.
-    - Layout operations become `exec.view` where strides can say them. Where they cannot, a copy comes first.
-    - Products and collectives become commands (`CommandLoweringInterface`). A product whose right side serves all batches is
-      one large product where the left side's layout allows.
-    - Results are written where they belong: an output's or gradient's storage, or the variable that they replace. The latter
-      needs that nothing reads the old value later, and that the kernel reads it element by element if at all; otherwise the
-      value goes through a temporary and a copy at the end.
-    - A pointwise launch writes over an operand of its result's layout that nothing reads afterwards.
+    - **Kernels.** Each `cs336.fused`, and each fusible operation outside a group, is outlined as an `exec.kernel`.
+      Groups with equal structure and layouts share one kernel, so the number of kernels does not grow with the number
+      of layers. Every kernel computes the constants, iotas and broadcasts that it reads again. They get storage only if
+      another operation reads them.
+    - **Views.** Layout operations become `exec.view` if strides can express the result. Otherwise a copy comes first.
+    - **Commands.** Matmuls and collectives become commands (`CommandLoweringInterface`). If all batches of a matmul
+      share the right operand, it becomes one large GEMM, provided that the layout of the left operand allows it.
+    - **Results.** A result is written directly to the storage of the output or gradient, or to the variable that it
+      replaces. For a variable, no later command may read the old value, and the kernel may read it only element by
+      element. Otherwise the value is computed in a temporary buffer and copied at the end.
+    - **In place.** An element-wise launch writes over an operand with the layout of its result, if no later command
+      reads that operand.
 
-    Contract: after `cs336-decompose`, on functions of one block. What is left of the cs336 dialect stands in kernels. Refuses operations
-    that are neither fusible nor a view nor a command, variables whose functions disagree on type, kind, views or initial value, and ports
-    without kind or name.
+    Run it after `cs336-decompose`, on functions with one block. Afterwards, operations of the cs336 dialect are left in
+    kernels only. Errors: an operation that is neither fusible nor a view nor a command, functions that disagree on the
+    type, kind, views or initial value of a variable, an argument or a result without kind or name, and a function on
+    tensors without `cs336.mode`.
+
+    Missed-optimization remarks: `LayoutCopied`, `OperandCopied` and `VariableCopied`, one for each copy.
 
     Before:
 
@@ -62,9 +67,9 @@ def ConvertCS336ToExecPass : Pass<"convert-cs336-to-exec", "::mlir::ModuleOp"> {
     }
     ```
 
-    Counts `num-entries`, entry points; `num-kernels`, distinct kernels; `num-launches`, launches;
-    `num-required-copies`, copies because strides cannot say a layout; `num-result-copies`, copies of results at the end
-    of an entry; `num-in-place`, results written over an operand or a variable's old value.
+    Counts `num-entries`, entries; `num-kernels`, distinct kernels; `num-launches`, launches; `num-required-copies`,
+    copies because strides cannot express a layout; `num-result-copies`, copies of results at the end of an entry;
+    `num-in-place`, results written over an operand or over the old value of a variable.
   }];
   let dependentDialects = ["::cs336::exec::ExecDialect"];
 }

@@ -11,16 +11,25 @@
 include "mlir/Pass/PassBase.td"
 
 def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
-  let summary = "Shows the loops that every kernel becomes on the CPU";
+  let summary = "Show the loops of every kernel on the CPU";
   let description = [{
-    Every `exec.kernel` becomes the function that the CPU target compiles: loops over rows and, in them, one loop nest a phase,
-    around loads, operations and stores. Innermost loops run on vectors, as many lanes as suit the registers of `cpu`, and
-    one by one over what is left; a loop that stays scalar says why in `scalar_because`. `rows` and `grain` are what the
-    runtime shares among threads. What one loop nest of a row leaves to the next is on the stack, or, where it is more than
-    1 MiB, in `thread_bytes` of memory that the runtime has for each thread, whose address follows the operands'. Entries
-    and variables are dropped: the result is for people and tests; the target lowers kernels itself.
+    Replaces every `exec.kernel` with the function that the CPU target compiles. The function has a loop over rows. This
+    loop contains one loop nest per phase, with loads, operations and stores.
 
-    With `to-llvm` the functions are in the LLVM dialect, which `mlir-translate --mlir-to-llvmir` reads.
+    Innermost loops use vectors, with as many lanes as suit the registers of `cpu`. A scalar loop handles the remaining
+    elements. A loop without vectors has the attribute `scalar_because` with the reason.
+
+    | attribute of the function | meaning |
+    |---|---|
+    | `rows` | the number of rows that the runtime divides among threads |
+    | `grain` | the fewest rows that are worth a thread |
+    | `thread_bytes` | bytes of memory that the runtime provides for each thread |
+
+    The values that one loop nest of a row passes to the next are on the stack, if they have at most 1 MiB. Otherwise
+    they are in the memory of `thread_bytes`, whose address comes after those of the operands.
+
+    The pass removes entries and variables. The result is for reading and for tests: the target lowers the kernels
+    itself. With `to-llvm` the functions are in the LLVM dialect, which `mlir-translate --mlir-to-llvmir` reads.
 
     Before:
 
@@ -59,8 +68,9 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
     Counts `num-kernels`, kernels lowered.
   }];
   let options = [Option<"cpuName", "cpu", "std::string", /*default=*/"\"host\"",
-                        "Instruction set: host, generic, x86-64-v2, x86-64-v3, x86-64-v4">,
-                 Option<"toLLVM", "to-llvm", "bool", /*default=*/"false", "Go on to the LLVM dialect">];
+                        "Instruction set: host, generic, x86-64-v2, x86-64-v3 or x86-64-v4 (default: host)">,
+                 Option<"toLLVM", "to-llvm", "bool", /*default=*/"false",
+                        "Lower further to the LLVM dialect (default: false)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",

@@ -11,15 +11,16 @@
 include "mlir/Pass/PassBase.td"
 
 def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
-  let summary = "Gives commands the scratch memory that they need on the GPU";
+  let summary = "Add the workspaces that launches and GEMMs need on the GPU";
   let description = [{
-    A launch whose kernel's schedule hands partial results from one function to the next gets a workspace of the size that
-    the schedule asks for. Every product gets one of `gemm-bytes`: without it cuBLASLt cannot take the algorithms that split
-    the summed axis among blocks. The default is what cuBLAS itself recommends for compute capability 9.0.
+    Adds an `exec.alloc` as workspace to launches and GEMMs. A launch gets a workspace if the schedule of its kernel
+    passes partial results from one function to the next. The schedule determines the size. Every GEMM gets a workspace
+    of `gemm-bytes`. Without it, cuBLASLt cannot use the algorithms that split the summed axis among blocks. The default
+    is the size that cuBLAS recommends for compute capability 9.0.
 
-    Contract: runs before `--exec-plan-memory`, which lets a workspace share its bytes with everything that is not live during
-    the command: in a training step it costs little. What has a workspace keeps it. Refuses a kernel that no schedule
-    accepts.
+    Run it before `--exec-plan-memory`. The plan lets a workspace share its bytes with all allocations that are not live
+    during the command, so it costs little in a training step. Commands that already have a workspace keep it. A kernel
+    that no schedule accepts is an error.
 
     Before:
 
@@ -37,32 +38,40 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
     exec.gemm ins(%a, %b : memref<96x64xf32>, memref<64x192xf32>) outs(%c : memref<96x192xf32>) workspace(%w1 : memref<8388608xf32>)
     ```
 
-    Counts `num-launches` and `num-products`, commands that got a workspace.
+    Counts `num-launches` and `num-products`, the launches and GEMMs that got a workspace.
   }];
   let options = [Option<"gemmBytes", "gemm-bytes", "int64_t", /*default=*/"33554432",
-                        "Bytes of the workspace of a product: a multiple of 4, 0 for none">];
+                        "Bytes of the workspace of a GEMM, a multiple of 4; 0 for none (default: 33554432)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
-  let summary = "Merges launches that do the same thing to different buffers";
+  let summary = "Merge launches of the same computation on different buffers";
   let description = [{
-    Updates of parameters are one launch a parameter, and each of a few microseconds that the device mostly waits. This pass makes
-    one launch of those that differ in nothing but their buffers and sizes. Members of a batch have the same body up to shapes:
-    pointwise, or a reduction to single elements, that walks through its operands in the order of memory or reads single
-    elements. They stand on one stream and belong to one phase. The merged launch stands in the place of the last member.
+    Merges launches that differ only in their buffers and shapes into one launch. Without it, an optimizer step has one
+    launch per parameter. Each takes a few microseconds, during most of which the device waits.
 
-    A member may move there if no command that it passes, other members included, writes what it touches or reads what it writes, and
-    none records an event or waits for one. That is asked of storage, not of elements. Batches that would raise the entry's
-    largest live set, because operands live on until their member's new place, stay apart, as do those of fewer than
-    `min-members`. A launch has at most 32764 bytes of pointers; longer batches become several.
+    All members of a launch batch satisfy these conditions:
 
-    The merged kernel holds the members' bodies side by side. Single elements that all members read from one buffer are one
+    - their kernels have the same body up to shapes;
+    - the body is element-wise or a reduction to single elements;
+    - it reads each operand in memory order, or reads single elements;
+    - they are on one stream and belong to one phase.
+
+    The merged launch takes the position of the last member. A member can move there if no command in between, including
+    other members, writes storage that the member reads or writes, or reads storage that it writes. No command in
+    between may record an event or wait for one. The test compares storage, not elements.
+
+    The members stay separate if there are fewer than `min-members`. They also stay separate if the batch would raise
+    the largest live set of the entry, because operands would live until the new position of their member. A launch has
+    at most 32764 bytes of pointers, so a longer batch becomes several launches.
+
+    The merged kernel contains the bodies of all members. A single element that all members read from one buffer is one
     operand.
 
-    Contract: after `--exec-copies-to-kernels`, before `--exec-add-workspaces`: launches that have a workspace stay. A second run
-    changes nothing. Kernels that nothing launches any more are removed.
+    Run it after `--exec-copies-to-kernels` and before `--exec-add-workspaces`. Launches that have a workspace do not
+    change. Kernels without any launch left are removed. A second run changes nothing.
 
     Before, with `min-members=2`:
 
@@ -95,12 +104,14 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
     exec.launch @mul_batch_bd08 ins(%a, %b, %s : memref<8x4xf32>, memref<6xf32>, memref<f32>) outs(%a, %b : memref<8x4xf32>, memref<6xf32>)
     ```
 
-    A missed-optimization remark (`--remarks-filter-missed=exec-batch-launches`) names batches that memory keeps apart.
+    Remark: `KeptApart` (`--remarks-filter-missed=exec-batch-launches`) for a batch that is not merged because of
+    memory.
 
-    Counts `num-launches`, launches that became part of another, `num-batches`, launches that they became, and
-    `num-kernels`, kernels created.
+    Counts `num-launches`, launches that became part of another; `num-batches`, merged launches; `num-kernels`, kernels
+    created.
   }];
-  let options = [Option<"minMembers", "min-members", "unsigned", /*default=*/"4", "Fewest launches that become one: at least 2">];
+  let options = [Option<"minMembers", "min-members", "unsigned", /*default=*/"4",
+                        "Fewest launches that become one, at least 2 (default: 4)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -11,12 +11,13 @@
 include "mlir/Pass/PassBase.td"
 
 def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
-  let summary = "Replaces copies of strided buffers with launches of kernels";
+  let summary = "Replace copies of strided buffers with launches of kernels";
   let description = [{
-    For devices that copy bytes in a row but no elements that lie apart. A copy from a buffer that is not dense to one that is becomes
-    the launch of a kernel that yields its operand; copies of equal layouts share the kernel. Other copies stay.
+    Replaces each copy from a strided to a dense buffer with a kernel launch. The kernel yields its operand. Copies with
+    equal layouts share the kernel. Other copies do not change. GPUs need this pass, because they copy contiguous bytes
+    but not strided elements.
 
-    Contract: any time after `--convert-cs336-to-exec`; memory plans stay valid.
+    It can run at any time after `--convert-cs336-to-exec`. Memory plans stay valid.
 
     Before:
 
@@ -33,21 +34,26 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
     exec.launch @copy_6c1d ins(%a : memref<2x8xf32, strided<[1, 2]>>) outs(%b : memref<2x8xf32>)
     ```
 
-    Counts `num-copies`, copies that became launches, and `num-kernels`, kernels created.
+    Counts `num-copies`, copies that became launches; `num-kernels`, kernels created.
   }];
 }
 
 def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
-  let summary = "Gives every allocation and output of an entry its place in one arena";
+  let summary = "Assign every allocation and output of an entry an offset in one arena";
   let description = [{
-    Two allocations may share bytes if every use of the one happens before every use of the other. On one stream that is the
-    order of commands; between streams it takes `exec.record` and `exec.wait`, which vector clocks follow. An output is an
-    allocation that is used until after the last command. Allocations are then placed one by one, the largest first, each into
-    the smallest gap that fits between the placed ones that it interferes with; other orders are tried as long as the arena is
-    larger than the largest live set, and the smallest arena wins.
+    Sets the `offset` of every allocation and output, and the `arena_bytes` and `alignment` of the entry.
 
-    Contract: the last pass that changes buffers. Planning again replaces an earlier plan. Refuses commands that touch the same storage on
-    different streams without events between them, if one of them writes.
+    Two allocations can share bytes if every use of one happens before every use of the other. On one stream this is the
+    order of the commands. Between streams, `exec.record` and `exec.wait` determine the order, which the pass follows
+    with vector clocks. An output is an allocation that is used until after the last command.
+
+    The pass places the allocations one at a time, the largest first. Each goes into the smallest gap that fits, among
+    the placed allocations that it interferes with. While the arena is larger than the largest live set, the pass tries
+    other orders. The smallest arena wins.
+
+    Run it as the last pass that changes buffers. A second run replaces the earlier plan. Errors: an `alignment` that is
+    not a power of two up to 2097152, more than 2^62 bytes in all, and commands on different streams that access the
+    same storage without events between them, if one of them writes it.
 
     Before:
 
@@ -81,13 +87,14 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
     }
     ```
 
-    An analysis remark (`--remarks-filter-analyse=exec-plan-memory`) gives the arena, the largest live set, and the number of
-    allocations.
+    Remark: `MemoryPlan`, an analysis remark (`--remarks-filter-analyse=exec-plan-memory`) with the number of
+    allocations, the bytes of the arena and the bytes of the largest live set.
 
-    Counts `num-allocations`, allocations and outputs placed; `arena-bytes`, bytes of all arenas; `live-bytes`, bytes of the
-    largest live sets, which no plan can go below.
+    Counts `num-allocations`, allocations and outputs placed; `arena-bytes`, bytes of all arenas; `live-bytes`, bytes of
+    the largest live sets, which are a lower bound of the arenas.
   }];
-  let options = [Option<"alignment", "alignment", "uint64_t", "64", "Bytes that offsets are multiples of: a power of two">];
+  let options = [Option<"alignment", "alignment", "uint64_t", "64",
+                        "Alignment of offsets in bytes, a power of two up to 2097152 (default: 64)">];
 }
 
 #endif // CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD
