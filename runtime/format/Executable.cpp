@@ -27,18 +27,21 @@ static_assert(static_cast<int>(DType::kF64) == static_cast<int>(format::DType::f
 namespace {
 
 /// FlatBuffers' verifier does not ask whether a vector's elements are aligned.
-/// The 8-byte ones are shapes and strides.
+/// The 8-byte ones are shapes, strides and ranges of integers.
 bool HasAlignedVectors(const format::Executable &executable) {
-  auto aligned = [](const flatbuffers::Vector<int64_t> *vector) {
-    return vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+  auto aligned = [](const auto *vector) {
+    return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
   };
   auto all = [](const auto *tables, const auto &predicate) {
     return !tables || std::all_of(tables->begin(), tables->end(), predicate);
   };
   auto has_aligned_type = [&](const auto *table) { return aligned(table->type()->shape()); };
   auto has_aligned_layout = [&](const auto *table) { return aligned(table->shape()) && aligned(table->strides()); };
+  auto has_aligned_operand = [&](const format::OperandSignature *operand) {
+    return has_aligned_layout(operand) && aligned(operand->ranges());
+  };
   auto has_aligned_signature = [&](const format::Kernel *kernel) {
-    return all(kernel->signature()->operands(), has_aligned_layout);
+    return all(kernel->signature()->operands(), has_aligned_operand);
   };
   return all(executable.variables(), has_aligned_type) && all(executable.kernels(), has_aligned_signature) &&
          all(executable.entries(), [&](const format::Entry *entry) {

@@ -7,18 +7,29 @@
 
 #include "cs336/runtime/format/KernelSignature.h"
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace cs336::format {
 
+IntegerRange AnyInteger() { return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}; }
+
+std::string ToString(const IntegerRange &range) {
+  return range == AnyInteger() ? "*" : std::to_string(range.least()) + ".." + std::to_string(range.most());
+}
+
 namespace {
 
+std::string ToText(int64_t number) { return std::to_string(number); }
+std::string ToText(const IntegerRange &range) { return ToString(range); }
+
 template <typename T>
-void Append(const std::vector<T> &numbers, std::string &text) {
-  for (size_t i = 0; i != numbers.size(); ++i) {
+void Append(const std::vector<T> &elements, std::string &text) {
+  for (size_t i = 0; i != elements.size(); ++i) {
     if (i != 0)
       text += ',';
-    text += std::to_string(numbers[i]);
+    text += ToText(elements[i]);
   }
 }
 
@@ -34,6 +45,11 @@ void Append(const OperandSignatureT &operand, std::string &text) {
   Append(operand.strides, text);
   text += "]%";
   text += std::to_string(operand.alignment);
+  if (!operand.ranges.empty()) {
+    text += '{';
+    Append(operand.ranges, text);
+    text += '}';
+  }
 }
 
 } // namespace

@@ -152,8 +152,7 @@ absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::E
 absl::Status VerifyInput(const format::InputPortT &input, NameSet &names) {
   CS336_RETURN_IF_ERROR(names.Add(input.name));
   CS336_RETURN_IF_ERROR(VerifyType(*input.type));
-  bool is_integer = input.type->dtype == format::DType::i64 || input.type->dtype == format::DType::i32;
-  if (input.bound < 0 || (input.bound > 0 && !is_integer))
+  if (input.bound < 0 || (input.bound > 0 && !IsIndexType(input.type->dtype)))
     return Broken(StrCat("bound ", input.bound, " on values of type ", Name(ToDType(input.type->dtype))));
   return absl::OkStatus();
 }
@@ -184,6 +183,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
     CS336_RETURN_IF_ERROR(Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
                                    StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
   CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
+  CS336_RETURN_IF_ERROR(VerifyIntegers(executable, entry));
   return VerifyOutputs(entry);
 }
 

@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 
+#include <cstddef>
+
 namespace cs336::runtime {
 
 /// Checks every rule that Executable.fbs states and FlatBuffers does not know.
@@ -19,10 +21,11 @@ namespace cs336::runtime {
 absl::Status Verify(const format::ExecutableT &executable);
 
 /// The parts of it. An entry's commands are checked after all that they refer
-/// to, and outputs after the commands that write them.
+/// to, and integers and outputs after the commands that write them.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
+absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
 
 /// The parts of a command's: whether a launch suits its kernel's signature, and
@@ -32,6 +35,13 @@ absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::E
                           const format::LaunchT &launch);
 absl::Status VerifyAliasing(const format::ExecutableT &executable, const format::EntryT &entry,
                             const format::CommandT &command);
+
+/// Returns true for the integers that can be indices: i32 and i64.
+bool IsIndexType(format::DType dtype);
+
+/// Returns how many variants a signature has, each with its ranges of integers;
+/// 1 if no operand has a range.
+size_t CountVariants(const format::SignatureT &signature);
 
 } // namespace cs336::runtime
 

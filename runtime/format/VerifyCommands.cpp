@@ -161,8 +161,7 @@ private:
   absl::Status VerifyBody(const format::CheckBoundT &check) {
     CS336_RETURN_IF_ERROR(CheckBuffers({check.src, check.dst}));
     const format::BufferT &src = Buffer(check.src), &dst = Buffer(check.dst);
-    bool is_integer = src.dtype == format::DType::i64 || src.dtype == format::DType::i32;
-    if (!is_integer || src.dtype != dst.dtype || src.shape != dst.shape || !IsDense(Layout(src)) ||
+    if (!IsIndexType(src.dtype) || src.dtype != dst.dtype || src.shape != dst.shape || !IsDense(Layout(src)) ||
         !IsDense(Layout(dst)))
       return Broken(StrCat("it checks integers from ", Describe(src), " to ", Describe(dst)));
     if (check.bound < 1)

@@ -56,6 +56,20 @@ absl::Status VerifyWrittenOver(const format::SignatureT &signature, const format
   return absl::OkStatus();
 }
 
+absl::Status VerifyRanges(const format::SignatureT &signature, const format::OperandSignatureT &operand) {
+  if (operand.ranges.empty())
+    return absl::OkStatus();
+  if (!IsIndexType(operand.dtype))
+    return Broken(StrCat("it has ranges of integers, and its elements are ", Name(ToDType(operand.dtype))));
+  if (operand.ranges.size() != CountVariants(signature))
+    return Broken(StrCat("it has ranges for ", operand.ranges.size(), " variants of launches, and another operand for ",
+                         CountVariants(signature)));
+  for (const format::IntegerRange &range : operand.ranges)
+    if (range.least() > range.most())
+      return Broken(StrCat("there is no integer in the range ", format::ToString(range)));
+  return absl::OkStatus();
+}
+
 absl::Status VerifyOperand(const format::SignatureT &signature, const format::OperandSignatureT &operand) {
   CS336_RETURN_IF_ERROR(VerifyLayout(Layout(operand)));
   if (operand.alignment < 1 || operand.alignment > Storage::kAlignment ||
@@ -63,6 +77,7 @@ absl::Status VerifyOperand(const format::SignatureT &signature, const format::Op
     return Broken(StrCat("alignment ", operand.alignment, " is no power of two from 1 to ", Storage::kAlignment));
   if (operand.is_written && !HasDistinctElements(Layout(operand)))
     return Broken("it is written, and its elements share addresses");
+  CS336_RETURN_IF_ERROR(VerifyRanges(signature, operand));
   return VerifyWrittenOver(signature, operand);
 }
 

@@ -80,6 +80,8 @@ absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::E
     return Broken(StrCat("it has ", launch.rows, " rows and ", launch.thread_bytes,
                          " bytes of memory for each thread, and the kernel takes ", signature.rows, " and ",
                          signature.thread_bytes));
+  if (launch.variant >= CountVariants(signature))
+    return Broken(StrCat("it is of variant ", launch.variant, ", and the kernel has ", CountVariants(signature)));
   return VerifyWorkspace(signature, entry, launch);
 }
 

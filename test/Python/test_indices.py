@@ -109,6 +109,30 @@ def test_integers_of_a_variable_are_checked() -> None:
         result(session)
 
 
+@pytest.mark.parametrize("fusion", ["none", "all"])
+def test_one_kernel_computes_indices_of_two_tables(fusion: str) -> None:
+    """Its launches read and write integers of different ranges."""
+    sizes = {"a": ROWS, "b": 5}
+    inputs = [given(name)[:-1] + f", cs336.bound = {rows - 1} : i64}}" for name, rows in sizes.items()]
+    program = f"""
+func.func @forward(%t: tensor<{ROWS}x{COLUMNS}xf32> {{cs336.kind = "input", cs336.name = "t"}}, {", ".join(inputs)})
+    -> (tensor<2x3x{COLUMNS}xf32>, tensor<2x3x{COLUMNS}xf32>) {{
+  %one = cs336.constant dense<1> : tensor<2x3xi64>
+  %u = cs336.slice %t offsets = [7, 0] : tensor<{ROWS}x{COLUMNS}xf32> -> tensor<5x{COLUMNS}xf32>
+  %i = cs336.add %a, %one : tensor<2x3xi64>
+  %j = cs336.add %b, %one : tensor<2x3xi64>
+  %y = cs336.embedding %t, %i : tensor<{ROWS}x{COLUMNS}xf32>, tensor<2x3xi64> -> tensor<2x3x{COLUMNS}xf32>
+  %z = cs336.embedding %u, %j : tensor<5x{COLUMNS}xf32>, tensor<2x3xi64> -> tensor<2x3x{COLUMNS}xf32>
+  return %y, %z : tensor<2x3x{COLUMNS}xf32>, tensor<2x3x{COLUMNS}xf32>
+}}
+"""
+    session = open_session(compile_program(program, fusion=fusion))
+    a, b = np.array([[0, 1, 95], [3, 4, 5]]), np.array([[0, 1, 2], [3, 0, 1]])
+    y, z = session.run("forward", {"t": TABLE, "a": a, "b": b}).values()
+    np.testing.assert_array_equal(y, TABLE[a + 1])
+    np.testing.assert_array_equal(z, TABLE[7:12][b + 1])
+
+
 TRAIN = """
 func.func @train(
     %t: tensor<5x3xf32> {cs336.kind = "parameter", cs336.name = "t", cs336.init = #cs336.init<ones>},

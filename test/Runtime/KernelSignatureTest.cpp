@@ -8,6 +8,7 @@
 #include "cs336/runtime/format/KernelSignature.h"
 
 #include "ProgramBuilder.h"
+#include "ProgramParts.h"
 #include "cs336/runtime/Executable.h"
 
 #include <functional>
@@ -17,10 +18,14 @@
 namespace cs336::runtime {
 namespace {
 
+using testing::Buffer;
+using testing::Entry;
 using testing::EntryBuilder;
 using ::testing::HasSubstr;
+using testing::Launch;
 using testing::MakeType;
 using testing::ProgramBuilder;
+using testing::Signature;
 
 /// y = x * w and then y = y * w, in place, with one kernel each.
 ProgramBuilder ScalingProgram() {
@@ -43,15 +48,6 @@ ProgramBuilder ScalingProgram() {
 
 /// Buffers of the program.
 enum : uint32_t { kX, kY, kW, kIds, kOther, kScratch };
-
-format::EntryT &Entry(format::ExecutableT &executable) { return *executable.entries[0]; }
-format::BufferT &Buffer(format::ExecutableT &executable, uint32_t index) { return *Entry(executable).buffers[index]; }
-format::LaunchT &Launch(format::ExecutableT &executable, size_t index = 0) {
-  return *Entry(executable).commands[index]->body.AsLaunch();
-}
-format::SignatureT &Signature(format::ExecutableT &executable, size_t kernel = 0) {
-  return *executable.kernels[kernel]->signature;
-}
 
 /// One way to launch a kernel as it was not compiled for, and the error.
 struct WrongLaunch {
@@ -144,6 +140,8 @@ const WrongLaunch kWrongLaunches[] = {
      "it is written over operand 3 of 3"},
     {"SignatureOverAnotherLayout", [](auto &e) { Signature(e).operands[2]->written_over = {1}; },
      "it is written over operand 1, which is written too or lies otherwise"},
+    {"RangeOfNumbers", [](auto &e) { Signature(e).operands[0]->ranges = {{0, 4}}; },
+     "operand 0 of its signature: it has ranges of integers, and its elements are f32"},
 };
 
 class WrongLaunchTest : public ::testing::TestWithParam<WrongLaunch> {};
@@ -202,6 +200,9 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
   EXPECT_EQ(format::ToSymbolSuffix(Signature(executable)), "(f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)3");
   Signature(executable, 1).thread_bytes = Launch(executable, 1).thread_bytes = 64;
   EXPECT_EQ(format::ToSymbolSuffix(Signature(executable, 1)), "(f32[3,4|4,1]%4;f32[4|1]%4;0=f32[3,4|4,1]%4)3+64");
+  format::SignatureT gathering = Signature(testing::GatherProgram().executable());
+  gathering.operands[1]->ranges = {{-1, 96}, format::AnyInteger()};
+  EXPECT_EQ(format::ToSymbolSuffix(gathering), "(f32[5,4|4,1]%4;i64[3|1]%8{-1..96,*};=f32[3,4|4,1]%4)3");
 
   std::string &symbol = executable.kernels[0]->functions[0]->symbol;
   symbol = "a (b)" + format::ToSymbolSuffix(Signature(executable));

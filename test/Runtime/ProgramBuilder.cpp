@@ -282,4 +282,25 @@ ProgramBuilder SampleProgram() {
   return program;
 }
 
+ProgramBuilder GatherProgram() {
+  ProgramBuilder program;
+  uint32_t gather = program.Kernel("gather_rows");
+  program.Variable("table", MakeType(DType::kF32, {5, 4}));
+  program.Variable("state", MakeType(DType::kI64, {3}), format::VariableKind::state);
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t ids = entry.Input("ids", MakeType(DType::kI64, {2, 3}), /*bound=*/5);
+  uint32_t rows = entry.Output("rows", MakeType(DType::kF32, {3, 4}));
+  uint32_t checked_rows = entry.Output("checked_rows", MakeType(DType::kF32, {3, 4}));
+  uint32_t table = entry.Variable("table");
+  uint32_t state = entry.Variable("state");
+  uint32_t row = entry.View(ids, {3}, {1}, 3 * sizeof(int64_t));
+  uint32_t checked = entry.Arena("checked", MakeType(DType::kI64, {3}));
+  entry.Arena("other", MakeType(DType::kI64, {3}));
+  entry.Launch(gather, {table, row, rows}, {2}, /*rows=*/3);
+  program.executable().kernels[gather]->signature->operands[1]->ranges = {{0, 4}};
+  entry.CheckBound(state, checked, 5);
+  entry.Launch(gather, {table, checked, checked_rows}, {2}, /*rows=*/3);
+  return program;
+}
+
 } // namespace cs336::runtime::testing

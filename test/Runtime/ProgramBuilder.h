@@ -96,6 +96,11 @@ absl::Span<const uint8_t> AsBytes(const std::string &text);
 /// kernel, multiplies matrices, copies and counts its steps.
 ProgramBuilder SampleProgram();
 
+/// rows = table[ids[1]] and then checked_rows = table[check_bound(state)], with
+/// tables of 5 rows. Buffers: ids, rows, checked_rows, table, state, ids[1],
+/// checked and, for tests, other, of 3 i64 in the arena.
+ProgramBuilder GatherProgram();
+
 } // namespace cs336::runtime::testing
 
 #endif // CS336_TEST_RUNTIME_PROGRAMBUILDER_H

@@ -67,12 +67,12 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
   for (const CodeObject &object : kernels.objects)
     executable.objects.push_back(describe(object));
 
-  EmittedSymbols symbols{{}, {}, kernels.kernels};
+  KernelSignatures signatures(module);
+  EmittedSymbols symbols{{}, {}, kernels.kernels, signatures};
   for (auto variable : module.getOps<VariableOp>()) {
     symbols.variables[variable.getSymName()] = executable.variables.size();
     executable.variables.push_back(describe(variable));
   }
-  KernelSignatures signatures(module);
   for (auto kernel : module.getOps<KernelOp>()) {
     auto compiled = kernels.kernels.find(kernel.getSymName());
     if (compiled == kernels.kernels.end())

@@ -92,6 +92,7 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
   body.rows = kernel.rows;
   body.grain = kernel.grain;
   body.thread_bytes = kernel.threadBytes;
+  body.variant = symbols.signatures.getVariant(launch);
   for (Value input : launch.getInputs())
     body.operands.push_back(getBuffer(input));
   for (Value output : launch.getOutputs()) {

@@ -11,6 +11,7 @@
 #include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CompiledKernels.h"
+#include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/Executable_generated.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -22,6 +23,7 @@ struct EmittedSymbols {
   llvm::StringMap<uint32_t> variables, kernels;
   /// How to launch the kernels.
   const llvm::StringMap<CompiledKernel> &compiled;
+  const KernelSignatures &signatures;
 };
 
 /// Builds the description of one entry.

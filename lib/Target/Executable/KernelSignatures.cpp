@@ -8,6 +8,8 @@
 #include "cs336/Target/Executable/KernelSignatures.h"
 
 #include "FormatTypes.h"
+#include "cs336/Dialect/Exec/IR/IndexVerifier.h"
+#include "cs336/runtime/format/KernelSignature.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -22,6 +24,28 @@ KernelSignatures::KernelSignatures(ModuleOp module) {
       for (unsigned in : inputs.lookup(output))
         writtenOver[launch.getKernel()].insert({out, in});
   });
+  SymbolTableCollection symbols;
+  for (auto entry : module.getOps<EntryOp>()) {
+    [[maybe_unused]] LogicalResult verified = verifyIndices(
+        entry, symbols, [&](LaunchOp launch, ArrayRef<IntegerValueRange> operands) { addRanges(launch, operands); });
+    assert(succeeded(verified) && "the module has been verified");
+  }
+}
+
+void KernelSignatures::addRanges(LaunchOp launch, ArrayRef<IntegerValueRange> operands) {
+  Ranges known;
+  for (const IntegerValueRange &operand : operands) {
+    std::optional<std::pair<int64_t, int64_t>> &range = known.emplace_back();
+    if (operand.isUninitialized())
+      continue;
+    const APInt &least = operand.getValue().smin(), &most = operand.getValue().smax();
+    // Memory has a byte for each i1, which kernels read as one bit.
+    bool isBounded = least.getBitWidth() > 1 && !(least.isMinSignedValue() && most.isMaxSignedValue());
+    if (isBounded)
+      range = {least.getSExtValue(), most.getSExtValue()};
+  }
+  auto &ofKernel = ranges[launch.getKernel()];
+  variants[launch] = ofKernel.try_emplace(std::move(known), ofKernel.size()).first->second;
 }
 
 static std::unique_ptr<format::OperandSignatureT> describe(MemRefType type) {
@@ -32,6 +56,21 @@ static std::unique_ptr<format::OperandSignatureT> describe(MemRefType type) {
   operand->strides.assign(layout.strides.begin(), layout.strides.end());
   operand->alignment = getElementBytes(layout.elementType);
   return operand;
+}
+
+void KernelSignatures::describeRanges(KernelOp kernel, format::SignatureT &signature) const {
+  auto ofKernel = ranges.find(kernel.getSymName());
+  if (ofKernel == ranges.end())
+    return;
+  for (auto [i, operand] : llvm::enumerate(signature.operands)) {
+    auto isKnown = [i = i](const auto &variant) { return variant.first[i].has_value(); };
+    if (!llvm::any_of(ofKernel->second, isKnown))
+      continue;
+    operand->ranges.assign(ofKernel->second.size(), format::AnyInteger());
+    for (const auto &[known, variant] : ofKernel->second)
+      if (known[i])
+        operand->ranges[variant] = {known[i]->first, known[i]->second};
+  }
 }
 
 std::unique_ptr<format::SignatureT> KernelSignatures::describe(KernelOp kernel, const CompiledKernel &compiled) const {
@@ -46,6 +85,7 @@ std::unique_ptr<format::SignatureT> KernelSignatures::describe(KernelOp kernel, 
   if (auto pairs = writtenOver.find(kernel.getSymName()); pairs != writtenOver.end())
     for (auto [out, in] : pairs->second)
       signature->operands[numInputs + out]->written_over.push_back(in);
+  describeRanges(kernel, *signature);
   signature->rows = compiled.rows;
   signature->thread_bytes = compiled.threadBytes;
   signature->workspace_bytes = compiled.workspaceBytes;

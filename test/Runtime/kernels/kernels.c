@@ -17,6 +17,16 @@ void scale_rows(void *const *operands, int64_t begin, int64_t end) {
       y[row * 4 + i] = x[row * 4 + i] * w[i];
 }
 
+/* Operands: f32 table[n, 4], i64 ids[rows], each below n, f32 y[rows, 4]; y = table[ids]. */
+void gather_rows(void *const *operands, int64_t begin, int64_t end) {
+  const float *table = operands[0];
+  const int64_t *ids = operands[1];
+  float *y = operands[2];
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t i = 0; i < 4; ++i)
+      y[row * 4 + i] = table[ids[row] * 4 + i];
+}
+
 /* Operands: i64 counter; counter += 1. */
 void increment(void *const *operands, int64_t begin, int64_t end) {
   int64_t *counter = operands[0];

@@ -260,6 +260,52 @@ exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
   EXPECT_EQ(norm.commands[1]->body.AsGemm()->workspace, workspace);
 }
 
+TEST_F(EmitExecutableTest, SignaturesHaveTheRangesOfIntegers) {
+  for (const char *name : {"rows", "next"})
+    kernels.kernels[name] = CompiledKernel{{{std::string("cs336_") + name}}, {0}, 3};
+  auto bytes = Emit(R"mlir(
+exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
+  %0 = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  exec.yield %0 : tensor<3x4xf32>
+}
+exec.kernel @next(%ids: tensor<3xi64>) : (memref<3xi64>) -> memref<3xi64> {
+  %one = cs336.constant dense<1> : tensor<3xi64>
+  %0 = cs336.add %ids, %one : tensor<3xi64>
+  exec.yield %0 : tensor<3xi64>
+}
+exec.entry @forward mode<forward> arena_bytes = 320 alignment = 64 {
+  %table = exec.input "table" : memref<97x4xf32>
+  %few = exec.input "few" bound = 96 : memref<3xi64>
+  %many = exec.input "many" bound = 200 : memref<3xi64>
+  %any = exec.input "any" : memref<3xi64>
+  %a = exec.output "a" output offset = 0 : memref<3x4xf32>
+  %b = exec.output "b" output offset = 64 : memref<3xi64>
+  %c = exec.output "c" output offset = 128 : memref<3x4xf32>
+  %sum = exec.alloc offset = 192 : memref<3xi64>
+  %checked = exec.alloc offset = 256 : memref<3xi64>
+  exec.launch @next ins(%few : memref<3xi64>) outs(%sum : memref<3xi64>)
+  exec.launch @rows ins(%table, %sum : memref<97x4xf32>, memref<3xi64>) outs(%a : memref<3x4xf32>)
+  exec.launch @next ins(%many : memref<3xi64>) outs(%b : memref<3xi64>)
+  exec.launch @next ins(%any : memref<3xi64>) outs(%b : memref<3xi64>)
+  exec.check_bound ins(%any : memref<3xi64>) outs(%checked : memref<3xi64>) bound = 97
+  exec.launch @rows ins(%table, %checked : memref<97x4xf32>, memref<3xi64>) outs(%c : memref<3x4xf32>)
+}
+)mlir");
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  auto text = [&](size_t kernel) {
+    return format::ToSymbolSuffix(*executable->description().kernels[kernel]->signature);
+  };
+  EXPECT_EQ(text(0), "(f32[97,4|4,1]%4;i64[3|1]%8{1..96,0..96};=f32[3,4|4,1]%4)3");
+  EXPECT_EQ(text(1), "(i64[3|1]%8{0..95,0..199,*};=i64[3|1]%8{1..96,1..200,*})3");
+  std::vector<uint32_t> variants;
+  for (const auto &command : executable->FindEntry("forward")->commands)
+    if (const format::LaunchT *launch = command->body.AsLaunch())
+      variants.push_back(launch->variant);
+  EXPECT_THAT(variants, ElementsAre(0, 0, 1, 2, 1));
+}
+
 TEST_F(EmitExecutableTest, WorkspacesThatNoKernelTakesAreLeftOut) {
   auto bytes = Emit(std::string(kKernels) + R"mlir(
 exec.entry @forward mode<forward> arena_bytes = 128 alignment = 64 {

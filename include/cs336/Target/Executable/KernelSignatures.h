@@ -12,25 +12,42 @@
 #include "cs336/Target/CompiledKernels.h"
 #include "cs336/runtime/format/Executable_generated.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace cs336 {
 
 /// Describes kernels of a module for the runtime, which checks every launch of an executable against it. Kernels are
 /// compiled for the launches of their module, so an output may be written over those inputs only for which one of these
-/// launches does so.
+/// launches does so, and integers must be in the ranges that they have in one of these launches.
 class KernelSignatures {
 public:
+  /// The module's entries have been verified.
   explicit KernelSignatures(mlir::ModuleOp module);
 
   std::unique_ptr<format::SignatureT> describe(exec::KernelOp kernel, const CompiledKernel &compiled) const;
 
+  /// Returns the position of the launch's ranges in the signature of its kernel.
+  uint32_t getVariant(exec::LaunchOp launch) const { return variants.lookup(launch); }
+
 private:
+  /// The least and the most integer of each operand, where they are known.
+  using Ranges = std::vector<std::optional<std::pair<int64_t, int64_t>>>;
+
+  void addRanges(exec::LaunchOp launch, mlir::ArrayRef<mlir::IntegerValueRange> operands);
+  void describeRanges(exec::KernelOp kernel, format::SignatureT &signature) const;
+
   /// By kernel: pairs of an output and an input that one launch gives the same buffer.
   llvm::StringMap<std::set<std::pair<unsigned, unsigned>>> writtenOver;
+  /// By kernel: the different ranges of its launches, by position.
+  llvm::StringMap<std::map<Ranges, uint32_t>> ranges;
+  llvm::DenseMap<exec::LaunchOp, uint32_t> variants;
 };
 
 } // namespace cs336

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IndexVerifier.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Dialect/Exec/IR/IndexVerifier.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -140,5 +140,5 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                       << get.getVariableAttr() << ", which an entry of mode "
                                       << stringifyMode(getMode()) << " must leave as it is";
     }
-  return verifyIndices(*this, symbols);
+  return verifyIndices(*this, symbols, [](LaunchOp, ArrayRef<IntegerValueRange>) {});
 }

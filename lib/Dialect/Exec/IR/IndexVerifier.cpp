@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "IndexVerifier.h"
+#include "cs336/Dialect/Exec/IR/IndexVerifier.h"
 
 #include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
@@ -43,7 +43,8 @@ static bool overlap(ArenaOpInterface a, ArenaOpInterface b) {
 namespace {
 class IndexVerifier {
 public:
-  IndexVerifier(EntryOp entry, SymbolTableCollection &symbols) : entry(entry), symbols(symbols) {}
+  IndexVerifier(EntryOp entry, SymbolTableCollection &symbols, LaunchRangesVisitor visitRanges)
+      : entry(entry), symbols(symbols), visitRanges(visitRanges) {}
 
   LogicalResult run();
 
@@ -59,6 +60,7 @@ private:
 
   EntryOp entry;
   SymbolTableCollection &symbols;
+  LaunchRangesVisitor visitRanges;
   llvm::DenseMap<KernelOp, Indices> indicesOf;
   /// Inputs with a bound, and places in the arena.
   llvm::MapVector<Operation *, ConstantIntRanges> ranges;
@@ -138,11 +140,15 @@ LogicalResult IndexVerifier::visit(LaunchOp launch) {
   for (auto [op, use] : getIndices(kernel))
     if (!isWithin(integers.get(op->getOperand(use.operand)), use.bound))
       return emitError(launch, op, use);
-  SmallVector<IntegerValueRange> written;
+  SmallVector<IntegerValueRange> operands;
+  for (Value input : launch.getInputs())
+    operands.push_back(holdsIntegers(input) ? read(launch, input) : IntegerValueRange());
   for (auto [output, value] : llvm::zip_equal(launch.getOutputs(), kernel.getYieldedValues()))
-    written.push_back(holdsIntegers(output) ? integers.get(value) : IntegerValueRange());
-  for (auto [output, range] : llvm::zip_equal(launch.getOutputs(), written))
+    operands.push_back(holdsIntegers(output) ? integers.get(value) : IntegerValueRange());
+  for (auto [output, range] :
+       llvm::zip_equal(launch.getOutputs(), ArrayRef(operands).drop_front(launch.getInputs().size())))
     write(output, range);
+  visitRanges(launch, operands);
   if (launch.getWorkspace())
     write(launch.getWorkspace(), IntegerValueRange());
   return success();
@@ -176,6 +182,6 @@ LogicalResult IndexVerifier::run() {
   return success();
 }
 
-LogicalResult exec::verifyIndices(EntryOp entry, SymbolTableCollection &symbols) {
-  return IndexVerifier(entry, symbols).run();
+LogicalResult exec::verifyIndices(EntryOp entry, SymbolTableCollection &symbols, LaunchRangesVisitor visit) {
+  return IndexVerifier(entry, symbols, visit).run();
 }

@@ -13,8 +13,9 @@
 // A file that gives other rows or layouts to the code under this symbol then
 // contradicts itself. An operand is its element type, sizes, strides and
 // alignment, after "=" if the kernel writes it and after the positions of the
-// operands that it may be written over, as in "0,1=". Then come the rows, and
-// "+4096" with 4096 bytes of memory for each thread.
+// operands that it may be written over, as in "0,1=". Integers in [0, 96] end
+// with "{0..96}", with one range per variant, and "*" for any integers. Then
+// come the rows, and "+4096" with 4096 bytes of memory for each thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,16 @@
 #include <string>
 
 namespace cs336::format {
+
+inline bool operator==(const IntegerRange &a, const IntegerRange &b) {
+  return a.least() == b.least() && a.most() == b.most();
+}
+
+/// The range of integers that nothing bounds.
+IntegerRange AnyInteger();
+
+/// "0..96", or "*" for any integers.
+std::string ToString(const IntegerRange &range);
 
 /// What follows the name in a symbol: two signatures have the same text if and
 /// only if they are equal, apart from the workspace, which the CPU has none of.
