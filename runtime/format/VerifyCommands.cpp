@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/format/Alignments.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
 #include "format/Verifier.h"
@@ -119,7 +120,13 @@ private:
       return Broken("unknown precision");
     CS336_RETURN_IF_ERROR(VerifyAddend(gemm));
     CS336_RETURN_IF_ERROR(VerifyBias(gemm));
-    return CheckWorkspace(gemm.workspace);
+    CS336_RETURN_IF_ERROR(CheckWorkspace(gemm.workspace));
+    if (executable_.target != format::Target::cuda || !gemm.workspace)
+      return absl::OkStatus();
+    if (int64_t offset = Buffer(*gemm.workspace).byte_offset; offset % format::kGemmWorkspaceAlignment != 0)
+      return Broken(StrCat("its workspace starts at byte ", offset, ", and cuBLASLt takes multiples of ",
+                           format::kGemmWorkspaceAlignment));
+    return absl::OkStatus();
   }
 
   absl::Status VerifyAddend(const format::GemmT &gemm) const {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/format/Alignments.h"
 #include "format/Layout.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
@@ -23,9 +24,6 @@ namespace {
 using absl::StrCat;
 
 absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
-/// Of a workspace, which kernels read by vectors.
-constexpr int64_t kWorkspaceAlignment = 16;
 
 absl::Status VerifyOperand(const format::BufferT &buffer, const format::OperandSignatureT &operand) {
   if (Layout(buffer) != Layout(operand))
@@ -57,10 +55,10 @@ absl::Status VerifyWorkspace(const format::SignatureT &signature, const format::
     return absl::OkStatus();
   const format::BufferT &workspace = *entry.buffers[*launch.workspace];
   int64_t bytes = ExtentBytes(Layout(workspace));
-  if (bytes < signature.workspace_bytes || workspace.byte_offset % kWorkspaceAlignment != 0)
+  if (bytes < signature.workspace_bytes || workspace.byte_offset % format::kLaunchWorkspaceAlignment != 0)
     return Broken(StrCat("its workspace has ", bytes, " bytes from byte ", workspace.byte_offset,
                          " on, and the kernel takes ", signature.workspace_bytes, " from a multiple of ",
-                         kWorkspaceAlignment, " on"));
+                         format::kLaunchWorkspaceAlignment, " on"));
   return absl::OkStatus();
 }
 

@@ -386,5 +386,23 @@ TEST_P(BrokenRuleTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(ExecutableTest, BrokenRuleTest, ::testing::ValuesIn(kBrokenRules),
                          [](const auto &info) { return std::string(info.param.name); });
 
+TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
+  ProgramBuilder program;
+  EntryBuilder entry = program.Entry("forward");
+  uint32_t x = entry.Input("x", MakeType(DType::kF32, {4, 4}));
+  uint32_t y = entry.Output("y", MakeType(DType::kF32, {4, 4}));
+  uint32_t workspace = entry.Arena("workspace", MakeType(DType::kF32, {64}));
+  entry.entry().arena_bytes = 1024;
+  entry.Gemm(x, x, y).workspace = workspace;
+  int64_t &offset = entry.entry().buffers[workspace]->byte_offset;
+  offset = 320;
+  EXPECT_TRUE(program.Build().ok()) << program.Build().status();
+  program.executable().target = format::Target::cuda;
+  EXPECT_THAT(std::string(program.Build().status().message()),
+              HasSubstr("command 0 'c0': its workspace starts at byte 320, and cuBLASLt takes multiples of 256"));
+  offset = 512;
+  EXPECT_TRUE(program.Build().ok()) << program.Build().status();
+}
+
 } // namespace
 } // namespace cs336::runtime
