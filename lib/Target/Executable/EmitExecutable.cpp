@@ -68,7 +68,7 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
     executable.objects.push_back(describe(object));
 
   KernelSignatures signatures(module);
-  EmittedSymbols symbols{{}, {}, kernels.kernels, signatures};
+  EmittedSymbols symbols{{}, {}, kernels.kernels, kernels.target, signatures};
   for (auto variable : module.getOps<VariableOp>()) {
     symbols.variables[variable.getSymName()] = executable.variables.size();
     executable.variables.push_back(describe(variable));

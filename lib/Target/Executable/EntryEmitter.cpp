@@ -8,6 +8,7 @@
 #include "EntryEmitter.h"
 
 #include "FormatTypes.h"
+#include "cs336/runtime/format/Alignments.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -197,6 +198,51 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   result->commands.push_back(std::move(described));
 }
 
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryEmitter::verifyOffset(Operation *command, Value buffer, int64_t alignment) {
+  auto place = dyn_cast<ArenaOpInterface>(*getStorage(buffer));
+  if (!place)
+    return success();
+  BufferLayout layout(cast<MemRefType>(buffer.getType()));
+  int64_t offset = *place.getOffset() + layout.offset * getElementBytes(layout.elementType);
+  if (offset % alignment == 0)
+    return success();
+  InFlightDiagnostic diagnostic = command->emitOpError()
+                                  << "uses byte " << offset << " of the arena, and must use a "
+                                  << "multiple of " << alignment << ": run --exec-plan-memory=alignment=256";
+  diagnostic.attachNote(place.getLoc()) << "what lies there is planned here";
+  return diagnostic;
+}
+
+LogicalResult EntryEmitter::verifyOffsets() {
+  for (auto storage : entry.getBody().getOps<ArenaOpInterface>()) {
+    if (!storage.getOffset())
+      return storage.emitError() << "has no offset: run --exec-plan-memory before emitting an executable";
+    int64_t elementBytes = getElementBytes(storage.getBuffer().getType().getElementType());
+    if (failed(verifyOffset(storage, storage.getBuffer(), elementBytes)))
+      return failure();
+  }
+  for (auto launch : entry.getBody().getOps<LaunchOp>()) {
+    const CompiledKernel &kernel = symbols.compiled.at(launch.getKernel());
+    auto operands = llvm::concat<Value>(launch.getInputs(), launch.getOutputs());
+    for (auto [buffer, alignment] : llvm::zip(operands, kernel.alignments))
+      if (failed(verifyOffset(launch, buffer, alignment)))
+        return failure();
+    if (Value workspace = launch.getWorkspace(); workspace && kernel.workspaceBytes != 0)
+      if (failed(verifyOffset(launch, workspace, format::kLaunchWorkspaceAlignment)))
+        return failure();
+  }
+  if (symbols.target == Target::CPU)
+    return success();
+  for (auto gemm : entry.getBody().getOps<GemmOp>())
+    if (gemm.getWorkspace() && failed(verifyOffset(gemm, gemm.getWorkspace(), format::kGemmWorkspaceAlignment)))
+      return failure();
+  return success();
+}
+
 FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
   if (!entry.getArenaBytes() || !entry.getAlignment())
     return entry.emitError() << "@" << entry.getSymName()
@@ -207,13 +253,11 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
   result->alignment = *entry.getAlignment();
   for (auto input : entry.getBody().getOps<InputOp>())
     addInput(input);
-  for (auto storage : entry.getBody().getOps<ArenaOpInterface>())
-    if (!storage.getOffset())
-      return storage.emitError() << "has no offset: run --exec-plan-memory before emitting an executable";
-
   for (auto launch : entry.getBody().getOps<LaunchOp>())
     if (!symbols.compiled.contains(launch.getKernel()))
       return launch.emitError() << "kernel @" << launch.getKernel() << " was not compiled";
+  if (failed(verifyOffsets()))
+    return failure();
   for (auto command : entry.getBody().getOps<CommandOpInterface>())
     addCommand(command);
   for (auto output : entry.getBody().getOps<OutputOp>())

@@ -21,8 +21,9 @@ namespace cs336 {
 struct EmittedSymbols {
   /// Indices of variables and kernels in the executable, by symbol name.
   llvm::StringMap<uint32_t> variables, kernels;
-  /// How to launch the kernels.
+  /// How to launch the kernels, and on which kind of device.
   const llvm::StringMap<CompiledKernel> &compiled;
+  Target target;
   const KernelSignatures &signatures;
 };
 
@@ -39,6 +40,10 @@ private:
   /// The index of a buffer; its description is added when a command first names it.
   uint32_t getBuffer(mlir::Value buffer);
   void addCommand(exec::CommandOpInterface command);
+
+  /// Fails unless everything lies where the runtime expects it.
+  mlir::LogicalResult verifyOffsets();
+  mlir::LogicalResult verifyOffset(mlir::Operation *command, mlir::Value buffer, int64_t alignment);
 
   format::LaunchT describe(exec::LaunchOp launch);
   format::GemmT describe(exec::GemmOp gemm);

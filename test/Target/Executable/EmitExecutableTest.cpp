@@ -14,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -344,6 +345,34 @@ TEST_F(EmitExecutableTest, RefusesAnOutputWithoutOffset) {
                           "  %y = exec.output \"y\" output : memref<4xf32>\n"
                           "  exec.copy ins(%w : memref<4xf32>) outs(%y : memref<4xf32>)\n}")));
   EXPECT_THAT(error, HasSubstr("has no offset"));
+}
+
+TEST_F(EmitExecutableTest, RefusesPlansThatDoNotSuitElementsKernelsOrLibraries) {
+  auto emit = [&](int64_t output, int64_t copied, int64_t workspace) {
+    error.clear();
+    (void)Emit(llvm::formatv(R"mlir({0}
+exec.entry @forward mode<forward> arena_bytes = 2048 alignment = 4 {{
+  %a = exec.input "a" : memref<4x4xf32>
+  %x = exec.input "x" : memref<2x4xf32>
+  %y = exec.output "y" output offset = {1} : memref<2x4xf32>
+  %b = exec.alloc offset = {2} : memref<4x4xf32>
+  %w = exec.alloc offset = {3} : memref<256xf32>
+  exec.launch @add ins(%x, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%y : memref<2x4xf32>)
+  exec.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) workspace(%w : memref<256xf32>)
+})mlir",
+                             kKernels, output, copied, workspace)
+                   .str());
+    return error;
+  };
+  EXPECT_EQ(emit(4, 64, 264), "");
+  EXPECT_THAT(emit(2, 64, 264), HasSubstr("uses byte 2 of the arena, and must use a multiple of 4"));
+  kernels.target = Target::CUDA;
+  kernels.kernels["add"].alignments = {16, 16, 16};
+  EXPECT_EQ(emit(16, 68, 256), "");
+  EXPECT_THAT(emit(8, 64, 256), HasSubstr("'exec.launch' op uses byte 8 of the arena, and must use a multiple of 16: "
+                                          "run --exec-plan-memory=alignment=256"));
+  EXPECT_THAT(emit(16, 64, 320),
+              HasSubstr("'exec.gemm' op uses byte 320 of the arena, and must use a multiple of 256"));
 }
 
 TEST_F(EmitExecutableTest, RefusesALaunchOfAKernelThatWasNotCompiled) {
