@@ -100,7 +100,7 @@ void ExecutableMutator::MutateOptionalBuffer(const format::EntryT &entry, flatbu
 
 void ExecutableMutator::MutateBody(const format::ExecutableT &executable, const format::EntryT &entry,
                                    format::LaunchT &launch) {
-  switch (Below(9)) {
+  switch (Below(10)) {
   case 0:
     return MutateIndex(launch.kernel, executable.kernels.size());
   case 1:
@@ -122,6 +122,8 @@ void ExecutableMutator::MutateBody(const format::ExecutableT &executable, const 
     return MutateNumber(launch.thread_bytes);
   case 7:
     return MutateOptionalBuffer(entry, launch.workspace);
+  case 8:
+    return MutateIndex(launch.variant, 2);
   default:
     if (!launch.operands.empty())
       MutateIndex(Pick(launch.operands), entry.buffers.size());
@@ -201,6 +203,29 @@ void ExecutableMutator::MutateCommand(const format::ExecutableT &executable, for
     using Body = std::remove_cvref_t<decltype(body)>;
     MutateBody(executable, entry, const_cast<Body &>(body));
   });
+}
+
+/// Checks of fewer integers, or against another bound.
+void ExecutableMutator::MutateBounds(format::EntryT &entry) {
+  std::vector<size_t> checks;
+  for (size_t i = 0; i != entry.commands.size(); ++i)
+    if (entry.commands[i]->body.type == format::CommandBody::CheckBound)
+      checks.push_back(i);
+  if (checks.empty() || Below(3) == 0) {
+    if (!entry.inputs.empty())
+      MutateNumber(Pick(entry.inputs)->bound);
+    return;
+  }
+  auto check = entry.commands.begin() + Pick(checks);
+  switch (Below(3)) {
+  case 0:
+    entry.commands.erase(check);
+    return;
+  case 1:
+    return MutateNumber((*check)->body.AsCheckBound()->bound);
+  default:
+    std::swap(*check, Pick(entry.commands));
+  }
 }
 
 void ExecutableMutator::MutateOrder(format::EntryT &entry) {
@@ -317,6 +342,17 @@ void ExecutableMutator::MutateVariable(format::ExecutableT &executable) {
   }
 }
 
+void ExecutableMutator::MutateRanges(format::OperandSignatureT &operand) {
+  if (operand.ranges.empty() || Below(2)) {
+    operand.ranges.assign(Below(3), format::AnyInteger());
+    return;
+  }
+  format::IntegerRange &range = Pick(operand.ranges);
+  int64_t least = range.least(), most = range.most();
+  MutateNumber(Below(2) ? least : most);
+  range = {least, most};
+}
+
 void ExecutableMutator::MutateKernel(format::ExecutableT &executable) {
   if (executable.kernels.empty() || !HasBoundKernels(executable))
     return;
@@ -324,7 +360,7 @@ void ExecutableMutator::MutateKernel(format::ExecutableT &executable) {
   if (kernel.signature->operands.empty())
     return;
   format::OperandSignatureT &operand = *Pick(kernel.signature->operands);
-  switch (Below(10)) {
+  switch (Below(11)) {
   case 0:
     return MutateNumber(kernel.signature->rows);
   case 1:
@@ -347,6 +383,8 @@ void ExecutableMutator::MutateKernel(format::ExecutableT &executable) {
   case 8:
     std::swap(kernel.functions, other.functions);
     return;
+  case 9:
+    return MutateRanges(operand);
   default:
     std::swap(kernel.signature->operands.front(), Pick(kernel.signature->operands));
   }
@@ -356,7 +394,7 @@ void ExecutableMutator::Mutate(format::ExecutableT &executable) {
   if (executable.entries.empty())
     return;
   format::EntryT &entry = *Pick(executable.entries);
-  switch (Below(16)) {
+  switch (Below(17)) {
   case 0:
     return MutateVariable(executable);
   case 1:
@@ -373,6 +411,8 @@ void ExecutableMutator::Mutate(format::ExecutableT &executable) {
   case 8:
   case 9:
     return MutateBuffer(entry);
+  case 10:
+    return MutateBounds(entry);
   default:
     return MutateCommand(executable, entry);
   }

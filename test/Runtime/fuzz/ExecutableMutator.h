@@ -31,10 +31,12 @@ public:
 
 private:
   void MutateVariable(format::ExecutableT &executable);
+  void MutateRanges(format::OperandSignatureT &operand);
   void MutateKernel(format::ExecutableT &executable);
   void MutateEntry(format::EntryT &entry);
   void MutatePorts(format::EntryT &entry);
   void MutateBuffer(format::EntryT &entry);
+  void MutateBounds(format::EntryT &entry);
   void MutateOrder(format::EntryT &entry);
   void MutateCommand(const format::ExecutableT &executable, format::EntryT &entry);
   void MutateBody(const format::ExecutableT &executable, const format::EntryT &entry, format::LaunchT &launch);

@@ -25,12 +25,14 @@
 
 namespace cs336::runtime::testing {
 
-/// Runs programs for the CPU with zeros as inputs, variables and arena.
+/// Runs programs for the CPU with the largest integers that inputs may hold and
+/// zeros otherwise; those with integers also with large numbers in variables and
+/// in inputs without a bound.
 class GuardedRunner {
 public:
   /// Runs the commands of all entries. Leaves out those that equal one that it
   /// has run before, in this program or another: they have shown what they
-  /// touch. An error says that the device refuses the program, or that it needs
+  /// touch, unless integers decide that. An error says that the device refuses the program, or that it needs
   /// more memory than `kMostBytes`.
   absl::Status Run(const Executable &executable);
 

@@ -90,5 +90,6 @@ int main(int argc, char **argv) {
   std::ofstream(folder / "program" / "sample.cs336x", std::ios::binary) << testing::SampleProgram().Bytes();
   std::ofstream(folder / "program" / "gemm.cs336x", std::ios::binary) << GemmProgram().Bytes();
   std::ofstream(folder / "program" / "kernel.cs336x", std::ios::binary) << KernelProgram().Bytes();
+  std::ofstream(folder / "program" / "gather.cs336x", std::ios::binary) << testing::GatherProgram().Bytes();
   return 0;
 }
