@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"
+#include "SessionParts.h"
 #include "cs336/runtime/Session.h"
 #include "device/cuda/CheckBoundCommand.h"
 
@@ -21,36 +22,35 @@ namespace {
 using ::testing::ElementsAre;
 using testing::EntryBuilder;
 using ::testing::HasSubstr;
+using testing::MakeSession;
 using testing::MakeTensor;
 using testing::MakeType;
+using testing::Message;
 using testing::ProgramBuilder;
 
-template <typename T>
-std::unique_ptr<Session> MakeSession(DType dtype) {
+std::unique_ptr<Session> MakeCheckingSession(DType dtype) {
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
   uint32_t ids = entry.Input("ids", MakeType(dtype, {2, 2}));
   entry.CheckBound(ids, entry.Output("checked", MakeType(dtype, {2, 2})), 5);
-  auto session = Session::Create(*program.Build());
-  EXPECT_TRUE(session.ok()) << session.status();
-  return *std::move(session);
+  return MakeSession(program);
 }
 
 template <typename T>
 void CheckOnTheHost(DType dtype) {
-  auto session = MakeSession<T>(dtype);
+  auto session = MakeCheckingSession(dtype);
   Tensor good = MakeTensor<T>(dtype, {2, 2}, {0, 4, 2, 1});
   ASSERT_TRUE(session->Run("forward", {{"ids", good}}).ok());
-  EXPECT_THAT(session->Output("forward", "checked")->template values<T>(), ElementsAre(0, 4, 2, 1));
+  EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(0, 4, 2, 1));
 
   Tensor bad = MakeTensor<T>(dtype, {2, 2}, {0, 4, std::numeric_limits<T>::min(), 5});
   absl::Status status = session->Run("forward", {{"ids", bad}});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_THAT(std::string(status.message()),
+  EXPECT_THAT(Message(status),
               HasSubstr("entry 'forward': check_bound 'c0' of layers.0 at model.mlir:1: its source holds " +
                         std::to_string(std::numeric_limits<T>::min()) + " at [1, 0], outside of [0, 5)"));
   // Nothing was written, and the next run is as any other.
-  EXPECT_THAT(session->Output("forward", "checked")->template values<T>(), ElementsAre(0, 4, 2, 1));
+  EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(0, 4, 2, 1));
   EXPECT_TRUE(session->Run("forward", {{"ids", good}}).ok());
 }
 

@@ -7,6 +7,7 @@
 
 #include "ProgramBuilder.h"
 #include "ProgramParts.h"
+#include "SessionParts.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/format/KernelSignature.h"
 
@@ -25,8 +26,10 @@ using testing::EntryBuilder;
 using testing::GatherProgram;
 using ::testing::HasSubstr;
 using testing::Launch;
+using testing::MakeSession;
 using testing::MakeTensor;
 using testing::MakeType;
+using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
@@ -196,7 +199,7 @@ TEST_P(RefusedIndicesTest, AreNamed) {
   GetParam().apply(program.executable());
   absl::Status status = program.Build().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+  EXPECT_THAT(Message(status), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(IntegerRangesTest, RefusedIndicesTest, ::testing::ValuesIn(kRefused),
@@ -262,17 +265,16 @@ INSTANTIATE_TEST_SUITE_P(IntegerRangesTest, AcceptedIndicesTest, ::testing::Valu
                          [](const auto &info) { return std::string(info.param.name); });
 
 TEST(IntegerRangesTest, TheKernelThatTheTestsLaunchRuns) {
-  auto session = Session::Create(*GatherProgram().Build());
-  ASSERT_TRUE(session.ok()) << session.status();
+  auto session = MakeSession(GatherProgram());
   Tensor table =
       MakeTensor<float>(DType::kF32, {5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
-  ASSERT_TRUE((*session)->SetVariable("table", table).ok());
-  ASSERT_TRUE((*session)->SetVariable("state", MakeTensor<int64_t>(DType::kI64, {3}, {0, 0, 1})).ok());
+  ASSERT_TRUE(session->SetVariable("table", table).ok());
+  ASSERT_TRUE(session->SetVariable("state", MakeTensor<int64_t>(DType::kI64, {3}, {0, 0, 1})).ok());
   Tensor ids = MakeTensor<int64_t>(DType::kI64, {2, 3}, {4, 4, 4, 2, 0, 4});
-  ASSERT_TRUE((*session)->Run("forward", {{"ids", ids}}).ok());
-  EXPECT_THAT((*session)->Output("forward", "rows")->values<float>(),
+  ASSERT_TRUE(session->Run("forward", {{"ids", ids}}).ok());
+  EXPECT_THAT(session->Output("forward", "rows")->values<float>(),
               ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 16, 17, 18, 19));
-  EXPECT_THAT((*session)->Output("forward", "checked_rows")->values<float>(),
+  EXPECT_THAT(session->Output("forward", "checked_rows")->values<float>(),
               ElementsAre(0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
 }
 
@@ -282,11 +284,11 @@ TEST(IntegerRangesTest, ASignatureDoesNotPromiseMoreThanItsCode) {
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   Entry(program.executable()).inputs[0]->bound = 6;
   Signature(program.executable()).operands[1]->ranges = {{0, 5}};
-  EXPECT_THAT(std::string(program.Build().status().message()),
+  EXPECT_THAT(Message(program.Build().status()),
               HasSubstr("its code was compiled for (f32[5,4|4,1]%4;i64[3|1]%8{0..4};=f32[3,4|4,1]%4)3, and its "
                         "signature is (f32[5,4|4,1]%4;i64[3|1]%8{0..5};=f32[3,4|4,1]%4)3"));
   Signature(program.executable()).operands[1]->ranges.clear();
-  EXPECT_THAT(std::string(program.Build().status().message()), HasSubstr("its code was compiled for"));
+  EXPECT_THAT(Message(program.Build().status()), HasSubstr("its code was compiled for"));
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #include "ProgramBuilder.h"
 #include "ProgramParts.h"
+#include "SessionParts.h"
 #include "cs336/runtime/Executable.h"
 
 #include <functional>
@@ -24,6 +25,7 @@ using testing::EntryBuilder;
 using ::testing::HasSubstr;
 using testing::Launch;
 using testing::MakeType;
+using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
@@ -151,7 +153,7 @@ TEST_P(WrongLaunchTest, IsRefused) {
   GetParam().apply(program.executable());
   absl::Status status = program.Build().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+  EXPECT_THAT(Message(status), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(KernelSignatureTest, WrongLaunchTest, ::testing::ValuesIn(kWrongLaunches),
@@ -184,7 +186,7 @@ TEST(KernelSignatureTest, ChecksWorkspacesOnGPUs) {
     Buffer(executable, kScratch).byte_offset += offset;
     if (given)
       Launch(executable).workspace = kScratch;
-    return std::string(program.Build().status().message());
+    return Message(program.Build().status());
   };
   EXPECT_EQ(build(64, 0, true), "");
   EXPECT_EQ(build(64, 16, true), "");
@@ -209,7 +211,7 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   // Code for 3 rows under a signature of 4, in both places that say so.
   Signature(executable).rows = Launch(executable).rows = 4;
-  EXPECT_THAT(std::string(program.Build().status().message()),
+  EXPECT_THAT(Message(program.Build().status()),
               HasSubstr("kernel 'scale_rows': its code was compiled for (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)3, "
                         "and its signature is (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)4"));
 }

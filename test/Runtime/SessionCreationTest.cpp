@@ -8,6 +8,7 @@
 #include "cs336/runtime/Session.h"
 
 #include "ProgramBuilder.h"
+#include "SessionParts.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -20,6 +21,7 @@ namespace {
 using testing::EntryBuilder;
 using ::testing::HasSubstr;
 using testing::MakeType;
+using testing::Message;
 using testing::ProgramBuilder;
 using testing::SampleProgram;
 
@@ -28,8 +30,6 @@ absl::Status CreateStatus(const ProgramBuilder &program, const SessionOptions &o
   EXPECT_TRUE(executable.ok()) << executable.status();
   return Session::Create(*executable, options).status();
 }
-
-std::string Message(const absl::Status &status) { return std::string(status.message()); }
 
 TEST(SessionCreationTest, MemoryLimitIsAnAnswer) {
   auto session = Session::Create(*SampleProgram().Build());

@@ -8,20 +8,14 @@
 #include "cs336/runtime/Session.h"
 
 #include "ProgramBuilder.h"
-#include "parallel/Parallel.h"
+#include "SessionParts.h"
 
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
-#include <map>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 
 namespace cs336::runtime {
 namespace {
@@ -29,31 +23,13 @@ namespace {
 using ::testing::ElementsAre;
 using testing::EntryBuilder;
 using ::testing::HasSubstr;
+using testing::MakeSession;
 using testing::MakeTensor;
 using testing::MakeType;
+using testing::Message;
 using testing::ProgramBuilder;
+using testing::SampleInputs;
 using testing::SampleProgram;
-
-std::unique_ptr<Session> MakeSession(const ProgramBuilder &program, const SessionOptions &options = {}) {
-  auto session = Session::Create(*program.Build(), options);
-  EXPECT_TRUE(session.ok()) << session.status();
-  return *std::move(session);
-}
-
-SessionOptions WithThreads(int threads) {
-  SessionOptions options;
-  options.num_threads = threads;
-  return options;
-}
-
-std::string Message(const absl::Status &status) { return std::string(status.message()); }
-
-/// The sample's inputs, with x = 0, 1, 2, ...
-struct SampleInputs {
-  Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  Tensor tokens = MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 15});
-  std::vector<NamedTensor> named() const { return {{"x", x}, {"tokens", tokens}}; }
-};
 
 TEST(SessionTest, RunsEveryKindOfCommand) {
   auto session = MakeSession(SampleProgram());
@@ -76,68 +52,6 @@ TEST(SessionTest, RunsEveryKindOfCommand) {
         sum += scaled.values<float>()[row * 4 + k] * qkv.values<float>()[column * 4 + k];
       EXPECT_NEAR(y.values<float>()[row * 6 + column], sum, 1e-4);
     }
-}
-
-TEST(SessionTest, CommandsSplitRowsByGrain) {
-  ProgramBuilder program;
-  uint32_t kernel = program.Kernel("record_range");
-  EntryBuilder entry = program.Entry("forward");
-  uint32_t ranges = entry.Output("ranges", MakeType(DType::kI64, {10, 2}));
-  entry.Launch(kernel, {ranges}, {0}, 10, /*grain=*/4);
-  auto session = MakeSession(program, WithThreads(8));
-  ASSERT_TRUE(session->Run("forward", {}).ok());
-  absl::Span<const int64_t> found = session->Output("forward", "ranges")->values<int64_t>();
-  int64_t next = 0;
-  for (int64_t row = 0; row != 10; ++row) {
-    int64_t begin = found[2 * row], end = found[2 * row + 1];
-    EXPECT_LE(begin, row);
-    EXPECT_LT(row, end);
-    if (row == next) {
-      EXPECT_EQ(begin, next);
-      EXPECT_GE(end - begin, 3); // Ten rows in three runs.
-      next = end;
-    }
-  }
-  EXPECT_EQ(next, 10);
-}
-
-TEST(SessionTest, ThreadsHaveMemoryOfTheirOwn) {
-  ProgramBuilder program;
-  uint32_t kernel = program.Kernel("remember_in_thread_memory");
-  EntryBuilder entry = program.Entry("forward");
-  uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
-  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/4, /*thread_bytes=*/256);
-  for (int threads : {1, 8}) {
-    auto session = MakeSession(program, WithThreads(threads));
-    ASSERT_TRUE(session->Run("forward", {}).ok());
-    absl::Span<const int64_t> found = session->Output("forward", "calls")->values<int64_t>();
-    std::map<int64_t, int64_t> memory_of_range;
-    for (int64_t row = 0; row != 10; ++row) {
-      absl::Span<const int64_t> call = found.subspan(4 * row, 4);
-      EXPECT_LE(call[0], row);
-      EXPECT_LT(row, call[1]);
-      EXPECT_EQ(call[2] % 64, 0);
-      EXPECT_EQ(call[3], call[0]);
-      EXPECT_EQ(memory_of_range.emplace(call[0], call[2]).first->second, call[2]);
-    }
-    EXPECT_EQ(memory_of_range.size(), std::min(threads, 3));
-    for (auto [range, memory] : memory_of_range)
-      for (auto [other_range, other] : memory_of_range)
-        EXPECT_TRUE(range == other_range || std::abs(memory - other) >= 256);
-  }
-}
-
-TEST(SessionTest, MemoryOfThreadsCounts) {
-  ProgramBuilder program;
-  uint32_t kernel = program.Kernel("remember_in_thread_memory");
-  EntryBuilder entry = program.Entry("forward");
-  uint32_t calls = entry.Output("calls", MakeType(DType::kI64, {10, 4}));
-  entry.Launch(kernel, {calls}, {0}, /*rows=*/10, /*grain=*/1, /*thread_bytes=*/1 << 20);
-  SessionOptions options = WithThreads(4);
-  options.memory_limit_bytes = 4 * (int64_t{1} << 20);
-  auto session = Session::Create(*program.Build(), options);
-  EXPECT_EQ(session.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(session.status()), HasSubstr(absl::StrCat("workspace of GEMMs and kernels ", 4, ".00 MiB")));
 }
 
 TEST(SessionTest, PoisonShowsWhatARunLeavesUnwritten) {
@@ -458,95 +372,6 @@ TEST(SessionTest, EntriesShareTheMemoryOfOutputs) {
   EXPECT_EQ(session->Output("a", "large")->values<float>()[0], 5);
 }
 
-TEST(SessionTest, RunsDoNotChangeTheCallersThreadCount) {
-  int before = MaxThreads();
-  auto session = MakeSession(SampleProgram(), WithThreads(before + 1));
-  ASSERT_TRUE(session->InitializeVariables(0).ok());
-  ASSERT_TRUE(session->Run("train", SampleInputs().named()).ok());
-  EXPECT_EQ(MaxThreads(), before);
-}
-
-/// A product that takes long enough for two threads to meet.
-ProgramBuilder ProductProgram() {
-  ProgramBuilder program;
-  EntryBuilder entry = program.Entry("forward");
-  uint32_t x = entry.Input("x", MakeType(DType::kF32, {256, 256}));
-  entry.Gemm(x, x, entry.Output("y", MakeType(DType::kF32, {256, 256})));
-  return program;
-}
-
-TEST(SessionTest, OneThreadAtATime) {
-  auto session = MakeSession(ProductProgram(), WithThreads(2));
-  std::atomic<int> runs{0}, refusals{0};
-  auto run_often = [&] {
-    Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
-    for (int i = 0; i != 100; ++i) {
-      absl::Status status = session->Run("forward", {{"x", x}});
-      ++(status.ok() ? runs : refusals);
-      if (!status.ok()) {
-        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-        EXPECT_THAT(Message(status), HasSubstr("in use by another thread"));
-      }
-    }
-  };
-  std::thread other(run_often);
-  run_often();
-  other.join();
-  EXPECT_GT(runs, 0);
-  EXPECT_EQ(runs + refusals, 200);
-
-  // A call within a call, which an observer could make.
-  class Caller : public RunObserver {
-  public:
-    explicit Caller(Session &session) : session_(session) {}
-    absl::Status OnCommandDone(const CommandInfo &, absl::Duration, absl::Span<const WrittenTensor>) override {
-      return session_.Synchronize();
-    }
-
-  private:
-    Session &session_;
-  } caller(*session);
-  Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
-  EXPECT_EQ(session->Run("forward", {{"x", x}}, &caller).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(session->Run("forward", {{"x", x}}).ok());
-}
-
-TEST(SessionTest, RunsInAChildOfFork) {
-  auto session = MakeSession(ProductProgram(), WithThreads(4));
-  Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
-  for (float &value : x.mutable_values<float>())
-    value = 1;
-  ASSERT_TRUE(session->Run("forward", {{"x", x}}).ok());
-  auto is_right = [&](Session &session) {
-    return session.Run("forward", {{"x", x}}).ok() && session.Output("forward", "y")->values<float>()[65535] == 256;
-  };
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(20);
-    bool inherited = is_right(*session), own = is_right(*MakeSession(ProductProgram(), WithThreads(4)));
-    session.reset();
-    _exit(inherited && own ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(is_right(*session));
-}
-
-TEST(SessionTest, SameSeedSameBits) {
-  auto run = [](int threads) {
-    auto session = MakeSession(SampleProgram(), WithThreads(threads));
-    EXPECT_TRUE(session->InitializeVariables(11).ok());
-    EXPECT_TRUE(session->Run("train", SampleInputs().named()).ok());
-    TensorView y = *session->Output("train", "y");
-    return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
-  };
-  EXPECT_EQ(run(2), run(2));
-  EXPECT_EQ(run(1), run(4)); // Small enough not to be split in its sums.
-}
-
 TEST(SessionTest, ObserversSeeEveryCommandAndWhatItWrote) {
   class Recorder : public RunObserver {
   public:
@@ -555,7 +380,7 @@ TEST(SessionTest, ObserversSeeEveryCommandAndWhatItWrote) {
       EXPECT_GE(elapsed, absl::ZeroDuration());
       std::string line(command.kind);
       for (const WrittenTensor &tensor : written)
-        line += " " + std::string(tensor.name);
+        absl::StrAppend(&line, " ", tensor.name);
       lines.push_back(line);
       if (command.index == 0) {
         EXPECT_EQ(written[0].value.values<float>()[5], 5);
