@@ -7,7 +7,7 @@
 
 #include "device/cuda/CheckBoundCommand.h"
 
-#include "device/cuda/CudaModule.h"
+#include "device/cuda/PtxKernel.h"
 #include "format/CommandVisitor.h"
 #include "status/StatusMacros.h"
 #include "tensor/IntegerBound.h"
@@ -27,8 +27,7 @@ namespace {
 
 constexpr unsigned kThreads = 1024;
 
-/// One block, which walks over all integers, of $0 bits, in PTX, which every
-/// driver makes code of. As an unsigned number a negative one is beyond any
+/// One block, which walks over all integers, of $0 bits. As an unsigned number a negative one is beyond any
 /// bound. Each thread remembers the first place that it finds; the least of
 /// these is the one that is reported, unless an earlier run has reported one.
 constexpr char kSource[] = R"(
@@ -117,24 +116,15 @@ public:
     report_ = new (memory_.data()) Report;
     bool is_wide = src_.dtype() == DType::kI64;
     std::string source = absl::Substitute(kSource, is_wide ? 64 : 32, is_wide ? "mov.b64" : "cvt.s64.s32");
-    CurrentContext current(cuda_);
-    CS336_RETURN_IF_ERROR(current.status());
-    CS336_ASSIGN_OR_RETURN(module_, LoadCudaModule(cuda_, source.c_str()));
-    CS336_RETURN_IF_ERROR(cuda_.driver().ModuleGetFunction(&function_, module_.get(), "check_bound"));
-    // Else the driver does it at the first launch, which a capture cannot hold.
-    return cuda_.driver().FuncLoad(function_);
+    CS336_ASSIGN_OR_RETURN(kernel_, PtxKernel::Load(cuda_, source, "check_bound"));
+    return absl::OkStatus();
   }
 
   absl::Status Execute() override {
-    CurrentContext current(cuda_);
-    CS336_RETURN_IF_ERROR(current.status());
-    uint64_t values[] = {ToDevicePointer(src_.data()), ToDevicePointer(dst_.data()),
-                         static_cast<uint64_t>(src_.num_elements()), static_cast<uint64_t>(bound_),
-                         ToDevicePointer(report_)};
-    size_t bytes = sizeof(values);
-    void *parameters[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                          CU_LAUNCH_PARAM_END};
-    return cuda_.driver().LaunchKernel(function_, 1, 1, 1, kThreads, 1, 1, 0, cuda_.stream(), nullptr, parameters);
+    return kernel_->Launch(/*blocks=*/1, kThreads,
+                           {ToDevicePointer(src_.data()), ToDevicePointer(dst_.data()),
+                            static_cast<uint64_t>(src_.num_elements()), static_cast<uint64_t>(bound_),
+                            ToDevicePointer(report_)});
   }
 
   absl::Status Outcome() const override {
@@ -150,8 +140,7 @@ private:
   int64_t bound_;
   MemoryBlock memory_;
   Report *report_ = nullptr; // In it, which the device writes to.
-  CudaModule module_;
-  CUfunction function_ = nullptr;
+  std::unique_ptr<PtxKernel> kernel_;
 };
 
 } // namespace

@@ -8,8 +8,8 @@
 #include "device/cuda/ReLUCommand.h"
 
 #include "device/cuda/CudaMemory.h"
-#include "device/cuda/CudaModule.h"
 #include "device/cuda/MatmulLayouts.h"
+#include "device/cuda/PtxKernel.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
@@ -25,10 +25,9 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-/// A thread an element of column-major matrices, in PTX, which every driver
-/// makes code of: programs are run where there may be no compiler. It looks at
-/// the bits, of $0 there are: as an unsigned number, what is negative but no
-/// NaN lies from the sign bit, $1, to so far above it as infinity's bits, $2.
+/// One thread per element of column-major matrices. It looks at the $0 bits: as
+/// an unsigned number, what is negative but no NaN lies from the sign bit, $1, to
+/// so far above it as infinity's bits, $2.
 constexpr char kSource[] = R"(
 .version 7.0
 .target sm_75
@@ -100,28 +99,22 @@ public:
     if (count_ / kThreads >= std::numeric_limits<int32_t>::max())
       return absl::UnimplementedError(absl::StrCat("a grid for ReLU of ", count_, " elements"));
     CS336_ASSIGN_OR_RETURN(std::string source, WriteSource(result.dtype));
-    CurrentContext current(context_);
-    CS336_RETURN_IF_ERROR(current.status());
-    CS336_ASSIGN_OR_RETURN(module_, LoadCudaModule(context_, source.c_str()));
-    const DriverApi &driver = context_.driver();
-    CS336_RETURN_IF_ERROR(driver.ModuleGetFunction(&function_, module_.get(), "relu"));
-    // Else the driver does it at the first launch, which a capture cannot hold.
-    return driver.FuncLoad(function_);
+    CS336_ASSIGN_OR_RETURN(kernel_, PtxKernel::Load(context_, source, "relu"));
+    return absl::OkStatus();
   }
 
   absl::Status Execute() override {
     CS336_RETURN_IF_ERROR(product_->Execute());
-    CurrentContext current(context_);
-    CS336_RETURN_IF_ERROR(current.status());
     const MatmulOperand &result = layouts_.result;
-    int64_t rows = result.rows, columns = result.columns, leading_dimension = result.leading_dimension,
-            batch_stride = result.batch_stride, count = count_;
-    auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+    auto blocks = static_cast<unsigned>((count_ + kThreads - 1) / kThreads);
     for (const MatmulCall &call : layouts_.calls) {
-      CUdeviceptr matrix = ToDevicePointer(call.result);
-      void *parameters[] = {&matrix, &rows, &columns, &leading_dimension, &batch_stride, &count};
-      CS336_RETURN_IF_ERROR(context_.driver().LaunchKernel(function_, blocks, 1, 1, kThreads, 1, 1, 0,
-                                                           context_.stream(), parameters, nullptr));
+      const uint64_t parameters[] = {ToDevicePointer(call.result),
+                                     static_cast<uint64_t>(result.rows),
+                                     static_cast<uint64_t>(result.columns),
+                                     static_cast<uint64_t>(result.leading_dimension),
+                                     static_cast<uint64_t>(result.batch_stride),
+                                     static_cast<uint64_t>(count_)};
+      CS336_RETURN_IF_ERROR(kernel_->Launch(blocks, kThreads, parameters));
     }
     return absl::OkStatus();
   }
@@ -131,8 +124,7 @@ private:
   MatmulLayouts layouts_;
   std::unique_ptr<PreparedCommand> product_;
   int64_t count_ = 0;
-  CudaModule module_;
-  CUfunction function_ = nullptr;
+  std::unique_ptr<PtxKernel> kernel_;
 };
 
 } // namespace

@@ -1,0 +1,37 @@
+//===- PtxKernel.cpp - A kernel of the runtime's own ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/PtxKernel.h"
+
+#include "status/StatusMacros.h"
+
+#include <cstddef>
+
+namespace cs336::runtime {
+
+absl::StatusOr<std::unique_ptr<PtxKernel>> PtxKernel::Load(const CudaContext &context, const std::string &source,
+                                                           const char *name) {
+  std::unique_ptr<PtxKernel> kernel(new PtxKernel(context));
+  CurrentContext current(context);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_ASSIGN_OR_RETURN(kernel->module_, LoadCudaModule(context, source.c_str()));
+  CS336_RETURN_IF_ERROR(context.driver().ModuleGetFunction(&kernel->function_, kernel->module_.get(), name));
+  // Else the driver does it at the first launch, which a capture cannot hold.
+  CS336_RETURN_IF_ERROR(context.driver().FuncLoad(kernel->function_));
+  return kernel;
+}
+
+absl::Status PtxKernel::Launch(unsigned blocks, unsigned threads, absl::Span<const uint64_t> parameters) const {
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  size_t bytes = parameters.size() * sizeof(uint64_t);
+  void *buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<uint64_t *>(parameters.data()),
+                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  return context_.driver().LaunchKernel(function_, blocks, 1, 1, threads, 1, 1, 0, context_.stream(), nullptr, buffer);
+}
+
+} // namespace cs336::runtime
