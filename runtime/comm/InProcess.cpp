@@ -9,13 +9,14 @@
 #include "cs336/runtime/Communicator.h"
 #include "status/StatusMacros.h"
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 
 namespace cs336::runtime {
 
@@ -43,40 +44,47 @@ public:
 
   /// Returns when every rank has come. What a rank wrote before, all see after.
   absl::Status Barrier() {
-    absl::MutexLock lock(&mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     if (left_)
       return absl::UnavailableError("a rank has left the group");
     if (++waiting_ == size()) {
       waiting_ = 0;
       ++generation_;
-      all_came_.SignalAll();
+      all_came_.notify_all();
       return absl::OkStatus();
     }
     int64_t generation = generation_;
-    absl::Time deadline = absl::Now() + timeout_;
-    while (generation_ == generation && !left_)
-      if (all_came_.WaitWithDeadline(&mutex_, deadline) && generation_ == generation && !left_) {
-        left_ = true; // The others must not wait for this rank either.
-        all_came_.SignalAll();
-        return absl::DeadlineExceededError(
-            absl::StrCat("waited ", absl::FormatDuration(timeout_), " for the other ranks"));
-      }
+    auto is_over = [&] { return generation_ != generation || left_; };
+    if (!all_came_.wait_until(lock, Deadline(), is_over)) {
+      left_ = true; // The others must not wait for this rank either.
+      all_came_.notify_all();
+      return absl::DeadlineExceededError(
+          absl::StrCat("waited ", absl::FormatDuration(timeout_), " for the other ranks"));
+    }
     return generation_ != generation ? absl::OkStatus() : absl::UnavailableError("a rank has left the group");
   }
 
   void Leave() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     left_ = true;
-    all_came_.SignalAll();
+    all_came_.notify_all();
   }
 
 private:
+  std::chrono::steady_clock::time_point Deadline() const {
+    // A clock's time does not hold an infinite duration.
+    constexpr absl::Duration kLongest = absl::Hours(24 * 365);
+    return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(timeout_, kLongest));
+  }
+
   absl::Duration timeout_;
-  absl::Mutex mutex_;
-  absl::CondVar all_came_;
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+  // ThreadSanitizer intercepts these, and does not see into absl::Mutex, which Debian builds without it.
+  std::mutex mutex_;
+  std::condition_variable all_came_;
+  // Guarded by mutex_.
+  int waiting_ = 0;
+  int64_t generation_ = 0;
+  bool left_ = false;
 
 public:
   // A rank writes its own element before a barrier, and reads the others'

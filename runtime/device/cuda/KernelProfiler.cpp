@@ -10,13 +10,12 @@
 #include "device/cuda/CuptiApi.h"
 #include "status/StatusMacros.h"
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cxxabi.h>
+#include <mutex>
 #include <utility>
 
 namespace cs336::runtime {
@@ -80,7 +79,7 @@ public:
   }
 
   bool Acquire(std::shared_ptr<const CuptiApi> api) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (api_)
       return false;
     api_ = std::move(api);
@@ -88,13 +87,13 @@ public:
   }
 
   void Release() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     api_ = nullptr;
     records_.clear();
   }
 
   std::vector<KernelRecord> Take() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(records_, {});
   }
 
@@ -112,7 +111,7 @@ public:
 
 private:
   void Read(uint8_t *buffer, size_t valid_bytes) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (!api_)
       return;
     cupti::Activity *activity = nullptr;
@@ -120,7 +119,7 @@ private:
       Add(*activity);
   }
 
-  void Add(const cupti::Activity &activity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Add(const cupti::Activity &activity) {
     switch (activity.kind) {
     case cupti::kConcurrentKernel: {
       const auto &kernel = reinterpret_cast<const cupti::ActivityKernel &>(activity);
@@ -138,9 +137,10 @@ private:
     }
   }
 
-  absl::Mutex mutex_;
-  std::shared_ptr<const CuptiApi> api_ ABSL_GUARDED_BY(mutex_); // Null: no profiler exists.
-  std::vector<KernelRecord> records_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const CuptiApi> api_; // Null: no profiler exists.
+  std::vector<KernelRecord> records_;
 };
 
 class CuptiProfiler : public KernelProfiler {
