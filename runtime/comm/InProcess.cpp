@@ -42,8 +42,10 @@ public:
 
   int size() const { return static_cast<int>(calls.size()); }
 
-  /// Returns when every rank has come. What a rank wrote before, all see after.
-  absl::Status Barrier() {
+  absl::Duration timeout() const { return timeout_; }
+
+  /// Returns when every rank has come, within `timeout`. What a rank wrote before, all see after.
+  absl::Status Barrier(absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (left_)
       return absl::UnavailableError("a rank has left the group");
@@ -55,11 +57,11 @@ public:
     }
     int64_t generation = generation_;
     auto is_over = [&] { return generation_ != generation || left_; };
-    if (!all_came_.wait_until(lock, Deadline(), is_over)) {
+    if (!all_came_.wait_until(lock, DeadlineIn(timeout), is_over)) {
       left_ = true; // The others must not wait for this rank either.
       all_came_.notify_all();
       return absl::DeadlineExceededError(
-          absl::StrCat("waited ", absl::FormatDuration(timeout_), " for the other ranks"));
+          absl::StrCat("waited ", absl::FormatDuration(timeout), " for the other ranks"));
     }
     return generation_ != generation ? absl::OkStatus() : absl::UnavailableError("a rank has left the group");
   }
@@ -71,10 +73,10 @@ public:
   }
 
 private:
-  std::chrono::steady_clock::time_point Deadline() const {
+  static std::chrono::steady_clock::time_point DeadlineIn(absl::Duration timeout) {
     // A clock's time does not hold an infinite duration.
     constexpr absl::Duration kLongest = absl::Hours(24 * 365);
-    return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(timeout_, kLongest));
+    return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(timeout, kLongest));
   }
 
   absl::Duration timeout_;
@@ -139,11 +141,12 @@ private:
     group_->calls[rank_] = call;
     group_->src[rank_] = src;
     group_->dst[rank_] = dst;
-    CS336_RETURN_IF_ERROR(group_->Barrier());
+    CS336_RETURN_IF_ERROR(group_->Barrier(group_->timeout()));
     absl::Status status = CheckCalls();
     if (status.ok())
       work();
-    CS336_RETURN_IF_ERROR(group_->Barrier());
+    // Every rank has come and works on the others' blocks, however long that takes: none may free its own before.
+    CS336_RETURN_IF_ERROR(group_->Barrier(absl::InfiniteDuration()));
     return status;
   }
 

@@ -14,10 +14,13 @@
 
 #include <Eigen/Core>
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 namespace cs336::runtime {
 namespace {
@@ -213,6 +216,46 @@ TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
   float value = 0;
   EXPECT_EQ(group[0]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(group[1]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kUnavailable);
+}
+
+/// A page whose first access takes two seconds.
+class SlowPage {
+public:
+  SlowPage() {
+    page = mmap(nullptr, Bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      sleep(2);
+      mprotect(page, Bytes(), PROT_READ | PROT_WRITE);
+    };
+    sigaction(SIGSEGV, &action, &previous_);
+  }
+  ~SlowPage() {
+    sigaction(SIGSEGV, &previous_, nullptr);
+    munmap(page, Bytes());
+  }
+
+  static size_t Bytes() { return sysconf(_SC_PAGESIZE); }
+  static inline void *page;
+
+private:
+  struct sigaction previous_;
+};
+
+/// A rank that gave up would free a block that the other one is reading.
+TEST(InProcessTest, RanksThatHaveComeAreWaitedFor) {
+  auto group = CreateInProcessGroup(2, absl::Seconds(1));
+  SlowPage slow;
+  std::thread root([&] {
+    std::vector<float> block(4, 1);
+    absl::Status status = group[0]->Broadcast(block.data(), block.data(), 4, DType::kF32, 0);
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  float *copy = static_cast<float *>(SlowPage::page);
+  std::vector<float> own(4);
+  EXPECT_TRUE(group[1]->Broadcast(own.data(), copy, 4, DType::kF32, 0).ok());
+  root.join();
+  EXPECT_EQ(copy[3], 1);
 }
 
 TEST(InProcessTest, SessionsExchangeGradients) {
