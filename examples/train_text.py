@@ -32,8 +32,62 @@ import cs336
 import numpy as np
 from numpy.typing import NDArray
 
-Tokens = NDArray[np.integer[Any]]
 HELD_OUT_FRACTION = 0.05
+
+
+class TokenFile:
+    """Tokens in a file, which need not fit in memory.
+
+    They are read, not mapped: where a mapped file shrinks, the process ends by a signal.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    dtype
+        Of a token.
+    """
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        if not path.is_file():
+            raise ValueError(f"{path} is not a regular file, or is missing")
+        self._file = path.open("rb", buffering=0)
+        self._dtype = np.dtype(dtype)
+        self._bytes = os.fstat(self._file.fileno()).st_size
+        if self._bytes % self._dtype.itemsize:
+            raise ValueError(f"{path} has {self._bytes} bytes, must have {self._dtype.itemsize} per token")
+        self.size = self._bytes // self._dtype.itemsize
+
+    def read(self, begin: int, count: int) -> NDArray[Any]:
+        """Read `count` tokens from number `begin` on.
+
+        Raises
+        ------
+        ValueError
+            If the file has become shorter since it was opened.
+        """
+        wanted = count * self._dtype.itemsize
+        data = os.pread(self._file.fileno(), wanted, begin * self._dtype.itemsize)
+        if len(data) != wanted:
+            now = os.fstat(self._file.fileno()).st_size
+            raise ValueError(
+                f"{self._file.name} had {self._bytes} bytes when the run began, and has {now} now: restore it, then "
+                "go on with --resume"
+            )
+        return np.frombuffer(data, self._dtype)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A part of a file's tokens."""
+
+    file: TokenFile
+    begin: int
+    size: int
+
+    def read(self, begin: int, count: int) -> NDArray[Any]:
+        """Read `count` tokens of the part from its number `begin` on."""
+        return self.file.read(self.begin + begin, count)
 
 
 @dataclass(frozen=True)
@@ -54,20 +108,22 @@ def open_text(path: Path) -> Text:
 
         meta = json.loads((path / "meta.json").read_text())
         tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+        train, held_out = (TokenFile(path / name, "<u2") for name in ("train.bin", "held_out.bin"))
         return Text(
-            np.memmap(path / "train.bin", "<u2", "r"),
-            np.memmap(path / "held_out.bin", "<u2", "r"),
+            Tokens(train, 0, train.size),
+            Tokens(held_out, 0, held_out.size),
             meta["vocab_size"],
             lambda text: tokenizer.encode(text).ids,
             lambda ids: tokenizer.decode(ids),
         )
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is neither a folder nor a regular file")
-    data = np.memmap(path, np.uint8, "r")
-    held_out = int(data.size * HELD_OUT_FRACTION)
+    data = TokenFile(path, "u1")
+    held_out_size = int(data.size * HELD_OUT_FRACTION)
+    train_size = data.size - held_out_size
     return Text(
-        data[: data.size - held_out],
-        data[data.size - held_out :],
+        Tokens(data, 0, train_size),
+        Tokens(data, train_size, held_out_size),
         256,
         lambda text: list(text.encode()),
         lambda ids: bytes(ids).decode(errors="replace"),
@@ -76,7 +132,7 @@ def open_text(path: Path) -> Text:
 
 def batch_at(tokens: Tokens, starts: NDArray[np.integer[Any]], context: int) -> dict[str, NDArray[np.int64]]:
     """The sequences that begin at `starts`, and the same one token later."""
-    rows = np.stack([tokens[start : start + context + 1] for start in starts]).astype(np.int64)
+    rows = np.stack([tokens.read(int(start), context + 1) for start in starts]).astype(np.int64)
     return {"tokens": rows[:, :-1], "targets": rows[:, 1:]}
 
 

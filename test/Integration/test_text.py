@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,8 +81,8 @@ def test_training_beats_the_unigram_entropy_and_writes_everything(data: Path, tm
     assert checkpoint["adamw.m.layers.0.attn.q_proj.weight"].shape == (32, 32)
 
 
-def stop_at(step: int, statement: str, flags: list[object]) -> int:
-    """Run train_text.py, which executes `statement` instead of its n-th step; return its exit code."""
+def stop_at(step: int, statement: str, flags: list[object]) -> subprocess.CompletedProcess[str]:
+    """Run train_text.py, which executes `statement` before its n-th step."""
     script = (
         "import sys, runpy, cs336\n"
         "step = cs336.Session.run\n"
@@ -97,7 +98,7 @@ def stop_at(step: int, statement: str, flags: list[object]) -> int:
     )
     environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
     command = [sys.executable, "-c", script, ROOT / "examples" / "train_text.py", *flags]
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment).returncode
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
 
 
 def test_a_resumed_run_repeats_the_curve(data: Path, tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_resumed_run_repeats_the_curve(data: Path, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0]
     run("train_text.py", *flags, "--out", whole)
-    assert stop_at(27, "raise KeyboardInterrupt", [*flags, "--out", parts]) == 130
+    assert stop_at(27, "raise KeyboardInterrupt", [*flags, "--out", parts]).returncode == 130
     assert len(curve(parts)) == 1 + 26
     assert "resuming after step 20" in run("train_text.py", *flags, "--out", parts, "--resume")
     assert curve(parts) == curve(whole)
@@ -143,10 +144,24 @@ def test_a_torn_curve_can_be_resumed(data: Path, tmp_path: Path, torn: bytes) ->
 
 def test_resuming_keeps_the_curve_before_its_first_step(data: Path, tmp_path: Path) -> None:
     flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0, "--out", tmp_path]
-    assert stop_at(27, "raise KeyboardInterrupt", flags) == 130
+    assert stop_at(27, "raise KeyboardInterrupt", flags).returncode == 130
     whole = curve(tmp_path)[: 1 + 20]
-    assert stop_at(1, "import os; os._exit(9)", [*flags, "--resume"]) == 9
+    assert stop_at(1, "import os; os._exit(9)", [*flags, "--resume"]).returncode == 9
     assert curve(tmp_path) == whole
+
+
+@pytest.mark.parametrize("name", ["train.bin", "held_out.bin"])
+def test_tokens_that_vanish_are_an_error(data: Path, tmp_path: Path, name: str) -> None:
+    """A mapped file that shrinks ends the process by SIGBUS."""
+    own = tmp_path / "tokens"
+    shutil.copytree(data, own)
+    flags = [own, *RUN, "--steps", 20, "--sample-tokens", 0, "--out", tmp_path / "run"]
+    size = (own / name).stat().st_size
+    stopped = stop_at(5, f"import os; os.truncate({str(own / name)!r}, 10)", flags)
+    assert stopped.returncode == 1, stopped.stderr
+    assert f"train_text: error: {own / name} had {size} bytes when the run began, and has 10 now" in stopped.stderr
+    shutil.copy(data / name, own)
+    run("train_text.py", *flags, "--resume")
 
 
 def test_any_file_trains_byte_by_byte(text: Path, tmp_path: Path) -> None:
@@ -163,6 +178,12 @@ def test_what_the_scripts_refuse(text: Path, data: Path, tmp_path: Path) -> None
     assert "No such file" in run("prepare_text.py", tmp_path / "none.txt", fails=True)
     assert "--vocab-size" in run("prepare_text.py", text, "--vocab-size", 100000, fails=True)
     assert "tokens" in run("train_text.py", short, *RUN, "--out", tmp_path / "run", fails=True)
+    odd = shutil.copytree(data, tmp_path / "odd")
+    with (odd / "train.bin").open("ab") as file:
+        file.write(b"x")
+    assert "must have 2 per token" in run("train_text.py", odd, *RUN, "--out", tmp_path / "run", fails=True)
+    (odd / "train.bin").unlink()
+    assert "train.bin is not a regular file" in run("train_text.py", odd, *RUN, "--out", tmp_path / "run", fails=True)
     assert "multiple of num_heads" in run("train_text.py", data, "--d-model", 30, "--num-heads", 4, fails=True)
     run("train_text.py", data, *RUN, "--steps", 20, "--out", tmp_path / "run", "--sample-tokens", 0)
     refused = run("train_text.py", data, *RUN, "--steps", 30, "--out", tmp_path / "run", "--resume", fails=True)
