@@ -60,11 +60,27 @@ def origin(record: dict[str, object]) -> str:
     return f"{record['date']}, commit {record['commit']}, {record['machine']}."
 
 
+def replace_file(path: Path, text: str) -> None:
+    """Gives a file new contents, completely or not at all, as `cs336.write_file` does, without the package.
+
+    Most benchmarks run without it; a disk that is full must not cost the record of an earlier run.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("x") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def write(record: dict[str, object], page: str, output: Path | None) -> None:
     """Prints the page, and keeps record and page as OUTPUT.json and OUTPUT.md."""
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
         # Not with_suffix: a name such as h200-2.7b has a dot of its own.
-        output.with_name(output.name + ".json").write_text(json.dumps(record, indent=2) + "\n")
-        output.with_name(output.name + ".md").write_text(page)
+        replace_file(output.with_name(output.name + ".json"), json.dumps(record, indent=2) + "\n")
+        replace_file(output.with_name(output.name + ".md"), page)
     print(page)
