@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -68,6 +69,68 @@ def test_long_chains_of_tables_are_hoisted() -> None:
     hoisted = str(module.run_passes("cs336-name-ports,cs336-hoist-invariants"))
     prepare = hoisted.split("func.func @prepare")[1]
     assert prepare.count("cs336.tanh") == length
+
+
+def steps(length: int, first: str, *operations: str) -> list[str]:
+    """Lines that apply the operations in turn, each to the result of the one before; the last result is ``%last``."""
+    names = [first, *(f"%{i}" for i in range(length - 1)), "%last"]
+    pairs = zip(itertools.pairwise(names), itertools.cycle(operations), strict=False)
+    return [f"{result} = cs336.{operation.format(operand)}" for (operand, result), operation in pairs]
+
+
+# Longer than the stack of a thread allows for where a function calls itself for each.
+DEEP = 100_000
+BROADCAST = "broadcast {} dims = [0, 1] : tensor<8x8xf32> -> tensor<8x8xf32>"
+
+
+def test_long_chains_are_computed_again() -> None:
+    lines = [
+        "%y = cs336.matmul %x, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>",
+        *steps(DEEP, "%y", "tanh {} : tensor<8x8xf32>"),
+        "%loss = cs336.reduce sum %last axes = [0, 1] : tensor<8x8xf32> -> tensor<f32>",
+    ]
+    ports = [f'%{name}: tensor<8x8xf32> {{cs336.kind = "parameter", cs336.name = "{name}"}}' for name in "xw"]
+    module = cs336.parse(
+        f'func.func @f({", ".join(ports)}) -> (tensor<f32> {{cs336.kind = "output", cs336.name = "loss"}}) '
+        "attributes {cs336.mode = #cs336.mode<forward_backward>} {\n"
+        + "\n".join(lines)
+        + "\nreturn %loss : tensor<f32>\n}"
+    )
+    passes = "cs336-differentiate,cs336-recompute-pointwise{min-bytes=0}"
+    text = str(module.run_passes(f"func.func({passes})"))
+    # The first is behind a barrier; each but the last is computed from the one before.
+    assert text.count("cs336.barrier") == 1
+    assert 2 * DEEP - 1 <= text.count("cs336.tanh") <= 2 * DEEP
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "%y = cs336.tanh %x : tensor<8x8xf32>",
+            *steps(
+                DEEP,
+                "%y",
+                "reshape {} : tensor<8x8xf32> -> tensor<64xf32>",
+                "reshape {} : tensor<64xf32> -> tensor<8x8xf32>",
+            ),
+        ],
+        ["%y = cs336.iota axis = 0 : tensor<8x8xf32>", *steps(DEEP, "%y", BROADCAST)],
+        [
+            "%s = cs336.reduce sum %x axes = [0] : tensor<8x8xf32> -> tensor<8xf32>",
+            "%y = cs336.broadcast %s dims = [0] : tensor<8xf32> -> tensor<8x8xf32>",
+            *steps(DEEP, "%y", BROADCAST),
+        ],
+    ],
+    ids=["layouts", "indices", "broadcasts"],
+)
+@pytest.mark.parametrize("passes", ["func.func(cs336-fuse-elementwise)", "cs336-name-ports,cs336-hoist-invariants"])
+def test_long_chains_without_arithmetic(lines: list[str], passes: str) -> None:
+    # With two uses, %y stays before the chain.
+    sums = ["%end = cs336.add %last, %y : tensor<8x8xf32>", "%z = cs336.add %end, %x : tensor<8x8xf32>"]
+    text = "\n".join([*lines, *sums, "return %z : tensor<8x8xf32>"])
+    module = cs336.parse(f"func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {{\n{text}\n}}")
+    assert "cs336.add" in str(module.run_passes(passes))
 
 
 def test_long_sums_of_pads_stay() -> None:

@@ -59,9 +59,15 @@ static StringRef getReason(FusionBarrier barrier) {
 
 /// Whether an operation that could be fused reads the result, perhaps through a broadcast.
 static bool isReadByFusible(Operation *op, const FusionRoles &roles) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return roles.isFusible(user) || (roles.get(user) == FusionRole::Rematerialized && isReadByFusible(user, roles));
-  });
+  SmallVector<Operation *> pending{op};
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val()->getUsers()) {
+      if (roles.isFusible(user))
+        return true;
+      if (roles.get(user) == FusionRole::Rematerialized)
+        pending.push_back(user);
+    }
+  return false;
 }
 
 /// Says of reductions that other kernels read that they are stored.

@@ -58,9 +58,14 @@ std::optional<FusionSpace> FusionSpace::unify(const FusionSpace &lhs, const Fusi
 
 /// That of what is assembled first, through assemblies of assemblies.
 FusionSpace FusionGroups::getAssemblySpace(Operation *op) const {
-  for (Value operand : op->getOperands())
-    if (Operation *inner = operand.getDefiningOp(); inner && roles.get(inner) == FusionRole::Assembly)
-      return getAssemblySpace(inner);
+  auto findInner = [&](Operation *outer) -> Operation * {
+    for (Value operand : outer->getOperands())
+      if (Operation *inner = operand.getDefiningOp(); inner && roles.get(inner) == FusionRole::Assembly)
+        return inner;
+    return nullptr;
+  };
+  while (Operation *inner = findInner(op))
+    op = inner;
   FusionSpace space;
   llvm::append_range(space.shape, getTensorShape(op->getOperand(0)));
   return space;

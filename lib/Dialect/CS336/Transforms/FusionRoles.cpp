@@ -127,10 +127,12 @@ bool FusionRoles::isConversion(Operation *op) const {
 }
 
 void FusionRoles::forEachLoad(Value operand, llvm::function_ref<void(Value)> fn) const {
-  if (!isRematerialized(operand))
-    return fn(operand);
-  if (isLiteral(operand))
-    return;
-  for (Value source : operand.getDefiningOp()->getOperands())
-    forEachLoad(source, fn);
+  SmallVector<Value> pending{operand};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!isRematerialized(value))
+      fn(value);
+    else if (!isLiteral(value))
+      llvm::append_range(pending, llvm::reverse(value.getDefiningOp()->getOperands()));
+  }
 }

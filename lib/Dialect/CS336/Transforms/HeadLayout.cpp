@@ -38,11 +38,13 @@ Value cs336::composeTranspose(OpBuilder &builder, Location loc, Value value, Arr
 }
 
 static Value composeReshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
-  if (shapeOf(value) == shape)
-    return value;
-  if (auto inner = value.getDefiningOp<ReshapeOp>())
-    return composeReshape(builder, loc, inner.getOperand(), shape);
-  return ReshapeOp::create(builder, loc, typeOf(value).clone(shape), value);
+  while (shapeOf(value) != shape) {
+    auto inner = value.getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return ReshapeOp::create(builder, loc, typeOf(value).clone(shape), value);
+    value = inner.getOperand();
+  }
+  return value;
 }
 
 //===----------------------------------------------------------------------===//

@@ -104,14 +104,16 @@ int64_t InvariantAnalysis::getFlops(Value value) const {
 
 /// Index arithmetic and views are cheaper made again than stored: what counts is what they are made of.
 void InvariantAnalysis::collectRoots(Value value, llvm::SetVector<Value> &roots) const {
-  Operation *op = value.getDefiningOp();
-  auto fusible = dyn_cast<FusibleOpInterface>(op);
-  if ((fusible && fusible.isRematerializable()) || isa<ViewOpInterface>(op)) {
-    for (Value operand : op->getOperands())
-      collectRoots(operand, roots);
-    return;
+  SmallVector<Value> pending{value};
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    auto fusible = dyn_cast<FusibleOpInterface>(op);
+    if ((fusible && fusible.isRematerializable()) || isa<ViewOpInterface>(op))
+      llvm::append_range(pending, llvm::reverse(op->getOperands()));
+    else
+      roots.insert(next);
   }
-  roots.insert(value);
 }
 
 SmallVector<Value> InvariantAnalysis::getTables(Block &block) const {

@@ -59,9 +59,15 @@ Operation *LayoutMover::cloneOn(OpBuilder &builder, Operation *op, ValueRange op
 
 /// Whether a kernel that could compute the operand, too, reads the result.
 bool LayoutMover::reachesKernel(Operation *layout) const {
-  return llvm::any_of(layout->getUsers(), [&](Operation *user) {
-    return roles.isFusible(user) || (isLayout(user) && reachesKernel(user));
-  });
+  SmallVector<Operation *> pending{layout};
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val()->getUsers()) {
+      if (roles.isFusible(user))
+        return true;
+      if (isLayout(user))
+        pending.push_back(user);
+    }
+  return false;
 }
 
 /// The dims of a broadcast whose result is transposed.

@@ -140,11 +140,17 @@ static void orderAnew(Block &block) {
 
 /// Whether `value` is computed from constants and indices by more than what every kernel makes by itself.
 static bool isArithmetic(const FusionRoles &roles, Value value) {
-  if (!roles.isLiteral(value))
-    return false;
-  Operation *op = value.getDefiningOp();
-  return !cast<FusibleOpInterface>(op).isRematerializable() ||
-         llvm::any_of(op->getOperands(), [&](Value operand) { return isArithmetic(roles, operand); });
+  SmallVector<Value> pending{value};
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!roles.isLiteral(next))
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!cast<FusibleOpInterface>(op).isRematerializable())
+      return true;
+    llvm::append_range(pending, op->getOperands());
+  }
+  return false;
 }
 
 void cs336::outlineGroups(Block &block, const FusionRoles &roles, const FusionGroups &groups,

@@ -47,16 +47,21 @@ public:
 
 private:
   bool isForward(Operation *op) const { return forward.contains(op); }
-  bool isReadByBackward(Value value) const;
+  /// Fills `readByBackward`.
+  void findReadByBackward();
   /// Whether the backward pass can compute the operation's result from what it has.
   bool canRepeat(Operation *op) const;
   /// The value to read in the backward pass in place of `value`, made before `reader` if nothing has asked for it.
   Value getForBackward(Value value, Operation *reader);
+  /// The same for a value that exists; null if the backward pass has yet to compute it.
+  Value findForBackward(Value value) const;
   Value getBarrier(Value value, Operation *reader);
 
   Block &block;
   SmallVector<Operation *> operations;
   DenseSet<Operation *> forward;
+  /// Results of the forward pass that the backward pass reads, directly or through operations without memory.
+  DenseSet<Value> readByBackward;
   /// What the backward pass has: it reads it itself, or can compute it. Of that, what it has to compute.
   DenseSet<Value> available, computed;
   DenseMap<Value, Value> copies, barriers;
@@ -80,10 +85,11 @@ private:
 Activations::Activations(func::FuncOp function, uint64_t minBytes)
     : block(function.getBody().front()), operations(collectForwardOperations(function)),
       forward(operations.begin(), operations.end()) {
+  findReadByBackward();
   for (Operation *op : operations) {
     bool isRepeatable = canRepeat(op);
     for (Value result : op->getResults()) {
-      bool isRead = isReadByBackward(result);
+      bool isRead = readByBackward.contains(result);
       if (isRead || isRepeatable)
         available.insert(result);
       if (!isRepeatable || (isRead && !isWorthDropping(result, minBytes)))
@@ -95,12 +101,18 @@ Activations::Activations(func::FuncOp function, uint64_t minBytes)
   }
 }
 
-bool Activations::isReadByBackward(Value value) const {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (user->hasTrait<OpTrait::IsTerminator>())
-      return false;
-    return !isForward(user) || (hasNoMemory(user) && isReadByBackward(user->getResult(0)));
-  });
+void Activations::findReadByBackward() {
+  // Users come before what they use, so one look at each suffices.
+  for (Operation *op : llvm::reverse(operations))
+    for (Value result : op->getResults()) {
+      auto reads = [&](Operation *user) {
+        if (user->hasTrait<OpTrait::IsTerminator>())
+          return false;
+        return !isForward(user) || (hasNoMemory(user) && readByBackward.contains(user->getResult(0)));
+      };
+      if (llvm::any_of(result.getUsers(), reads))
+        readByBackward.insert(result);
+    }
 }
 
 bool Activations::canRepeat(Operation *op) const {
@@ -130,23 +142,43 @@ Value Activations::getBarrier(Value value, Operation *reader) {
   return barrier;
 }
 
-Value Activations::getForBackward(Value value, Operation *reader) {
+Value Activations::findForBackward(Value value) const {
   Value source = getSource(value);
-  if (!source || !computed.contains(source))
-    return value;
-  if (Value copy = copies.lookup(value))
-    return copy;
-  Operation *op = value.getDefiningOp();
-  IRMapping mapping;
-  for (Value operand : op->getOperands()) {
-    Value origin = getSource(operand);
-    bool isActivation = origin && origin.getDefiningOp();
-    Value read = getForBackward(operand, reader);
-    mapping.map(operand, read == operand && isActivation ? getBarrier(operand, reader) : read);
+  return source && computed.contains(source) ? copies.lookup(value) : value;
+}
+
+Value Activations::getForBackward(Value value, Operation *reader) {
+  if (Value found = findForBackward(value))
+    return found;
+  // Operands first, on a stack of its own: a value may be computed in any number of steps.
+  struct Copy {
+    Operation *op;
+    SmallVector<Value, 2> operands;
+  };
+  SmallVector<Copy> pending{{value.getDefiningOp(), {}}};
+  while (true) {
+    auto &[op, operands] = pending.back();
+    if (operands.size() < op->getNumOperands()) {
+      Value operand = op->getOperand(operands.size());
+      Value read = findForBackward(operand);
+      if (!read) {
+        pending.push_back({operand.getDefiningOp(), {}});
+        continue;
+      }
+      Value origin = getSource(operand);
+      bool isActivation = origin && origin.getDefiningOp();
+      operands.push_back(read == operand && isActivation ? getBarrier(operand, reader) : read);
+      continue;
+    }
+    IRMapping mapping;
+    mapping.map(op->getOperands(), operands);
+    Operation *copy = OpBuilder(reader).clone(*op, mapping);
+    copy->setLoc(inPhase(Phase::Backward, op->getLoc()));
+    copies.insert(std::pair(op->getResult(0), copy->getResult(0)));
+    pending.pop_back();
+    if (pending.empty())
+      return copy->getResult(0);
   }
-  Operation *copy = OpBuilder(reader).clone(*op, mapping);
-  copy->setLoc(inPhase(Phase::Backward, op->getLoc()));
-  return copies[value] = copy->getResult(0);
 }
 
 void Activations::recompute() {

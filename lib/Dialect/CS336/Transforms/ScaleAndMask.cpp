@@ -131,25 +131,38 @@ static Value buildNot(OpBuilder &builder, Location loc, Value mask) {
   return SelectOp::create(builder, loc, mask, no, yes);
 }
 
-/// Layout operations on the selector are repeated on what takes its place.
-static Value buildMask(OpBuilder &builder, Location loc, Value selector, bool hidesTrue) {
-  if (isMask(selector) && !hidesTrue)
-    return selector;
-  if (auto view = selector.getDefiningOp<ViewOpInterface>()) {
-    IRMapping mapping;
-    mapping.map(view->getOperand(0), buildMask(builder, loc, view->getOperand(0), hidesTrue));
-    Operation *copy = builder.clone(*view, mapping);
-    copy->getResult(0).setType(tensorType(selector).clone(builder.getI1Type()));
-    return copy->getResult(0);
-  }
+static Value buildMaskWithoutViews(OpBuilder &builder, Location loc, Value selector, bool hidesTrue) {
   if (isMask(selector))
-    return buildNot(builder, loc, selector);
-  if (auto select = selector.getDefiningOp<SelectOp>())
-    return buildMask(builder, loc, select.getPredicate(), isHidden(select.getTrueValue()));
+    return hidesTrue ? buildNot(builder, loc, selector) : selector;
   auto elements = cast<DenseFPElementsAttr>(selector.getDefiningOp<ConstantOp>().getValue());
   DenseElementsAttr visible = elements.mapValues(
       builder.getI1Type(), [](const APFloat &number) { return APInt(/*numBits=*/1, number.isZero()); });
   return ConstantOp::create(builder, loc, visible.getType(), visible);
+}
+
+/// Layout operations on the selector are repeated on what takes its place.
+static Value buildMask(OpBuilder &builder, Location loc, Value selector, bool hidesTrue) {
+  SmallVector<Operation *> views;
+  while (!isMask(selector) || hidesTrue) {
+    if (auto view = selector.getDefiningOp<ViewOpInterface>()) {
+      views.push_back(view);
+      selector = view->getOperand(0);
+    } else if (auto select = selector.getDefiningOp<SelectOp>(); select && !isMask(selector)) {
+      selector = select.getPredicate();
+      hidesTrue = isHidden(select.getTrueValue());
+    } else {
+      break;
+    }
+  }
+  Value mask = buildMaskWithoutViews(builder, loc, selector, hidesTrue);
+  for (Operation *view : llvm::reverse(views)) {
+    IRMapping mapping;
+    mapping.map(view->getOperand(0), mask);
+    Operation *copy = builder.clone(*view, mapping);
+    mask = copy->getResult(0);
+    mask.setType(tensorType(view->getResult(0)).clone(builder.getI1Type()));
+  }
+  return mask;
 }
 
 Value cs336::buildVisible(OpBuilder &builder, Location loc, const Masking &masking) {
