@@ -133,6 +133,48 @@ def test_long_chains_without_arithmetic(lines: list[str], passes: str) -> None:
     assert "cs336.add" in str(module.run_passes(passes))
 
 
+def attention(mask: list[str]) -> cs336.Module:
+    """Attention whose mask is ``%last``."""
+    lines = [
+        *mask,
+        "%s = cs336.matmul %q, %k {transpose_b} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x8xf32>",
+        "%hidden = cs336.constant dense<0xFF800000> : tensor<8x8xf32>",
+        "%masked = cs336.select %last, %s, %hidden : tensor<8x8xf32>",
+        "%p = cs336.softmax %masked : tensor<8x8xf32>",
+        "%o = cs336.matmul %p, %v : tensor<8x8xf32>, tensor<8x4xf32> -> tensor<8x4xf32>",
+    ]
+    text = "\n".join(lines)
+    ports = "%q: tensor<8x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x4xf32>"
+    return cs336.parse(f"func.func @f({ports}) -> tensor<8x4xf32> {{\n{text}\nreturn %o : tensor<8x4xf32>\n}}")
+
+
+INDICES = [
+    "%zero = cs336.constant dense<0> : tensor<8x8xi32>",
+    "%i = cs336.iota axis = 0 : tensor<8x8xi32>",
+    "%j = cs336.iota axis = 1 : tensor<8x8xi32>",
+]
+CAUSAL = [*INDICES, "%y = cs336.compare ge %i, %j : tensor<8x8xi32>"]
+COMPARE = "%last = cs336.compare ge %end, %j : tensor<8x8xi32>"
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        # Each value is used two or three times: 2^64 or 3^64 ways lead through the mask.
+        [*CAUSAL, *steps(64, "%y", "select {0}, {0}, {0} : tensor<8x8xi1>")],
+        [*INDICES, *steps(64, "%i", "sub {0}, {0} : tensor<8x8xi32>")],
+        [*CAUSAL, *steps(DEEP, "%y", "transpose {} perm = [1, 0] : tensor<8x8xi1> -> tensor<8x8xi1>")],
+        [*INDICES, *steps(DEEP, "%i", "sub {}, %zero : tensor<8x8xi32>")],
+    ],
+    ids=["selects", "differences", "layouts", "numbers"],
+)
+def test_masks_of_many_operations(mask: list[str]) -> None:
+    if "i32" in mask[-1]:
+        mask = [line.replace("%last", "%end") for line in mask] + [COMPARE]
+    text = str(attention(mask).run_passes("func.func(cs336-fuse-softmax,cs336-flash-attention)"))
+    assert "cs336.softmax" in text or "cs336.attention" in text
+
+
 def test_long_sums_of_pads_stay() -> None:
     """Only as many pads as the result has rows can stand side by side in it."""
     length = 20_000

@@ -32,19 +32,26 @@ struct Linear {
   double query = 0, key = 0, constant = 0;
 };
 
+/// Reads a mask from the operations that compute it. It follows each use of a value, of which a mask of n operations
+/// can have 3^n, so it gives up after some.
 class MaskReader {
 public:
   MaskReader(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
 
   /// A bit for every difference i − j, if the predicate depends on that alone.
-  std::optional<BitVector> readPredicate(Value value, const Axes &axes) const;
+  std::optional<BitVector> readPredicate(Value value, const Axes &axes);
   /// A bit where the number is 0, if it is −∞ elsewhere.
-  std::optional<BitVector> readBias(Value value, const Axes &axes) const;
+  std::optional<BitVector> readBias(Value value, const Axes &axes);
   /// The axes of a tensor that scores are masked with.
   static Axes getAxes(Value mask);
 
 private:
-  std::optional<Linear> readNumber(Value value, const Axes &axes) const;
+  /// Many more than masks have that people write.
+  static constexpr unsigned kMostUses = 256;
+
+  /// Counts a use of a value; false for one too many.
+  bool countUse() { return ++numUses <= kMostUses; }
+  std::optional<Linear> readNumber(Value value, const Axes &axes);
   std::optional<Axes> getOperandAxes(Operation *view, const Axes &axes) const;
   std::optional<BitVector> compare(Predicate predicate, Linear difference) const;
   template <typename Element>
@@ -55,6 +62,7 @@ private:
   BitVector uniform(bool value) const { return BitVector(queries + keys - 1, value); }
 
   int64_t queries, keys;
+  unsigned numUses = 0;
 };
 } // namespace
 
@@ -116,7 +124,9 @@ bool MaskReader::isExact(const Linear &number, Type element) const {
   return element.isInteger(32) || element.isInteger(64) ? largest < 0x1p31 : false;
 }
 
-std::optional<Linear> MaskReader::readNumber(Value value, const Axes &axes) const {
+std::optional<Linear> MaskReader::readNumber(Value value, const Axes &axes) {
+  if (!countUse())
+    return std::nullopt;
   Operation *op = value.getDefiningOp();
   Type element = getElementTypeOrSelf(value.getType());
   std::optional<Linear> number;
@@ -224,7 +234,9 @@ std::optional<BitVector> MaskReader::readTable(DenseElementsAttr table, const Ax
   return bits;
 }
 
-std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes) const {
+std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes) {
+  if (!countUse())
+    return std::nullopt;
   Operation *op = value.getDefiningOp();
   if (DenseElementsAttr table; matchPattern(value, m_Constant(&table)))
     return readTable<bool>(table, axes, [](bool element) { return std::optional(element); });
@@ -259,7 +271,9 @@ static std::optional<bool> isBiasVisible(double number) {
   return number == -std::numeric_limits<double>::infinity() ? std::optional(false) : std::nullopt;
 }
 
-std::optional<BitVector> MaskReader::readBias(Value value, const Axes &axes) const {
+std::optional<BitVector> MaskReader::readBias(Value value, const Axes &axes) {
+  if (!countUse())
+    return std::nullopt;
   Operation *op = value.getDefiningOp();
   if (DenseElementsAttr table; matchPattern(value, m_Constant(&table)))
     return readTable<APFloat>(table, axes,
