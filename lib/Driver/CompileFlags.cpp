@@ -113,6 +113,12 @@ absl::Status CompileFlags::check(runtime::DeviceId device) const {
   return absl::OkStatus();
 }
 
+absl::Status CompileFlags::checkOutputs(llvm::ArrayRef<OutputPath> outputs) const {
+  absl::Status status = checkDistinct(outputs);
+  status.Update(checkOutsideDump(outputs, dumpDir));
+  return status;
+}
+
 absl::Status CompileFlags::checkWithoutCode() const {
   constexpr llvm::StringLiteral reason = "no machine code is made here";
   absl::Status status = refuseFlag(architectures, reason);

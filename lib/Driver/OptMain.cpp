@@ -7,6 +7,7 @@
 
 #include "cs336/Driver/OptMain.h"
 
+#include "cs336/Driver/OutputPaths.h"
 #include "cs336/Driver/Registration.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Support/Nesting.h"
@@ -51,6 +52,15 @@ static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, Dialec
   return failure();
 }
 
+/// The file that remarks are written to; empty if there is none.
+static std::string getRemarksFile(const MlirOptMainConfig &config) {
+  bool isText = config.getRemarkFormat() == RemarkFormat::REMARK_FORMAT_STDOUT;
+  if (isText || !config.shouldEmitRemarks() || !config.getRemarksOutputFile().empty())
+    return isText ? "" : config.getRemarksOutputFile();
+  // MlirOptMain's own names.
+  return config.getRemarkFormat() == RemarkFormat::REMARK_FORMAT_YAML ? "mlir-remarks.yaml" : "mlir-remarks.bitstream";
+}
+
 LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(DialectRegistry &)> registerMore) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -66,6 +76,14 @@ LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(Dial
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, inputFile, outputFile, registry);
+  std::string remarksFile = getRemarksFile(config);
+  absl::Status areDistinct = checkDistinct({{"-o", outputFile},
+                                            {"--remarks-output-file", remarksFile},
+                                            {"--mlir-generate-reproducer", config.getReproducerFilename()}});
+  if (!areDistinct.ok()) {
+    llvm::WithColor::error(llvm::errs()) << std::string(areDistinct.message()) << "\n";
+    return failure();
+  }
   if (!passStatistics)
     return runOnFile(inputFile, outputFile, registry, config);
   MlirOptMainConfig counting = config;

@@ -13,18 +13,26 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <filesystem>
+
 using namespace cs336;
 namespace fs = llvm::sys::fs;
-namespace path = llvm::sys::path;
 
-/// The path with its folder's links and dots resolved; the file need not be there.
-static llvm::SmallString<128> resolve(llvm::StringRef file) {
-  llvm::StringRef folder = path::parent_path(file);
-  llvm::SmallString<128> resolved;
-  if (fs::real_path(folder.empty() ? "." : folder, resolved))
-    resolved = folder;
-  path::append(resolved, path::filename(file));
-  return resolved;
+/// What `--dump-dir` writes: files, and folders that it fills.
+static constexpr llvm::StringLiteral kDumped[] = {"passes",     "planned.mlir", "plan.txt",   "kernels.linalg.mlir",
+                                                  "kernels.so", "kernels",      "kernels.txt"};
+
+/// The path with links and dots resolved; the file and its folders need not be there.
+static std::string resolve(llvm::StringRef path) {
+  std::error_code error;
+  std::filesystem::path resolved =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path.str(), error), error);
+  return error ? path.str() : resolved.string();
+}
+
+/// Whether what is written to the path takes the place of what was written before.
+static bool isReplaced(llvm::StringRef path) {
+  return !path.empty() && path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
 }
 
 static bool nameOneFile(llvm::StringRef a, llvm::StringRef b) {
@@ -35,8 +43,28 @@ static bool nameOneFile(llvm::StringRef a, llvm::StringRef b) {
 absl::Status cs336::checkDistinct(llvm::ArrayRef<OutputPath> outputs) {
   for (auto *a = outputs.begin(); a != outputs.end(); ++a)
     for (auto *b = outputs.begin(); b != a; ++b)
-      if (!a->path.empty() && !b->path.empty() && nameOneFile(a->path, b->path))
+      if (isReplaced(a->path) && isReplaced(b->path) && nameOneFile(a->path, b->path))
         return absl::InvalidArgumentError(absl::StrCat(b->flag.str(), " and ", a->flag.str(), " name the same file, '",
                                                        a->path.str(), "', and one would be lost: give each its own"));
+  return absl::OkStatus();
+}
+
+absl::Status cs336::checkOutsideDump(llvm::ArrayRef<OutputPath> outputs, llvm::StringRef folder) {
+  if (folder.empty())
+    return absl::OkStatus();
+  for (const OutputPath &output : outputs) {
+    if (!isReplaced(output.path))
+      continue;
+    std::string path = resolve(output.path);
+    for (llvm::StringRef name : kDumped) {
+      llvm::SmallString<128> dumped(folder);
+      llvm::sys::path::append(dumped, name);
+      llvm::StringRef rest(path);
+      if (rest.consume_front(resolve(dumped)) && (rest.empty() || llvm::sys::path::is_separator(rest.front())))
+        return absl::InvalidArgumentError(absl::StrCat(output.flag.str(), " names '", output.path.str(),
+                                                       "', which --dump-dir writes, and one would be lost: give ",
+                                                       output.flag.str(), " another name"));
+    }
+  }
   return absl::OkStatus();
 }

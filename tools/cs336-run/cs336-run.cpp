@@ -10,7 +10,6 @@
 #include "cs336/Driver/CompileFlags.h"
 #include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/InputTensors.h"
-#include "cs336/Driver/OutputPaths.h"
 #include "cs336/Driver/Program.h"
 #include "cs336/Driver/RunProfile.h"
 #include "cs336/Driver/ToolMain.h"
@@ -134,9 +133,9 @@ absl::Status Runner::checkFlags() {
     if (!path->empty())
       if (absl::Status status = checkOutputPath(*path); !status.ok())
         return status;
-  return checkDistinct({{"--outputs", flags.outputs.getValue()},
-                        {"--save-params", flags.saveParams.getValue()},
-                        {"--save-state", flags.saveState.getValue()}});
+  return flags.compile.checkOutputs({{"--outputs", flags.outputs.getValue()},
+                                     {"--save-params", flags.saveParams.getValue()},
+                                     {"--save-state", flags.saveState.getValue()}});
 }
 
 absl::Status Runner::load() {

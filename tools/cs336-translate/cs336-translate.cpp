@@ -151,7 +151,9 @@ static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &
 }
 
 static LogicalResult emitExecutable(const Flags &flags, MLIRContext &context) {
-  if (absl::Status status = flags.compile.check(flags.device); !status.ok()) {
+  absl::Status status = flags.compile.check(flags.device);
+  status.Update(flags.compile.checkOutputs({{"-o", flags.output.getValue()}}));
+  if (!status.ok()) {
     llvm::WithColor::error(llvm::errs()) << std::string(status.message()) << "\n";
     return failure();
   }

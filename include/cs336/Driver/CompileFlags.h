@@ -11,6 +11,7 @@
 #include "cs336/Driver/CompileModule.h"
 #include "cs336/Driver/DeviceFlag.h"
 #include "cs336/Driver/FlagParsers.h"
+#include "cs336/Driver/OutputPaths.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,6 +45,10 @@ public:
   /// INVALID_ARGUMENT for flags that would do nothing: `--fusion` beside `--ladder`, an option of `--pipeline-options`
   /// that another flag sets too, and `--arch` for the CPU or without a name.
   absl::Status check(runtime::DeviceId device) const;
+
+  /// INVALID_ARGUMENT if two of a tool's other outputs, or one of them and a file that `--dump-dir` writes, are one
+  /// file.
+  absl::Status checkOutputs(llvm::ArrayRef<OutputPath> outputs) const;
 
   /// INVALID_ARGUMENT for flags of machine code, for a tool that makes none: `--arch`, `--cpu` and `--no-cache`.
   absl::Status checkWithoutCode() const;

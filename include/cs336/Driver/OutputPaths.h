@@ -15,15 +15,18 @@
 
 namespace cs336 {
 
-/// A flag and the file that it names; an empty path is no file.
+/// A flag and the file that it names; an empty path is no file, "-" is standard output.
 struct OutputPath {
   llvm::StringRef flag;
   llvm::StringRef path;
 };
 
 /// INVALID_ARGUMENT if two flags name one file, of which one would be lost: by the same path, by two spellings of it,
-/// or by links.
+/// or by links. Standard output, devices and pipes hold what several flags write.
 absl::Status checkDistinct(llvm::ArrayRef<OutputPath> outputs);
+
+/// INVALID_ARGUMENT if an output names a file that `--dump-dir` `folder` writes. An empty folder holds none.
+absl::Status checkOutsideDump(llvm::ArrayRef<OutputPath> outputs, llvm::StringRef folder);
 
 } // namespace cs336
 
