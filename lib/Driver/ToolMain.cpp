@@ -52,7 +52,8 @@ static void writeError(StringRef text) { (void)!::write(STDERR_FILENO, text.data
 
 static void onBadAlloc(void *, const char *, bool) { exitOutOfMemory(); }
 
-/// Of LLVM's fatal errors, one is about the system; the others are faults of ours, which LLVM goes on to report.
+/// Reports the one of LLVM's fatal errors that is about the system; the others are faults of ours, which LLVM goes on
+/// to report.
 static void onFatalError(void *, const char *reason, bool) {
   if (StringRef(reason).starts_with("pthread_create failed"))
     exitOutOfThreads(reason);

@@ -54,7 +54,7 @@ private:
   /// How deep the definitions of aliases so far are, and the one that is being read, if any.
   llvm::StringMap<size_t> aliases;
   std::string definition;
-  bool hasValue = false; // What it is defined as has begun.
+  bool hasValue = false; // The text after `=` has begun.
 };
 } // namespace
 

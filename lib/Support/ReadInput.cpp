@@ -23,7 +23,7 @@ namespace fs = llvm::sys::fs;
 
 using Buffer = std::unique_ptr<MemoryBuffer>;
 
-/// What has no size of its own may have no end. IR with weights in it is smaller.
+/// Most bytes that are read from a pipe or a device, which may have no end. IR with weights in it is smaller.
 static constexpr size_t kMostStreamBytes = size_t(1) << 28;
 
 static Error makeError(StringRef path, const Twine &reason) {

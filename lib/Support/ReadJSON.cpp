@@ -64,7 +64,7 @@ static bool isNumber(StringRef text) {
 }
 
 namespace {
-/// What the parser does not check, found in one pass over the text, which need not be well-formed.
+/// Finds in one pass over the text, which need not be well-formed, what the parser does not check.
 class Scanner {
 public:
   Error run(StringRef text);

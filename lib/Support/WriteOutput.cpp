@@ -19,7 +19,7 @@ using cs336::runtime::ReplaceFileOptions;
 
 using Print = function_ref<Error(raw_ostream &)>;
 
-/// An error that nobody has asked a file's stream for is the end of the process when the stream ends.
+/// Prints, and takes the stream's error: one that is not taken ends the process when the stream is destroyed.
 static Error printAll(raw_fd_ostream &stream, Print print) {
   Error printed = print(stream);
   stream.flush();
@@ -32,7 +32,7 @@ static Error replaceFile(StringRef path, Print print, ReplaceFileOptions options
   Error printed = Error::success();
   ErrorAsOutParameter isSetLater(&printed);
   auto write = [&](const cs336::runtime::TemporaryFile &file) {
-    // What a signal ends leaves nothing behind.
+    // A process that a signal ends leaves no temporary file.
     sys::RemoveFileOnSignal(file.path);
     raw_fd_ostream stream(file.descriptor, /*shouldClose=*/false);
     printed = printAll(stream, print);

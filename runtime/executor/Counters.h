@@ -16,7 +16,7 @@
 
 namespace cs336::runtime {
 
-/// Whether a variable counts, as "adamw.step" does: state of integers.
+/// Returns true if a variable counts, as "adamw.step" does: state of integers.
 bool IsCounter(const format::VariableT &variable);
 
 /// INVALID_ARGUMENT, with the variable's name and the value, if an element is

@@ -74,8 +74,8 @@ absl::StatusOr<Target> OpenTarget(absl::string_view path) {
   return target;
 }
 
-/// What the names of all temporary files of `name` start with: the name, shorter
-/// where the whole would be too long for a file system.
+/// Returns the start of the names of all temporary files of `name`: the name,
+/// shorter where the whole would be too long for a file system.
 std::string TemporaryPrefix(absl::string_view name) {
   return absl::StrCat(name.substr(0, NAME_MAX - 1 - kDigits - kExtension.size()), ".");
 }

@@ -45,8 +45,8 @@ public:
   /// The number of threads, with the caller of Run().
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Whether the team was made by a process that this one is a fork of. Its workers do not exist here, and it can only
-  /// be destroyed.
+  /// Returns true if the team was made by a process that this one is a fork of. Its workers do not exist here, and it
+  /// can only be destroyed.
   bool IsFromAnotherProcess() const;
 
   /// Calls `body` once with every number in [0, `parts`), at most size(), on this thread and workers, and returns when
@@ -54,7 +54,7 @@ public:
   void Run(int parts, absl::FunctionRef<void(int)> body);
 
 private:
-  /// What the workers read to join a loop: its number in the upper bits, its parts in the lower.
+  /// The word that workers read to join a loop: its number in the upper bits, its parts in the lower.
   struct Loop {
     explicit Loop(uint64_t word) : word(word) {}
     Loop(uint64_t number, int parts) : word(number << 16 | static_cast<uint64_t>(parts)) {}
@@ -68,7 +68,7 @@ private:
   };
   struct Worker {
     ThreadTeam *team;
-    int index; // Of the part that it takes first; the caller's is 0.
+    int index; // Number of the part that it takes first; the caller's is 0.
     pthread_t thread;
   };
 
@@ -88,7 +88,7 @@ private:
   std::vector<Worker> workers_;
   std::vector<Taken> taken_;
 
-  const absl::FunctionRef<void(int)> *body_ = nullptr; // Of the present loop.
+  const absl::FunctionRef<void(int)> *body_ = nullptr; // The present loop's.
   alignas(64) std::atomic<uint64_t> loop_{0};
   std::atomic<bool> stops_{false};
   alignas(64) std::atomic<int> unfinished_{0}; // Parts of the present loop.

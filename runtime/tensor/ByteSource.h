@@ -18,8 +18,8 @@
 
 namespace cs336::runtime {
 
-/// What a tensor file's reader reads: a file, of which nothing but the pieces
-/// asked for comes into memory, or bytes that are there already.
+/// The input of a reader of tensor files: a file, of which only the pieces asked
+/// for come into memory, or bytes that are there already.
 class ByteSource {
 public:
   virtual ~ByteSource() = default;

@@ -132,7 +132,7 @@ struct Sink {
   zip_error_t error = {};
 };
 
-/// What libzip does with a sink: it never reads one.
+/// Handles the requests that libzip makes of a sink; it never reads one.
 zip_int64_t HandleSink(void *state, void *data, zip_uint64_t size, zip_source_cmd_t command) {
   auto &sink = *static_cast<Sink *>(state);
   auto check = [&](zip_int64_t result, int zip_code) {

@@ -79,7 +79,7 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t o
   return {{a, b, {bias_shape, ToDnnl(problem.c.dtype), bias_strides}, c}, attributes, engine};
 }
 
-/// Whether oneDNN has one primitive for these dimensions of the batch: not if
+/// Returns true if oneDNN has one primitive for these dimensions of the batch: not if
 /// both factors are broadcast along one.
 bool IsBatchable(const GemmProblem &problem, size_t outer_dims) {
   for (size_t i = outer_dims; i != problem.batch.size(); ++i)

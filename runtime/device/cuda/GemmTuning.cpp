@@ -38,8 +38,8 @@ std::string FileNamePart(std::string text) {
   return text;
 }
 
-/// What ties a choice to its problem, so that none is taken that was damaged or
-/// stands under another.
+/// Ties a choice to its problem: a choice that was damaged, or stands under
+/// another problem, has another checksum.
 uint32_t Checksum(absl::string_view problem, const GemmChoice &choice) {
   std::string text = absl::StrCat(problem, "\n", absl::StrJoin(choice.algorithm, " "));
   return crc32_z(0, reinterpret_cast<const Bytef *>(text.data()), text.size());

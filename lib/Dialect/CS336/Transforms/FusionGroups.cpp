@@ -20,7 +20,7 @@ static constexpr size_t kMostTensors = 24;
 /// Values of one element that are needed at the same time, at most. A thread has up to 255 registers of 32 bits for
 /// vectors of 4 to 8 elements.
 static constexpr int64_t kMostLiveValues = 24;
-/// What a kernel does for an element, at most. Beyond it a kernel is bound by arithmetic: storing and loading a value
+/// The largest work of a kernel per element. Beyond it a kernel is bound by arithmetic: storing and loading a value
 /// in between takes a small part of its time, and compiling one block of instructions takes longer than compiling two
 /// of half the length.
 static constexpr int64_t kMostWork = 128;

@@ -32,7 +32,7 @@ struct FusionGroup {
   FusionSpace space;
   /// Bytes of what it loads and stores, each tensor once.
   int64_t bytes = 0;
-  /// What an element takes: FLOPs, and at least one per operation.
+  /// Work per element: FLOPs, and at least one per operation.
   int64_t work = 0;
 };
 

@@ -20,7 +20,7 @@ namespace cs336 {
 
 static bool isFloat(Type type) { return isa<FloatType>(cast<RankedTensorType>(type).getElementType()); }
 
-/// What the dialect's verifier requires of ports that have a name already.
+/// Verifies ports that have a name already, as the dialect's verifier does.
 static LogicalResult verifyPorts(func::FuncOp function, TypeRange types, StringRef port) {
   for (auto [index, type] : llvm::enumerate(types))
     if (!isStorable(type))

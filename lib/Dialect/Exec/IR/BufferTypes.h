@@ -12,9 +12,9 @@
 
 namespace cs336::exec {
 
-/// Whether `type` is a memref of the dialect's elements with static sizes, strides and offset, none of them negative,
-/// for which `hasRepresentableSize` of the cs336 dialect holds, and whose last element is one of the first 2^48 of its
-/// storage.
+/// Returns true if `type` is a memref of the dialect's elements with static sizes, strides and offset, none of them
+/// negative, for which `hasRepresentableSize` of the cs336 dialect holds, and whose last element is one of the first
+/// 2^48 of its storage.
 bool isBuffer(mlir::Type type);
 
 /// Returns the number of a buffer's last element, counted from the start of its storage. Sizes of 0 count as 1.

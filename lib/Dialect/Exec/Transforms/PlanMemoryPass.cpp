@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-/// What `exec.entry` takes.
+/// The largest values that `exec.entry` accepts.
 static constexpr uint64_t kMostAlignment = 1 << 21;
 static constexpr int64_t kMostArenaBytes = int64_t{1} << 62;
 

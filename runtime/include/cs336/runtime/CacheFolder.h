@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For the compiler and the runtime, in cs336_file. What a cache holds is run, so
-// that nobody but its user may have written it.
+// For the compiler and the runtime, in cs336_file. Code in a cache is run, so
+// only its user may be able to write to it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -40,8 +40,8 @@ class PreparedCommand {
 public:
   virtual ~PreparedCommand();
   virtual absl::Status Execute() = 0;
-  /// The first error that a device which had run ahead met in executing it, for
-  /// whoever has waited for the device: what it computed since is worthless.
+  /// Returns the first error that a device which had run ahead met in executing
+  /// it, once the device was waited for: what it computed since is worthless.
   virtual absl::Status Outcome() const { return absl::OkStatus(); }
 };
 

@@ -23,19 +23,19 @@ namespace cs336 {
 /// f64, f32, bf16, f16, i64, i32 or i1.
 bool isElementType(mlir::Type type);
 
-/// Whether a dense tensor or buffer of static shape has at most 2^56 bytes, which leaves room for sums over operands.
+/// Returns true if a dense tensor or buffer of static shape has at most 2^56 bytes: sums over operands fit in int64.
 /// Sizes of 0 count as 1, so that the strides fit too.
 bool hasRepresentableSize(mlir::ShapedType type);
 
-/// Whether a dense tensor or buffer of static shape has an element, and at most 2^48 bytes: more than any machine has,
-/// and few enough for sums over the buffers of a program.
+/// Returns true if a dense tensor or buffer of static shape has an element, and at most 2^48 bytes: more than any
+/// machine has, and few enough for sums over the buffers of a program.
 bool hasStorableSize(mlir::ShapedType type);
 
-/// Whether a program can keep a value of this type in memory: a ranked tensor of the dialect's elements for which
-/// `hasStorableSize` holds.
+/// Returns true if a program can keep a value of this type in memory: a ranked tensor of the dialect's elements for
+/// which `hasStorableSize` holds.
 bool isStorable(mlir::Type type);
 
-/// What `isStorable` requires, for errors.
+/// The types that `isStorable` accepts, for errors.
 inline constexpr llvm::StringLiteral kStorable =
     "a tensor of f64, f32, bf16, f16, i64, i32 or i1 with static sizes, none of them 0, and at most 2^48 bytes";
 
