@@ -12,12 +12,12 @@
 #include "cs336/runtime/Session.h"
 #include "executor/OutputReadback.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,9 +95,9 @@ private:
   std::vector<int64_t> input_offsets_; // In inputs_, and in what the feed gives.
   std::vector<TensorType> input_types_;
   std::vector<bool> given_; // Inputs that the present run was given.
-  absl::flat_hash_map<std::string, size_t> input_index_;
+  std::map<std::string, size_t, std::less<>> input_index_;
   std::unique_ptr<InputFeed> feed_;
-  absl::flat_hash_map<std::string, NamedOutput> outputs_;
+  std::map<std::string, NamedOutput, std::less<>> outputs_;
   OutputReadback readback_;
   std::vector<MutableTensorView> buffers_;
   std::vector<CommandInfo> infos_;

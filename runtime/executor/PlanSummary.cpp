@@ -10,11 +10,11 @@
 #include "cs336/runtime/Storage.h"
 #include "cs336/runtime/Tensor.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -50,7 +50,7 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
   for (const auto &input : entry->inputs)
     summary.input_bytes = AddBytes(summary.input_bytes, Bytes(*input->type));
 
-  absl::flat_hash_set<std::pair<int64_t, int64_t>> places;
+  std::set<std::pair<int64_t, int64_t>> places;
   for (const auto &buffer : entry->buffers) {
     // Views of one place would fill the list with the same tensor.
     if (buffer->source == format::BufferSource::arena && places.insert({buffer->byte_offset, buffer->byte_size}).second)
@@ -65,7 +65,7 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
   if (static_cast<int64_t>(summary.largest.size()) > largest_count)
     summary.largest.resize(std::max<int64_t>(largest_count, 0));
 
-  absl::flat_hash_set<uint32_t> kernels;
+  std::set<uint32_t> kernels;
   for (const auto &command : entry->commands)
     if (const format::LaunchT *launch = command->body.AsLaunch())
       kernels.insert(launch->kernel);

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 namespace cs336::runtime {
 
@@ -257,7 +258,7 @@ private:
   VariableStore variables_;
   SharedArena arena_;
   MemoryBlock workspace_;
-  absl::flat_hash_map<std::string, std::unique_ptr<EntryRunner>> runners_;
+  std::map<std::string, std::unique_ptr<EntryRunner>, std::less<>> runners_;
   /// Whether "prepare" has not run since variables were set.
   bool is_stale_ = true;
 };

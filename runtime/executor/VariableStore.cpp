@@ -13,10 +13,11 @@
 #include "memory/Initializer.h"
 #include "status/StatusMacros.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
+#include <set>
 
 namespace cs336::runtime {
 
@@ -186,7 +187,7 @@ absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
 
 absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
   std::vector<std::string> missing, mistyped, extra;
-  absl::flat_hash_set<absl::string_view> known;
+  std::set<absl::string_view> known;
   std::vector<NamedRows> names;
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))

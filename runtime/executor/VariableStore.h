@@ -13,12 +13,12 @@
 #include "cs336/runtime/Storage.h"
 #include "device/cpu/HostMemory.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,7 +82,7 @@ private:
   Storage host_storage_;
   MemoryBlock pinned_; // Of host_storage_, once it is reached.
   std::vector<MutableTensorView> variables_;
-  absl::flat_hash_map<std::string, Named> by_name_;
+  std::map<std::string, Named, std::less<>> by_name_;
 };
 
 } // namespace cs336::runtime

@@ -11,12 +11,12 @@
 #include "format/Layout.h"
 #include "status/StatusMacros.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include <cmath>
+#include <set>
 
 namespace cs336::runtime {
 
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  absl::flat_hash_set<absl::string_view> names_;
+  std::set<absl::string_view> names_;
 };
 
 /// Views stand in order and cover dimension 0.

@@ -10,12 +10,12 @@
 #include "tensor/FileFormats.h"
 #include "tensor/StoredElements.h"
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 namespace cs336::runtime {
@@ -35,7 +35,7 @@ absl::Status Malformed(absl::string_view what) {
 absl::StatusOr<Json> ParseHeader(absl::string_view text) {
   if (text.empty() || text.front() != '{')
     return Malformed("its header does not begin with '{'");
-  std::vector<absl::flat_hash_set<std::string>> keys; // Of the objects that are open.
+  std::vector<std::set<std::string>> keys; // Of the objects that are open.
   absl::optional<std::string> repeated;
   auto on_event = [&](int, Json::parse_event_t event, Json &value) {
     if (event == Json::parse_event_t::object_start)

@@ -8,9 +8,9 @@
 #ifndef CS336_RUNTIME_DEVICE_CPU_CPUFEATURES_H
 #define CS336_RUNTIME_DEVICE_CPU_CPUFEATURES_H
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 
+#include <set>
 #include <string>
 
 namespace cs336::runtime {
@@ -31,7 +31,7 @@ public:
   bool Has(absl::string_view feature) const;
 
 private:
-  absl::flat_hash_set<std::string> names_;
+  std::set<std::string, std::less<>> names_;
 };
 
 } // namespace cs336::runtime

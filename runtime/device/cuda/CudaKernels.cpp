@@ -10,7 +10,6 @@
 #include "device/cuda/Architecture.h"
 #include "status/StatusMacros.h"
 
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -18,6 +17,7 @@
 #include <cstring>
 #include <elf.h>
 #include <limits>
+#include <set>
 #include <string>
 
 namespace cs336::runtime {
@@ -48,7 +48,7 @@ absl::Status CheckCubin(const std::vector<uint8_t> &image) {
 }
 
 absl::Status NoCodeFor(const format::ExecutableT &executable, const CudaContext &context) {
-  absl::btree_set<std::string> targets;
+  std::set<std::string> targets;
   for (const auto &object : executable.objects)
     targets.insert(object->target);
   ComputeCapability device = context.compute_capability();

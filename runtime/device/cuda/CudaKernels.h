@@ -12,12 +12,12 @@
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/CudaModule.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace cs336::runtime {
@@ -43,7 +43,7 @@ public:
 private:
   absl::StatusOr<CUmodule> LoadModule(const format::CodeObjectT &object, uint32_t index, const CudaContext &context);
 
-  absl::flat_hash_map<uint32_t, CudaModule> modules_; // By code object.
+  std::map<uint32_t, CudaModule> modules_; // By code object.
   std::vector<std::vector<CudaFunction>> functions_;
 };
 

@@ -8,11 +8,11 @@
 #ifndef CS336_RUNTIME_DEVICE_CUDA_GEMMTUNING_H
 #define CS336_RUNTIME_DEVICE_CUDA_GEMMTUNING_H
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/optional.h"
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace cs336::runtime {
@@ -53,7 +53,7 @@ public:
   std::string path() const { return folder_.empty() ? "" : folder_ + "/" + file_name_; }
 
 private:
-  using Choices = absl::flat_hash_map<std::string, GemmChoice>;
+  using Choices = std::map<std::string, GemmChoice, std::less<>>;
   Choices Read() const;
   void Write(const Choices &choices) const;
 
