@@ -199,7 +199,7 @@ CpuDevice::CpuDevice(std::shared_ptr<Communicator> communicator)
     : communicator_(communicator ? std::move(communicator) : CreateSingleProcessCommunicator()) {}
 
 absl::Status CpuDevice::LoadKernels(const Executable &executable) {
-  CpuFeatures features = CpuFeatures::Host();
+  CS336_ASSIGN_OR_RETURN(CpuFeatures features, CpuFeatures::Host());
   for (const auto &object : executable.description().objects) {
     CS336_ASSIGN_OR_RETURN(KernelImage image, KernelImage::Load(*object, features));
     images_.push_back(std::move(image));

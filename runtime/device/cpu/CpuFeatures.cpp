@@ -7,9 +7,12 @@
 
 #include "device/cpu/CpuFeatures.h"
 
+#include "file/FileDescriptor.h"
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -59,8 +62,10 @@ CpuFeatures CpuFeatures::Parse(absl::string_view cpuinfo) {
   return features;
 }
 
-CpuFeatures CpuFeatures::Host() {
+absl::StatusOr<CpuFeatures> CpuFeatures::Host() {
   std::ifstream file("/proc/cpuinfo");
+  if (!file)
+    return FileError(errno, "cannot read which instructions this processor has from /proc/cpuinfo");
   return Parse(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 

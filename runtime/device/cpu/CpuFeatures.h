@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_DEVICE_CPU_CPUFEATURES_H
 #define CS336_RUNTIME_DEVICE_CPU_CPUFEATURES_H
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 #include <set>
@@ -23,7 +24,8 @@ absl::string_view HostTarget();
 /// programs use.
 class CpuFeatures {
 public:
-  static CpuFeatures Host();
+  /// An error if /proc/cpuinfo cannot be read.
+  static absl::StatusOr<CpuFeatures> Host();
   /// From the text of /proc/cpuinfo.
   static CpuFeatures Parse(absl::string_view cpuinfo);
 
