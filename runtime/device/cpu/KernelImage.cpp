@@ -8,6 +8,7 @@
 #include "device/cpu/KernelImage.h"
 
 #include "cs336/runtime/ReplaceFile.h"
+#include "file/FileDescriptor.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -74,23 +75,19 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
     return status;
   if (absl::Status status = CheckElf(object.image); !status.ok())
     return status;
-  int descriptor = memfd_create("cs336-kernels", MFD_CLOEXEC);
-  if (descriptor < 0)
+  FileDescriptor file(memfd_create("cs336-kernels", MFD_CLOEXEC));
+  if (!file.is_open())
     return absl::ErrnoToStatus(errno, "cannot hold kernels in memory");
-  absl::Status status =
-      Annotate(WriteBytes(descriptor, {reinterpret_cast<const char *>(object.image.data()), object.image.size()}),
-               "cannot hold kernels in memory");
-  if (status.ok()) {
-    std::string path = absl::StrCat("/proc/self/fd/", descriptor);
-    if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      KernelImage image;
-      image.library_ = {library, Close{descriptor}};
-      return image;
-    }
-    status = absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
-  }
-  close(descriptor);
-  return status;
+  CS336_RETURN_IF_ERROR(
+      Annotate(WriteBytes(file.get(), {reinterpret_cast<const char *>(object.image.data()), object.image.size()}),
+               "cannot hold kernels in memory"));
+  std::string path = absl::StrCat("/proc/self/fd/", file.get());
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return absl::DataLossError(absl::StrCat("a code object cannot be linked: ", dlerror()));
+  KernelImage image;
+  image.library_ = {library, Close{file.Release()}};
+  return image;
 }
 
 absl::StatusOr<KernelFunction> KernelImage::Find(absl::string_view symbol) const {
