@@ -51,12 +51,13 @@ TEST_F(CudaVariablesTest, InitializesAsTheCpuDoes) {
 TEST_F(CudaVariablesTest, WritesVariablesInChunks) {
   ProgramBuilder program;
   program.executable().target = format::Target::cuda;
-  program.Entry("forward");
   constexpr int64_t kElements = (int64_t{9} << 20) + 3; // More than one staging buffer of 32 MiB.
   format::VariableT &w = program.Variable("w", MakeType(DType::kF32, {kElements}));
   w.init->kind = format::InitKind::truncated_normal;
   w.init->std = 1;
   w.init->cut = 3;
+  EntryBuilder forward = program.Entry("forward"); // Its use keeps the variable in the device's memory.
+  forward.Copy(forward.View(forward.Variable("w"), {4}, {1}), forward.Output("y", MakeType(DType::kF32, {4})));
   auto session = *Create(program);
   ASSERT_TRUE(session->InitializeVariables(5).ok());
   program.executable().target = format::Target::cpu;

@@ -146,7 +146,7 @@ absl::Status CudaMemory::CopyFromOthers(void *dst, const void *src, int64_t byte
 }
 
 absl::Status CudaMemory::PrepareStaging() {
-  if (staging_.front().block.data())
+  if (staging_.back().block.data()) // The last: an earlier attempt may have stopped between them.
     return absl::OkStatus();
   for (Staging &staging : staging_) {
     CS336_ASSIGN_OR_RETURN(staging.copied, CudaEvent::Create(context_));
