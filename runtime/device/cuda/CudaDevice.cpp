@@ -58,10 +58,12 @@ absl::Status CheckParameters(const CudaFunction &function, size_t count, const D
   if (status.ok() && size == count * sizeof(void *))
     return status;
   // Asking for a parameter that is not there is an error that checking tools report, so it is done last.
-  status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
+  if (status.ok())
+    status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
   if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
     return status;
-  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands that it gives"));
+  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands that it gives",
+                                          status.ok() ? "" : ": ", status.message()));
 }
 
 class CopyCommand : public PreparedCommand {
