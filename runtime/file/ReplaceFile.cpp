@@ -167,7 +167,12 @@ absl::StatusOr<LockedFile> CreateTemporary(const Target &target, absl::optional<
     struct stat info;
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       continue;
-    if (fstat(file.get(), &info) != 0 || info.st_nlink == 0)
+    if (fstat(file.get(), &info) != 0) {
+      int error = errno;
+      unlinkat(target.folder.get(), name.c_str(), 0);
+      return FileError(error, "a file beside it cannot be examined");
+    }
+    if (info.st_nlink == 0)
       continue;
     if (permissions)
       fchmod(file.get(), *permissions); // The umask does not count for a file that is there.
