@@ -36,6 +36,14 @@ absl::Status ReadError(zip_error_t *error) {
   return Malformed(zip_error_strerror(error));
 }
 
+/// The status of a failed call of libzip on an archive that is written.
+absl::Status WriteError(zip_error_t *error) {
+  // Without memory for its own records, zip_close fails and sets no error.
+  if (int code = zip_error_code_zip(error); code == ZIP_ER_MEMORY || code == ZIP_ER_OK)
+    return absl::ResourceExhaustedError("there is not enough host memory to write the .npz file");
+  return absl::UnavailableError(absl::StrCat("cannot write: ", zip_error_strerror(error)));
+}
+
 struct DiscardArchive {
   void operator()(zip_t *archive) const { zip_discard(archive); }
 };
@@ -177,7 +185,7 @@ absl::StatusOr<Archive> CreateArchive(Sink &sink) {
   Archive archive(source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : nullptr);
   if (!archive) {
     zip_source_free(source); // Which may be null.
-    return absl::UnavailableError(absl::StrCat("cannot create a zip file: ", zip_error_strerror(&error)));
+    return WriteError(&error);
   }
   return archive;
 }
@@ -219,10 +227,7 @@ absl::Status WriteNpz(int descriptor, const TensorMap &tensors) {
   headers.reserve(tensors.size());
   Sink sink{descriptor, absl::OkStatus()};
   CS336_ASSIGN_OR_RETURN(Archive archive, CreateArchive(sink));
-  auto failed = [&] {
-    return sink.status.ok() ? absl::UnavailableError(absl::StrCat("cannot write: ", zip_strerror(archive.get())))
-                            : sink.status;
-  };
+  auto failed = [&] { return sink.status.ok() ? WriteError(zip_get_error(archive.get())) : sink.status; };
   for (const auto &[name, tensor] : tensors) {
     absl::StatusOr<std::string> header = NpyHeader(tensor);
     if (!header.ok())
@@ -241,7 +246,10 @@ absl::Status WriteNpz(int descriptor, const TensorMap &tensors) {
       zip_source_free(source);
       return failed();
     }
-    if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0)
+    // No time of day, so that equal tensors are equal bytes: 1 January 1980, the earliest, as NumPy writes it.
+    constexpr zip_uint16_t kTime = 0, kDate = 1 << 5 | 1;
+    if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_dostime(archive.get(), index, kTime, kDate, 0) != 0)
       return failed();
   }
   if (zip_close(archive.get()) != 0)
