@@ -20,12 +20,12 @@ using namespace cs336::runtime;
 /// How many elements a summary shows.
 static constexpr size_t kShown = 6;
 
-std::string cs336::summarize(const TensorView &tensor) {
+absl::StatusOr<std::string> cs336::summarize(const TensorView &tensor) {
   std::string text = ToString(tensor.type());
   // Float64 holds every value that is printed here.
   absl::StatusOr<Tensor> wide = Cast(tensor, DType::kF64);
   if (!wide.ok())
-    return absl::StrCat(text, " (", wide.status().message(), ")");
+    return wide.status();
   absl::Span<const double> values = wide->values<double>();
   if (tensor.rank() == 0)
     return absl::StrFormat("%s = %.9g", text, values[0]);

@@ -15,8 +15,8 @@
 namespace cs336 {
 
 /// "f32[] = 4.5747", or "f32[3, 97] min -2.1 max 1.9 mean 0.01, 2 NaN; first 0.5 -0.25 …". The statistics leave NaN
-/// out.
-std::string summarize(const runtime::TensorView &tensor);
+/// out. RESOURCE_EXHAUSTED without memory for a copy of the tensor.
+absl::StatusOr<std::string> summarize(const runtime::TensorView &tensor);
 
 } // namespace cs336
 

@@ -17,9 +17,12 @@ using namespace cs336::runtime;
 static llvm::StringRef toRef(absl::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status ValueDump::onValue(const CommandInfo &command, const WrittenTensor &tensor) {
+  absl::StatusOr<std::string> summary = summarize(tensor.value);
+  if (!summary.ok())
+    return summary.status();
   stream << "[" << command.index << "] " << toRef(command.phase) << " " << toRef(command.location) << ": "
-         << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " "
-         << summarize(tensor.value) << "\n";
+         << toRef(command.kind) << " " << toRef(command.name) << " -> " << toRef(tensor.name) << " " << *summary
+         << "\n";
   ++numPrinted;
   return absl::OkStatus();
 }

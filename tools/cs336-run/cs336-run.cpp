@@ -97,7 +97,7 @@ private:
   absl::Status load();
   absl::Status runSteps();
   absl::Status save();
-  void printOutputs(int64_t step);
+  absl::Status printOutputs(int64_t step);
 
   const Flags &flags;
   std::unique_ptr<RunProfile> profile; // Null unless asked for.
@@ -196,7 +196,7 @@ absl::Status Runner::load() {
   return absl::OkStatus();
 }
 
-void Runner::printOutputs(int64_t step) {
+absl::Status Runner::printOutputs(int64_t step) {
   bool isLast = step + 1 == flags.steps;
   if (flags.steps > 1)
     llvm::outs() << "step " << step + 1 << "\n";
@@ -204,9 +204,15 @@ void Runner::printOutputs(int64_t step) {
     // Between the first step and the last only what fits a line's worth of attention: losses and norms.
     if (!isLast && !output->type->shape.empty())
       continue;
-    if (absl::StatusOr<TensorView> value = session->Output(entry->name, output->name); value.ok())
-      llvm::outs() << "  " << output->name << " " << summarize(*value) << "\n";
+    absl::StatusOr<TensorView> value = session->Output(entry->name, output->name);
+    if (!value.ok())
+      return value.status();
+    absl::StatusOr<std::string> summary = summarize(*value);
+    if (!summary.ok())
+      return summary.status();
+    llvm::outs() << "  " << output->name << " " << *summary << "\n";
   }
+  return absl::OkStatus();
 }
 
 absl::Status Runner::runSteps() {
@@ -233,7 +239,8 @@ absl::Status Runner::runSteps() {
     if (absl::Status status = session->Run(entry->name, arguments, observers.empty() ? nullptr : &observers);
         !status.ok())
       return status;
-    printOutputs(step);
+    if (absl::Status status = printOutputs(step); !status.ok())
+      return status;
   }
   if (profile) {
     if (absl::Status status = profile->stop(*session); !status.ok())
