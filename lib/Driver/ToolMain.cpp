@@ -108,13 +108,13 @@ static void prepareUnwinding() {
 }
 
 int cs336::toolMain(int argc, char **argv, function_ref<int()> body) {
-  InitLLVM init(argc, argv);
-  prepareUnwinding();
-  // LLVM's handler would end the process also where the caller asked for a null pointer.
-  std::set_new_handler(nullptr);
   std::set_terminate(onTerminate);
   install_bad_alloc_error_handler(onBadAlloc);
   install_fatal_error_handler(onFatalError);
+  InitLLVM init(argc, argv);
+  // LLVM's handler would end the process also where the caller asked for a null pointer.
+  std::set_new_handler(nullptr);
+  prepareUnwinding();
   // Made before the function is registered, the streams are destroyed after it ran.
   outs(), errs();
   std::atexit(onExit);
