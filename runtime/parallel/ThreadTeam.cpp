@@ -110,8 +110,9 @@ absl::Status ThreadTeam::Start() {
     workers_[i].team = this;
     workers_[i].index = static_cast<int>(i) + 1;
     if (int error = pthread_create(&workers_[i].thread, &attributes, Work, &workers_[i])) {
-      absl::Status reason = absl::ErrnoToStatus(error, absl::StrCat("cannot start thread ", i + 2, " of ", size()));
-      workers_.resize(i);
+      int wanted = size();
+      workers_.resize(i); // First, because the destructor joins them, also where there is no memory for a message.
+      absl::Status reason = absl::ErrnoToStatus(error, absl::StrCat("cannot start thread ", i + 2, " of ", wanted));
       return absl::ResourceExhaustedError(
           absl::StrCat(reason.message(), ": use fewer (num_threads, --num-threads), or raise the limit (ulimit -u)"));
     }
