@@ -166,7 +166,7 @@ extern "C" {
 
 CUresult cuDriverGetVersion(int *version) {
   *version = TheFakeCuda().driver_version;
-  return CUDA_SUCCESS;
+  return TheFakeCuda().Fails("cuDriverGetVersion") ? static_cast<CUresult>(TheFakeCuda().error) : CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char **text) {
   *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_FAKE";
@@ -344,61 +344,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsig
       pointers.push_back(&value);
     function->body(pointers.data());
   });
-}
-
-CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuint64_t,
-                          CUdriverProcAddressQueryResult *) {
-  if (version > TheFakeCuda().driver_version)
-    return CUDA_ERROR_NOT_FOUND;
-  static const std::map<std::string, void *> functions = {
-      {"cuInit", reinterpret_cast<void *>(cuInit)},
-      {"cuDeviceGetCount", reinterpret_cast<void *>(cuDeviceGetCount)},
-      {"cuDeviceGet", reinterpret_cast<void *>(cuDeviceGet)},
-      {"cuDeviceGetName", reinterpret_cast<void *>(cuDeviceGetName)},
-      {"cuDeviceGetAttribute", reinterpret_cast<void *>(cuDeviceGetAttribute)},
-      {"cuDeviceTotalMem", reinterpret_cast<void *>(cuDeviceTotalMem)},
-      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void *>(cuDevicePrimaryCtxRetain)},
-      {"cuDevicePrimaryCtxRelease", reinterpret_cast<void *>(cuDevicePrimaryCtxRelease)},
-      {"cuCtxPushCurrent", reinterpret_cast<void *>(cuCtxPushCurrent)},
-      {"cuCtxPopCurrent", reinterpret_cast<void *>(cuCtxPopCurrent)},
-      {"cuMemGetInfo", reinterpret_cast<void *>(cuMemGetInfo)},
-      {"cuMemAlloc", reinterpret_cast<void *>(cuMemAlloc)},
-      {"cuMemFree", reinterpret_cast<void *>(cuMemFree)},
-      {"cuMemHostRegister", reinterpret_cast<void *>(cuMemHostRegister)},
-      {"cuMemHostUnregister", reinterpret_cast<void *>(cuMemHostUnregister)},
-      {"cuMemHostGetDevicePointer", reinterpret_cast<void *>(cuMemHostGetDevicePointer)},
-      {"cuMemcpyHtoDAsync", reinterpret_cast<void *>(cuMemcpyHtoDAsync)},
-      {"cuMemcpyDtoHAsync", reinterpret_cast<void *>(cuMemcpyDtoHAsync)},
-      {"cuMemcpyAsync", reinterpret_cast<void *>(cuMemcpyAsync)},
-      {"cuMemsetD8Async", reinterpret_cast<void *>(cuMemsetD8Async)},
-      {"cuStreamCreate", reinterpret_cast<void *>(cuStreamCreate)},
-      {"cuStreamDestroy", reinterpret_cast<void *>(cuStreamDestroy)},
-      {"cuStreamSynchronize", reinterpret_cast<void *>(cuStreamSynchronize)},
-      {"cuStreamWaitEvent", reinterpret_cast<void *>(cuStreamWaitEvent)},
-      {"cuStreamBeginCapture", reinterpret_cast<void *>(cuStreamBeginCapture)},
-      {"cuStreamEndCapture", reinterpret_cast<void *>(cuStreamEndCapture)},
-      {"cuEventCreate", reinterpret_cast<void *>(cuEventCreate)},
-      {"cuEventDestroy", reinterpret_cast<void *>(cuEventDestroy)},
-      {"cuEventRecord", reinterpret_cast<void *>(cuEventRecord)},
-      {"cuEventSynchronize", reinterpret_cast<void *>(cuEventSynchronize)},
-      {"cuEventElapsedTime", reinterpret_cast<void *>(cuEventElapsedTime)},
-      {"cuGraphInstantiateWithFlags", reinterpret_cast<void *>(cuGraphInstantiate)},
-      {"cuGraphUpload", reinterpret_cast<void *>(cuGraphUpload)},
-      {"cuGraphLaunch", reinterpret_cast<void *>(cuGraphLaunch)},
-      {"cuGraphDestroy", reinterpret_cast<void *>(cuGraphDestroy)},
-      {"cuGraphExecDestroy", reinterpret_cast<void *>(cuGraphExecDestroy)},
-      {"cuModuleLoadData", reinterpret_cast<void *>(cuModuleLoadData)},
-      {"cuModuleUnload", reinterpret_cast<void *>(cuModuleUnload)},
-      {"cuModuleGetFunction", reinterpret_cast<void *>(cuModuleGetFunction)},
-      {"cuFuncGetAttribute", reinterpret_cast<void *>(cuFuncGetAttribute)},
-      {"cuFuncSetAttribute", reinterpret_cast<void *>(cuFuncSetAttribute)},
-      {"cuFuncGetParamInfo", reinterpret_cast<void *>(cuFuncGetParamInfo)},
-      {"cuFuncLoad", reinterpret_cast<void *>(cuFuncLoad)},
-      {"cuLaunchKernel", reinterpret_cast<void *>(cuLaunchKernel)},
-  };
-  auto found = functions.find(symbol);
-  *address = found == functions.end() ? nullptr : found->second;
-  return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 } // extern "C"

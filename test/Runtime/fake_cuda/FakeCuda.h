@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 
 namespace cs336::runtime::testing {
 
@@ -40,6 +41,14 @@ struct FakeCuda {
   int contexts_pushed = 0; // Minus those popped.
   int kernels_run = 0, graphs_launched = 0, objects = 0;
   bool faulted = false;
+
+  int calls = 0;        // Of all functions.
+  int failing_call = 0; // The number of the one that fails, from 1 on.
+  int error = 999;      // What it returns, a CUresult.
+  std::string failed;   // Its function.
+  /// Counts a call of `name`. Returns whether it fails.
+  bool Fails(const char *name);
+
   /// Of another library in the legacy default stream: done once a stream has to
   /// wait for that.
   std::function<void()> default_stream_work;

@@ -1,0 +1,127 @@
+//===- FunctionTable.cpp - How the fake driver hands out its functions ----===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every function is handed out behind one that counts its calls, and lets the
+// chosen one fail.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fake_cuda/FakeCuda.h"
+
+#include <cuda.h>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using cs336::runtime::testing::FakeCuda;
+using cs336::runtime::testing::TheFakeCuda;
+
+namespace {
+
+/// Returns whether a failing call has done its work: a function that releases something reports an error of earlier
+/// work, and there is no second attempt.
+bool IsRelease(std::string_view name) {
+  for (std::string_view word : {"Destroy", "Free", "Release", "Unregister", "Unload", "Pop"})
+    if (name.find(word) != std::string_view::npos)
+      return true;
+  return false;
+}
+
+template <auto function>
+struct CountedFunction;
+
+template <typename... Args, CUresult (*function)(Args...)>
+struct CountedFunction<function> {
+  static CUresult Call(Args... args) {
+    if (!TheFakeCuda().Fails(name))
+      return function(args...);
+    if (IsRelease(name))
+      function(args...);
+    return static_cast<CUresult>(TheFakeCuda().error);
+  }
+  static inline const char *name = nullptr;
+};
+
+/// A failed capture ends, and there is no graph of it.
+CUresult EndCapture(CUstream stream, CUgraph *graph) {
+  CUresult result = cuStreamEndCapture(stream, graph);
+  if (result != CUDA_SUCCESS || !TheFakeCuda().Fails("cuStreamEndCapture"))
+    return result;
+  cuGraphDestroy(std::exchange(*graph, nullptr));
+  return static_cast<CUresult>(TheFakeCuda().error);
+}
+
+template <auto function>
+std::pair<const std::string, void *> Counted(const char *name) {
+  CountedFunction<function>::name = name;
+  return {name, reinterpret_cast<void *>(CountedFunction<function>::Call)};
+}
+
+} // namespace
+
+bool FakeCuda::Fails(const char *name) {
+  if (++calls != failing_call)
+    return false;
+  failed = name;
+  return true;
+}
+
+extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuint64_t,
+                                     CUdriverProcAddressQueryResult *) {
+  if (version > TheFakeCuda().driver_version)
+    return CUDA_ERROR_NOT_FOUND;
+  static const std::map<std::string, void *> functions = {
+      Counted<cuInit>("cuInit"),
+      Counted<cuDeviceGetCount>("cuDeviceGetCount"),
+      Counted<cuDeviceGet>("cuDeviceGet"),
+      Counted<cuDeviceGetName>("cuDeviceGetName"),
+      Counted<cuDeviceGetAttribute>("cuDeviceGetAttribute"),
+      Counted<cuDeviceTotalMem>("cuDeviceTotalMem"),
+      Counted<cuDevicePrimaryCtxRetain>("cuDevicePrimaryCtxRetain"),
+      Counted<cuDevicePrimaryCtxRelease>("cuDevicePrimaryCtxRelease"),
+      Counted<cuCtxPushCurrent>("cuCtxPushCurrent"),
+      Counted<cuCtxPopCurrent>("cuCtxPopCurrent"),
+      Counted<cuMemGetInfo>("cuMemGetInfo"),
+      Counted<cuMemAlloc>("cuMemAlloc"),
+      Counted<cuMemFree>("cuMemFree"),
+      Counted<cuMemHostRegister>("cuMemHostRegister"),
+      Counted<cuMemHostUnregister>("cuMemHostUnregister"),
+      Counted<cuMemHostGetDevicePointer>("cuMemHostGetDevicePointer"),
+      Counted<cuMemcpyHtoDAsync>("cuMemcpyHtoDAsync"),
+      Counted<cuMemcpyDtoHAsync>("cuMemcpyDtoHAsync"),
+      Counted<cuMemcpyAsync>("cuMemcpyAsync"),
+      Counted<cuMemsetD8Async>("cuMemsetD8Async"),
+      Counted<cuStreamCreate>("cuStreamCreate"),
+      Counted<cuStreamDestroy>("cuStreamDestroy"),
+      Counted<cuStreamSynchronize>("cuStreamSynchronize"),
+      Counted<cuStreamWaitEvent>("cuStreamWaitEvent"),
+      Counted<cuStreamBeginCapture>("cuStreamBeginCapture"),
+      {"cuStreamEndCapture", reinterpret_cast<void *>(EndCapture)},
+      Counted<cuEventCreate>("cuEventCreate"),
+      Counted<cuEventDestroy>("cuEventDestroy"),
+      Counted<cuEventRecord>("cuEventRecord"),
+      Counted<cuEventSynchronize>("cuEventSynchronize"),
+      Counted<cuEventElapsedTime>("cuEventElapsedTime"),
+      Counted<cuGraphInstantiate>("cuGraphInstantiateWithFlags"),
+      Counted<cuGraphUpload>("cuGraphUpload"),
+      Counted<cuGraphLaunch>("cuGraphLaunch"),
+      Counted<cuGraphDestroy>("cuGraphDestroy"),
+      Counted<cuGraphExecDestroy>("cuGraphExecDestroy"),
+      Counted<cuModuleLoadData>("cuModuleLoadData"),
+      Counted<cuModuleUnload>("cuModuleUnload"),
+      Counted<cuModuleGetFunction>("cuModuleGetFunction"),
+      Counted<cuFuncGetAttribute>("cuFuncGetAttribute"),
+      Counted<cuFuncSetAttribute>("cuFuncSetAttribute"),
+      Counted<cuFuncGetParamInfo>("cuFuncGetParamInfo"),
+      Counted<cuFuncLoad>("cuFuncLoad"),
+      Counted<cuLaunchKernel>("cuLaunchKernel"),
+  };
+  auto found = functions.find(symbol);
+  *address = found == functions.end() ? nullptr : found->second;
+  return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
