@@ -1,42 +1,51 @@
-//===- FaultInjection.cpp - System calls that fail on demand --------------===//
+//===- FileFaults.cpp - Calls on files that fail on demand ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A library to be preloaded (LD_PRELOAD). The n-th call of one function on files
-// of one folder fails, writes less than it was given, or does not happen because
-// the process is killed before it. All other calls are the C library's.
+// The calls on files of one folder.
 //
 //===----------------------------------------------------------------------===//
 
-#include <atomic>
+#include "Faults.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <string>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace {
+using namespace cs336::fault_injection;
 
-enum class Fault { None, Fail, Short, Kill };
+Plan cs336::fault_injection::plan;
 
-// An interposed function has nothing but globals.
-std::string function, folder;
-std::atomic<long> counted = 0;
-long chosen = 0;
-Fault chosenFault = Fault::None;
-
-template <typename Function>
-Function *findNext(Function *, const char *name) {
-  return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+void cs336::fault_injection::choose(const char *function, long number, Fault fault, const char *folder) {
+  plan.fault = Fault::None;
+  plan.function = function;
+  plan.folder = folder;
+  plan.number = number;
+  plan.progress->calls = 0;
+  plan.isAboutMemory = plan.function == "malloc";
+  plan.fault = fault;
 }
+
+Fault cs336::fault_injection::countCall() {
+  long call = ++plan.progress->calls;
+  if (call != plan.number)
+    return call > plan.number && plan.fault == Fault::FailFromThen ? Fault::Fail : Fault::None;
+  if (plan.fault == Fault::Kill)
+    kill(getpid(), SIGKILL);
+  return plan.fault == Fault::FailFromThen ? Fault::Fail : plan.fault;
+}
+
+namespace {
 
 std::string getPath(int descriptor) {
   char path[4096];
@@ -50,16 +59,23 @@ std::string getPath(int directory, const char *name) {
   return getPath(directory) + "/" + name;
 }
 
-/// What happens to this call. Does not return where the process ends before it.
-Fault chooseFault(const char *name, const std::string &path) {
+/// The path is a function's result because a call that is not chosen must not allocate.
+template <typename Path>
+Fault chooseFault(const char *name, const Path &getPath) {
+  if (plan.fault == Fault::None || plan.function != name)
+    return Fault::None;
   int error = errno;
-  Fault fault = Fault::None;
-  if (chosenFault != Fault::None && function == name && path.rfind(folder, 0) == 0 && ++counted == chosen)
-    fault = chosenFault;
-  if (fault == Fault::Kill)
-    kill(getpid(), SIGKILL);
+  Fault fault = getPath().rfind(plan.folder, 0) == 0 ? countCall() : Fault::None;
   errno = error;
   return fault;
+}
+
+Fault chooseFault(const char *name, int descriptor) {
+  return chooseFault(name, [=] { return getPath(descriptor); });
+}
+
+Fault chooseFault(const char *name, int directory, const char *path) {
+  return chooseFault(name, [=] { return getPath(directory, path); });
 }
 
 int fail(int error) {
@@ -75,17 +91,13 @@ mode_t getMode(int flags, va_list arguments) {
 
 extern "C" {
 
-/// Chooses the `number`-th call, from 1 on, of `name` on files below `path`; `kind` is an enumerator of Fault.
+/// Chooses the `number`-th call of `name` on files below `path`; `kind` is an enumerator of Fault.
 void cs336_inject_fault(const char *name, long number, int kind, const char *path) {
-  function = name;
-  folder = path;
-  counted = 0;
-  chosen = number;
-  chosenFault = static_cast<Fault>(kind);
+  choose(name, number, static_cast<Fault>(kind), path);
 }
 
-/// How many such calls there were.
-long cs336_count_calls() { return counted; }
+/// Returns how many such calls there were.
+long cs336_count_calls() { return plan.progress->calls; }
 
 #define DEFINE_OPEN(NAME)                                                                                              \
   int NAME(const char *path, int flags, ...) {                                                                         \
@@ -94,7 +106,7 @@ long cs336_count_calls() { return counted; }
     mode_t mode = getMode(flags, arguments);                                                                           \
     va_end(arguments);                                                                                                 \
     static auto *next = findNext(&NAME, #NAME);                                                                        \
-    return chooseFault("open", path) == Fault::None ? next(path, flags, mode) : fail(ENOSPC);                          \
+    return chooseFault("open", AT_FDCWD, path) == Fault::None ? next(path, flags, mode) : fail(ENOSPC);                \
   }
 #define DEFINE_OPENAT(NAME)                                                                                            \
   int NAME(int directory, const char *path, int flags, ...) {                                                          \
@@ -103,7 +115,7 @@ long cs336_count_calls() { return counted; }
     mode_t mode = getMode(flags, arguments);                                                                           \
     va_end(arguments);                                                                                                 \
     static auto *next = findNext(&NAME, #NAME);                                                                        \
-    bool isOk = chooseFault("open", getPath(directory, path)) == Fault::None;                                          \
+    bool isOk = chooseFault("open", directory, path) == Fault::None;                                                   \
     return isOk ? next(directory, path, flags, mode) : fail(ENOSPC);                                                   \
   }
 DEFINE_OPEN(open)
@@ -113,7 +125,7 @@ DEFINE_OPENAT(openat64)
 
 ssize_t write(int descriptor, const void *data, size_t size) {
   static auto *next = findNext(&write, "write");
-  switch (chooseFault("write", getPath(descriptor))) {
+  switch (chooseFault("write", descriptor)) {
   case Fault::Fail:
     return fail(ENOSPC);
   case Fault::Short:
@@ -125,33 +137,33 @@ ssize_t write(int descriptor, const void *data, size_t size) {
 
 int fsync(int descriptor) {
   static auto *next = findNext(&fsync, "fsync");
-  return chooseFault("fsync", getPath(descriptor)) == Fault::None ? next(descriptor) : fail(EIO);
+  return chooseFault("fsync", descriptor) == Fault::None ? next(descriptor) : fail(EIO);
 }
 
 int renameat(int fromFolder, const char *from, int toFolder, const char *to) {
   static auto *next = findNext(&renameat, "renameat");
-  bool isOk = chooseFault("rename", getPath(toFolder, to)) == Fault::None;
+  bool isOk = chooseFault("rename", toFolder, to) == Fault::None;
   return isOk ? next(fromFolder, from, toFolder, to) : fail(EIO);
 }
 
 int unlink(const char *path) {
   static auto *next = findNext(&unlink, "unlink");
-  return chooseFault("unlink", path) == Fault::None ? next(path) : fail(EIO);
+  return chooseFault("unlink", AT_FDCWD, path) == Fault::None ? next(path) : fail(EIO);
 }
 
 int unlinkat(int directory, const char *path, int flags) {
   static auto *next = findNext(&unlinkat, "unlinkat");
-  return chooseFault("unlink", getPath(directory, path)) == Fault::None ? next(directory, path, flags) : fail(EIO);
+  return chooseFault("unlink", directory, path) == Fault::None ? next(directory, path, flags) : fail(EIO);
 }
 
 int flock(int descriptor, int operation) {
   static auto *next = findNext(&flock, "flock");
-  return chooseFault("flock", getPath(descriptor)) == Fault::None ? next(descriptor, operation) : fail(ENOLCK);
+  return chooseFault("flock", descriptor) == Fault::None ? next(descriptor, operation) : fail(ENOLCK);
 }
 
 ssize_t pread(int descriptor, void *data, size_t size, off_t offset) {
   static auto *next = findNext(&pread, "pread");
-  switch (chooseFault("pread", getPath(descriptor))) {
+  switch (chooseFault("pread", descriptor)) {
   case Fault::Fail:
     return fail(EIO);
   case Fault::Short:
@@ -159,5 +171,35 @@ ssize_t pread(int descriptor, void *data, size_t size, off_t offset) {
   default:
     return next(descriptor, data, size, offset);
   }
+}
+
+ssize_t read(int descriptor, void *data, size_t size) {
+  static auto *next = findNext(&read, "read");
+  switch (chooseFault("read", descriptor)) {
+  case Fault::Fail:
+    return fail(EIO);
+  case Fault::Short:
+    return next(descriptor, data, (size + 1) / 2);
+  default:
+    return next(descriptor, data, size);
+  }
+}
+
+int mkdir(const char *path, mode_t mode) {
+  static auto *next = findNext(&mkdir, "mkdir");
+  return chooseFault("mkdir", AT_FDCWD, path) == Fault::None ? next(path, mode) : fail(ENOSPC);
+}
+
+int fstat(int descriptor, struct stat *info) {
+  static auto *next = findNext(&fstat, "fstat");
+  return chooseFault("fstat", descriptor) == Fault::None ? next(descriptor, info) : fail(EIO);
+}
+
+int close(int descriptor) {
+  static auto *next = findNext(&close, "close");
+  // A descriptor is closed also where closing it fails.
+  Fault fault = chooseFault("close", descriptor);
+  int result = next(descriptor);
+  return fault == Fault::None ? result : fail(EIO);
 }
 }
