@@ -20,7 +20,8 @@ using llvm::Error;
 /// Bounds of what is built. Layers are unrolled in the IR, and positions are 32-bit integers in it.
 static constexpr int64_t kMaxSize = INT32_MAX;
 static constexpr int64_t kMaxLayers = 4096;
-static constexpr int64_t kMaxElements = int64_t(1) << 48;
+/// The dialect takes tensors of at most 2^48 bytes, and an element has up to 8.
+static constexpr int64_t kMaxElements = int64_t(1) << 45;
 
 llvm::ArrayRef<TransformerConfig::IntegerField> TransformerConfig::getIntegerFields() {
   static constexpr IntegerField kFields[] = {
@@ -70,7 +71,7 @@ static Error verifyElements(llvm::StringRef term, llvm::ArrayRef<int64_t> factor
   for (int64_t factor : factors)
     if (llvm::MulOverflow(product, factor, product) || product >= kMaxElements)
       return llvm::createStringError(llvm::formatv(
-          "{0} = {1} elements are too many: a tensor must have fewer than 2^48", term,
+          "{0} = {1} elements are too many: a tensor must have fewer than 2^45", term,
           llvm::join(llvm::map_range(factors, [](int64_t factor) { return std::to_string(factor); }), " * ")));
   return Error::success();
 }

@@ -43,7 +43,7 @@ struct TransformerConfig {
   static llvm::SmallVector<llvm::StringRef> getSizeNames();
 
   /// Whether a model can be built: every error names the key, its value and what would do. Guarantees that the
-  /// elements of every tensor, and of all parameters together, are fewer than 2^48.
+  /// elements of every tensor, and of all parameters together, are fewer than 2^45.
   llvm::Error verify() const;
 
   int64_t getHeadDim() const { return dModel / numHeads; }
