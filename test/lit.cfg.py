@@ -15,7 +15,7 @@ import lit.formats
 config.name = "cs336"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "Python", "Runtime", "lib"]
+config.excludes = ["Fuzz", "Inputs", "Python", "Runtime", "lib"]
 config.test_source_root = str(pathlib.Path(__file__).parent)
 config.test_exec_root = f"{config.cs336_binary_dir}/test"
 
