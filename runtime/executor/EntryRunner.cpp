@@ -12,6 +12,7 @@
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 #include "tensor/IntegerBound.h"
+#include "tensor/StoredElements.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -184,6 +185,8 @@ absl::Status EntryRunner::FeedInputs(absl::Span<const NamedTensor> inputs) {
     // The host has to see what it checks; tokens are few.
     CS336_RETURN_IF_ERROR(input.placement == Placement::kDevice ? feed_->Fetch(offset, input.value.data(), bytes)
                                                                 : CopyElements(input.value, copy));
+    if (copy.dtype() == DType::kI1)
+      ReadBools(copy.data(), copy.mutable_data(), copy.num_elements());
     // The copy is checked, so that nobody can change what was.
     if (port.bound > 0)
       CS336_RETURN_IF_ERROR(CheckBound(absl::StrCat("input '", port.name, "'"), copy, port.bound));

@@ -8,6 +8,7 @@
 #include "executor/HostCopy.h"
 
 #include "status/StatusMacros.h"
+#include "tensor/StoredElements.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -36,9 +37,11 @@ absl::Status CopyToDevice(DeviceMemory &memory, const TensorView &host, const Mu
   if (host.type() != target.type())
     return absl::InvalidArgumentError(
         absl::StrCat("cannot copy ", ToString(host.type()), " to ", ToString(target.type())));
-  if (host.is_dense())
+  if (host.is_dense() && host.dtype() != DType::kI1)
     return memory.CopyFromHost(target.mutable_data(), host.data(), host.num_bytes());
   CS336_ASSIGN_OR_RETURN(Tensor dense, Tensor::CopyOf(host));
+  if (host.dtype() == DType::kI1)
+    ReadBools(dense.data(), dense.mutable_data(), dense.num_elements());
   return memory.CopyFromHost(target.mutable_data(), dense.data(), dense.num_bytes());
 }
 

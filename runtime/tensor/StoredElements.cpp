@@ -32,14 +32,6 @@ void Widen(const void *src, void *dst, int64_t count) {
   }
 }
 
-/// An i1 is 0 or 1 in memory, whatever byte stands in the file.
-void ReadBools(const void *src, void *dst, int64_t count) {
-  const uint8_t *from = static_cast<const uint8_t *>(src);
-  uint8_t *to = static_cast<uint8_t *>(dst);
-  for (int64_t i = 0; i != count; ++i)
-    to[i] = from[i] != 0;
-}
-
 constexpr StoredElement kElements[] = {
     {"f8", "F64", 8, DType::kF64, true, nullptr},
     {"f4", "F32", 4, DType::kF32, true, nullptr},
@@ -56,6 +48,13 @@ constexpr StoredElement kElements[] = {
 };
 
 } // namespace
+
+void ReadBools(const void *src, void *dst, int64_t count) {
+  const uint8_t *from = static_cast<const uint8_t *>(src);
+  uint8_t *to = static_cast<uint8_t *>(dst);
+  for (int64_t i = 0; i != count; ++i)
+    to[i] = from[i] != 0;
+}
 
 const StoredElement *FindNpyElement(absl::string_view npy) {
   for (const StoredElement &element : kElements)

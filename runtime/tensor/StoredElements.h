@@ -30,6 +30,10 @@ struct StoredElement {
   void (*widen)(const void *src, void *dst, int64_t count);
 };
 
+/// Converts `count` i1 elements, which may be any byte elsewhere, to 0 and 1,
+/// which kernels rely on. `src` and `dst` may be the same.
+void ReadBools(const void *src, void *dst, int64_t count);
+
 /// Null if there is no such type, or none that a tensor can hold.
 const StoredElement *FindNpyElement(absl::string_view npy);
 const StoredElement *FindSafetensorsElement(absl::string_view safetensors);

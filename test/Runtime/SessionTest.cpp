@@ -112,6 +112,20 @@ TEST(SessionTest, InputsMayBeStridedViews) {
   EXPECT_THAT(session->Output("train", "x_scaled")->values<float>(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
 }
 
+TEST(SessionTest, AnyByteOtherThanZeroIsTrue) {
+  ProgramBuilder program;
+  program.Variable("v", MakeType(DType::kI1, {4}));
+  EntryBuilder entry = program.Entry("forward");
+  entry.Copy(entry.Input("x", MakeType(DType::kI1, {4})), entry.Output("y", MakeType(DType::kI1, {4})));
+  auto session = MakeSession(program);
+  // As NumPy shows other bytes as bool.
+  Tensor given = MakeTensor<uint8_t>(DType::kI1, {4}, {0, 1, 2, 255});
+  ASSERT_TRUE(session->SetVariable("v", given).ok());
+  EXPECT_THAT(session->GetVariable("v")->values<uint8_t>(), ElementsAre(0, 1, 1, 1));
+  ASSERT_TRUE(session->Run("forward", {{"x", given}}).ok());
+  EXPECT_THAT(session->Output("forward", "y")->values<uint8_t>(), ElementsAre(0, 1, 1, 1));
+}
+
 TEST(SessionTest, OutputsMayBeVariablesAndHaveViews) {
   ProgramBuilder program;
   ProgramBuilder::AddViews(program.Variable("w", MakeType(DType::kF32, {3, 2})), {{"a", 1}, {"b", 2}});
