@@ -28,6 +28,9 @@ _NUMPY_TYPES = {
     "i1": np.bool_,
 }
 
+# How messages call what arrays hold.
+_TYPE_NAMES = {np.dtype(numpy_type): name for name, numpy_type in _NUMPY_TYPES.items() if name != "bf16"}
+
 # DLPack's numbers of devices: the host's memory, pinned or not, and CUDA's.
 _HOST_KINDS = (1, 3)
 _CUDA_KIND = 2
@@ -53,7 +56,15 @@ def _misplaced(kind: int, ordinal: int, device: str, what: str) -> str:
     return f"{what} lies on {place}, but the session runs on {device}: {remedy}"
 
 
-def as_input(value: TensorLike, dtype: str | None, device: str, what: str) -> Any:
+def _from_dlpack(value: DLPackTensor) -> Any:
+    """Make an array of a tensor on the host, or DLPack's capsule of what NumPy has no array for: bf16."""
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError):
+        return value.__dlpack__()
+
+
+def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str, what: str) -> Any:
     """Make of a value what the extension module takes.
 
     Parameters
@@ -61,7 +72,9 @@ def as_input(value: TensorLike, dtype: str | None, device: str, what: str) -> An
     value
         An array, what makes one, or a tensor of another library on the host or on `device`.
     dtype
-        The element type that the session wants, if it is known. Only what lies on the host is converted.
+        The element type that the session wants. Only what lies on the host is converted.
+    shape
+        The shape that the session wants. Nothing is copied that has another: it may be as large as its strides say.
     device
         Where the session runs: "cpu", "cuda:0".
     what
@@ -75,8 +88,10 @@ def as_input(value: TensorLike, dtype: str | None, device: str, what: str) -> An
 
     Raises
     ------
+    TypeError
+        If the elements are of a type that no tensor has.
     ValueError
-        If the tensor lies on another device.
+        If the tensor lies on another device, has another shape, or makes no array.
     """
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         kind, ordinal = (int(number) for number in value.__dlpack_device__())
@@ -85,8 +100,22 @@ def as_input(value: TensorLike, dtype: str | None, device: str, what: str) -> An
         if kind not in _HOST_KINDS:
             raise ValueError(_misplaced(kind, ordinal, device, what))
         try:
-            value = np.from_dlpack(value)
-        except (BufferError, RuntimeError):  # Of a type that NumPy lacks: bf16.
-            return value.__dlpack__()
-    array = np.asarray(value, order="C")
-    return array if dtype is None else _converted(array, dtype)
+            value = _from_dlpack(value)
+        except (AttributeError, BufferError, TypeError, ValueError) as error:
+            raise ValueError(f"{what} cannot be read by DLPack: {error}") from error
+        if not isinstance(value, np.ndarray):
+            return value
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # Rows of different lengths.
+        raise ValueError(f"{what} makes no array: {error}") from error
+    if array.shape != shape:
+        given = _TYPE_NAMES.get(array.dtype, str(array.dtype))
+        raise ValueError(f"{what} is a {dtype}{list(shape)}, the value a {given}{list(array.shape)}")
+    array = _converted(array, dtype)
+    if array.dtype not in _TYPE_NAMES:
+        raise TypeError(
+            f"{what} is a {dtype}{list(shape)}, the value has elements of type {array.dtype}: arrays must be float64, "
+            "float32, float16, int64, int32 or bool"
+        )
+    return np.asarray(array, order="C")

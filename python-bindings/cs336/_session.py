@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import threading
 import warnings
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
 from cs336._compiler import Executable
+from cs336._names import check_name
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -172,19 +174,23 @@ class Session:
 
     @_exclusive
     def initialize(self, seed: int = 0) -> None:
-        """Give every variable its initial value. The same seed gives the same values, to the bit."""
+        """Give every variable its initial value. The same seed, in [0, 2^64), gives the same values, to the bit."""
+        seed = operator.index(seed)
+        if not 0 <= seed < 1 << 64:
+            raise ValueError(f"the seed is {seed}, must be in [0, 2^64)")
         self._session.initialize(seed)
 
     @_exclusive
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._session.get_variable(name)
+        return self._session.get_variable(check_name(name, "the name of a variable"))
 
     @_exclusive
     def __setitem__(self, name: str, value: TensorLike) -> None:
-        if name not in self._variables:
+        if check_name(name, "the name of a variable") not in self._variables:
             raise ValueError(f"the executable has no variable '{name}'")
-        dtype = self._variables[name].dtype
-        self._session.set_variable(name, as_input(value, dtype, self.device, f"variable '{name}'"))
+        variable = self._variables[name]
+        array = as_input(value, variable.dtype, variable.shape, self.device, f"variable '{name}'")
+        self._session.set_variable(name, array)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._variables)
@@ -212,7 +218,7 @@ class Session:
             If names are missing or extra, or a shape differs.
         """
         wanted = {name for name, variable in self._variables.items() if variable.kind == "parameter"}
-        missing, extra = sorted(wanted - set(values)), sorted(set(values) - wanted)
+        missing, extra = sorted(wanted - set(values)), sorted(map(str, set(values) - wanted))
         if missing or extra:
             raise ValueError(f"parameters missing: {', '.join(missing) or 'none'}; extra: {', '.join(extra) or 'none'}")
         for name, value in values.items():
@@ -225,11 +231,18 @@ class Session:
         self._session.prepare()
 
     def _arguments(self, entry: str, inputs: Mapping[str, TensorLike]) -> dict[str, Any]:
-        ports = self._inputs.get(entry, {})
-        return {
-            name: as_input(value, ports[name].dtype if name in ports else None, self.device, f"input '{name}'")
-            for name, value in inputs.items()
-        }
+        if check_name(entry, "the name of an entry") not in self._inputs:
+            raise ValueError(f"the executable has no entry '{entry}'; it has: {', '.join(self._inputs)}")
+        ports = self._inputs[entry]
+        arguments = {}
+        for name, value in inputs.items():
+            if check_name(name, "the name of an input") not in ports:
+                raise ValueError(
+                    f"entry '{entry}': there is no input '{name}'; the inputs are: {', '.join(ports) or 'none'}"
+                )
+            port = ports[name]
+            arguments[name] = as_input(value, port.dtype, port.shape, self.device, f"input '{name}'")
+        return arguments
 
     @_exclusive
     def run(
@@ -296,7 +309,8 @@ class Session:
         RuntimeError
             If the entry has not run twice, or the output is larger.
         """
-        return self._session.previous_output(entry, name)
+        check_name(entry, "the name of an entry")
+        return self._session.previous_output(entry, check_name(name, "the name of an output"))
 
     @_exclusive
     def values(self, entry: str, inputs: Mapping[str, TensorLike], pattern: str = "*") -> list[WrittenValue]:
@@ -319,6 +333,7 @@ class Session:
         ValueError
             As `run`; if the glob is none; if nothing matches it, which is known only after the run.
         """
+        check_name(pattern, "the glob")
         return [WrittenValue(*row) for row in self._session.values(entry, self._arguments(entry, inputs), pattern)]
 
     @_exclusive
@@ -380,8 +395,9 @@ class Session:
             If the entry has not run, or another has run since.
         """
         if entry is None:
-            return self._session.share_variable(name)
-        return self._session.share_output(entry, name)
+            return self._session.share_variable(check_name(name, "the name of a variable"))
+        check_name(entry, "the name of an entry")
+        return self._session.share_output(entry, check_name(name, "the name of an output"))
 
     @_exclusive
     def synchronize(self) -> None:
@@ -397,7 +413,7 @@ class Session:
     @_exclusive
     def last_run_seconds(self, entry: str) -> float:
         """Return the device's time for the last run of an entry, without the feeding of its inputs."""
-        return self._session.last_run_seconds(entry)
+        return self._session.last_run_seconds(check_name(entry, "the name of an entry"))
 
     @_exclusive
     def memory(self) -> dict[str, int]:

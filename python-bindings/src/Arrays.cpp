@@ -56,10 +56,17 @@ static nb::dlpack::dtype toDLPack(DType type) {
   throw nb::type_error("a tensor of unknown element type");
 }
 
-runtime::TensorView python::viewOf(const InputArray &array) {
+InputArray python::takeArray(nb::handle value, const std::string &what) {
+  InputArray array;
+  if (!nb::try_cast(value, array))
+    throw nb::type_error((what + " is neither an array nor a capsule of DLPack that can be read").c_str());
+  return array;
+}
+
+runtime::TensorView python::viewOf(const InputArray &array, const std::string &what) {
   std::optional<DType> dtype = toDType(array.dtype());
   if (!dtype)
-    throw nb::type_error("arrays must be float64, float32, float16, bfloat16, int64, int32 or bool");
+    throw nb::type_error((what + ": arrays must be float64, float32, float16, bfloat16, int64, int32 or bool").c_str());
   runtime::TensorType type{*dtype, {}};
   runtime::Dims strides;
   for (size_t axis = 0; axis < array.ndim(); ++axis) {

@@ -14,6 +14,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include <string>
+
 namespace cs336::python {
 
 /// An array as Python passes it: of any type and layout, in host memory or in that of a GPU.
@@ -22,8 +24,12 @@ using OutputArray = nanobind::ndarray<nanobind::numpy>;
 /// What other libraries take by DLPack, on whichever device it lies.
 using SharedArray = nanobind::ndarray<nanobind::array_api>;
 
+/// An array, or DLPack's capsule of one. Throws TypeError for other values; `what` is what the message calls the value:
+/// "input 'tokens'".
+InputArray takeArray(nanobind::handle value, const std::string &what);
+
 /// The elements of `array`, where they lie. Throws TypeError for an element type that no tensor has.
-runtime::TensorView viewOf(const InputArray &array);
+runtime::TensorView viewOf(const InputArray &array, const std::string &what);
 
 /// Where they lie. Whoever passes the array has seen to it that this is the host or the session's own GPU.
 runtime::Placement placementOf(const InputArray &array);

@@ -101,8 +101,10 @@ void ProgramSession::prepare() {
   throwIfError(withoutGIL([&] { return session->Prepare(); }));
 }
 
-void ProgramSession::setVariable(const std::string &name, const InputArray &array) {
-  runtime::TensorView value = viewOf(array);
+void ProgramSession::setVariable(const std::string &name, nb::handle given) {
+  std::string what = "variable '" + name + "'";
+  InputArray array = takeArray(given, what);
+  runtime::TensorView value = viewOf(array, what);
   runtime::Placement placement = placementOf(array);
   throwIfError(withoutGIL([&] { return session->SetVariable(name, value, placement); }));
 }
@@ -137,11 +139,11 @@ void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, 
   std::vector<InputArray> arrays; // Keep what the views point to.
   for (auto [name, array] : inputs) {
     names.push_back(nb::cast<std::string>(name));
-    arrays.push_back(nb::cast<InputArray>(array));
+    arrays.push_back(takeArray(array, "input '" + names.back() + "'"));
   }
   std::vector<runtime::NamedTensor> tensors;
   for (size_t i = 0; i < arrays.size(); ++i)
-    tensors.push_back({names[i], viewOf(arrays[i]), placementOf(arrays[i])});
+    tensors.push_back({names[i], viewOf(arrays[i], "input '" + names[i] + "'"), placementOf(arrays[i])});
   throwIfError(withoutGIL([&] {
     absl::Status status;
     for (int64_t step = 0; step < steps && status.ok(); ++step)

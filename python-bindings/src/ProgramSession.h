@@ -34,7 +34,7 @@ public:
 
   void initialize(uint64_t seed);
   void prepare();
-  void setVariable(const std::string &name, const InputArray &array);
+  void setVariable(const std::string &name, nanobind::handle given);
   OutputArray getVariable(const std::string &name) const;
   /// Returns why further steps have other bits than without the interruption, if there is a reason.
   std::string load(const std::string &path, bool parametersOnly, bool ignoreExtra);

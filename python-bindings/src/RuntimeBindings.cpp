@@ -147,7 +147,7 @@ void python::bindRuntime(nb::module_ &module) {
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))
       .def("prepare", &ProgramSession::prepare)
-      .def("set_variable", &ProgramSession::setVariable, nb::arg("name"), nb::arg("array").noconvert())
+      .def("set_variable", &ProgramSession::setVariable, nb::arg("name"), nb::arg("array"))
       .def("get_variable", &ProgramSession::getVariable, nb::arg("name"))
       .def("load", &ProgramSession::load, nb::arg("path"), nb::arg("parameters_only"), nb::arg("ignore_extra"))
       .def("save", &ProgramSession::save, nb::arg("path"), nb::arg("parameters_only"))
