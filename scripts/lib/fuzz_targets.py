@@ -51,10 +51,17 @@ class Target:
     in_tree: bool
 
     @property
+    def command(self) -> list[str]:
+        """The start of a command line."""
+        python = self.program.parents[3] / ".venv/bin/python"
+        interpreter = [str(python) if python.exists() else sys.executable] if self.program.suffix == ".py" else []
+        return [*interpreter, str(self.program)]
+
+    @property
     def build_targets(self) -> list[str]:
         """What to build."""
         if self.program.suffix == ".py":
-            return ["cs336_python", "cs336-opt"]
+            return ["cs336_python"]
         return [self.name] if self.in_tree else [self.name, "write_corpus"]
 
 
@@ -94,16 +101,16 @@ def run_command(
     limit = f"-max_total_time={seconds}" if runs is None else f"-runs={runs}"
     flags = [limit, f"-seed={seed}", f"-artifact_prefix={findings}/{target.name}-"]
     if target.program.suffix == ".py":
-        return [sys.executable, str(target.program), *flags]
+        return [*target.command, *flags]
     flags += [f"-timeout={CASE_SECONDS}", f"-rss_limit_mb={MOST_MEMORY}", "-max_len=1048576", "-print_final_stats=1"]
-    return [str(target.program), *flags, str(corpus), str(target.seeds)]
+    return [*target.command, *flags, str(corpus), str(target.seeds)]
 
 
 def merge_command(target: Target, corpus: pathlib.Path) -> list[str]:
     """Make the command that copies into the tree the fewest cases which together reach all that is new there."""
-    return [str(target.program), "-set_cover_merge=1", "-use_counters=0", str(target.seeds), str(corpus)]
+    return [*target.command, "-set_cover_merge=1", "-use_counters=0", str(target.seeds), str(corpus)]
 
 
 def reproduce_command(target: Target, case: str) -> list[str]:
     """Make the command that runs one case again."""
-    return [*([sys.executable] if target.program.suffix == ".py" else []), str(target.program), case]
+    return [*target.command, case]

@@ -103,6 +103,13 @@ def test_commands_limit_time_or_cases(tmp_path: Path) -> None:
     assert "-runs=10" in fuzz_targets.run_command(target, tmp_path, tmp_path, None, 10, 0)
 
 
+def test_targets_in_python_take_the_same_flags(tmp_path: Path) -> None:
+    target = fuzz_targets.find_targets(ROOT)["arrays_fuzzer"]
+    command = fuzz_targets.run_command(target, tmp_path, tmp_path, None, 60, 7)
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 60 <= fuzz_results.read_outcome(run.stdout, 0, 1.0).cases < 120
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
