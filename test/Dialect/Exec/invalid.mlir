@@ -546,3 +546,28 @@ exec.entry @world_overflows mode<forward> {
   // expected-error@below {{between 4611686018427387905 ranks source and target do not match}}
   exec.all_gather ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {world = 4611686018427387905 : i64}
 }
+
+// -----
+
+// expected-error@below {{'exec.variable' op has an empty name}}
+exec.variable @"" parameter : memref<4xf32>
+
+// -----
+
+// expected-error@below {{'exec.entry' op has an empty name}}
+exec.entry @"" mode<forward> {
+}
+
+// -----
+
+exec.entry @forward mode<forward> {
+  // expected-error@below {{'exec.input' op has an empty name}}
+  %x = exec.input "" : memref<4xf32>
+}
+
+// -----
+
+exec.entry @forward mode<forward> {
+  // expected-error@below {{'exec.output' op has an empty name}}
+  %y = exec.output "" output : memref<4xf32>
+}

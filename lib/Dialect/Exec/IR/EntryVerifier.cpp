@@ -104,6 +104,8 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
 }
 
 LogicalResult EntryChecker::run() {
+  if (entry.getName().empty())
+    return entry.emitOpError() << "has an empty name";
   for (Operation &op : entry.getBody().front()) {
     if (auto buffer = dyn_cast<BufferOpInterface>(op)) {
       if (failed(declare(buffer)))

@@ -33,11 +33,24 @@ static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, 
   return success();
 }
 
-LogicalResult VariableOp::verify() { return verifyViews(*this, getViews(), getBufferType()); }
+/// Variables, inputs and outputs are found by their names.
+static LogicalResult verifyName(Operation *op, StringRef name) {
+  if (!name.empty())
+    return success();
+  return op->emitOpError() << "has an empty name";
+}
 
-LogicalResult OutputOp::verify() { return verifyViews(*this, getViews(), getType()); }
+LogicalResult VariableOp::verify() {
+  return failure(failed(verifyName(*this, getName())) || failed(verifyViews(*this, getViews(), getBufferType())));
+}
+
+LogicalResult OutputOp::verify() {
+  return failure(failed(verifyName(*this, getName())) || failed(verifyViews(*this, getViews(), getType())));
+}
 
 LogicalResult InputOp::verify() {
+  if (failed(verifyName(*this, getName())))
+    return failure();
   Type element = getType().getElementType();
   bool holdsIntegers = element.isSignlessInteger(64) || element.isSignlessInteger(32);
   if (getBound() && (static_cast<int64_t>(*getBound()) < 1 || !holdsIntegers))
