@@ -179,9 +179,12 @@ int main(int argc, char **argv) {
     const std::string &original = corpus[random() % corpus.size()];
     size_t size = std::min(original.size(), kMaxSize);
     std::copy_n(original.begin(), size, buffer.begin());
-    for (size_t mutations = 1 + random() % 4; mutations != 0; --mutations)
-      size = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(buffer.data(), size, kMaxSize, random())
-                                     : LLVMFuzzerMutate(buffer.data(), size, kMaxSize);
+    for (size_t mutations = 1 + random() % 4; mutations != 0; --mutations) {
+      size_t changed = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(buffer.data(), size, kMaxSize, random())
+                                               : LLVMFuzzerMutate(buffer.data(), size, kMaxSize);
+      // To libFuzzer, too, 0 is a change that was not possible.
+      size = changed != 0 ? changed : size;
+    }
     runCase(buffer.data(), size, seconds);
   }
   std::printf("%zu files and %u mutations ran\n", corpus.size(), runs);
