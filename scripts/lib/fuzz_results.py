@@ -96,7 +96,7 @@ def markdown(record: dict[str, object], origin: str) -> str:
     columns = ["target", "cases", "seconds", "per_second", "coverage", "corpus", "fault"]
     lines = ["# Fuzzing", "", origin, "", f"    {record['command']}", ""]
     lines += [
-        "Coverage counts edges of the control flow; it is 0 where the target does not measure it.",
+        "Coverage counts edges of the control flow, where the target measures it.",
         "",
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|---" * len(columns) + "|",

@@ -186,6 +186,8 @@ int main(int argc, char **argv) {
       size = changed != 0 ? changed : size;
     }
     runCase(buffer.data(), size, seconds);
+    if (constexpr unsigned kPulse = 10000; (run + 1) % kPulse == 0)
+      std::fprintf(stderr, "#%u\n", run + 1);
   }
   std::printf("%zu files and %u mutations ran\n", corpus.size(), runs);
   return 0;
