@@ -76,12 +76,13 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
     replaced.push_back(transpose);
   }
   replaced.push_back(product.getDefiningOp());
-  eraseDead(replaced);
 
   ++numFused;
   if (match.isCausal)
     ++numCausal;
   remark::passed(attention.getLoc(), remarkOptions("Fused")) << remark::add("{0}", describe(attention));
+  // Last: an attention whose result is not used goes as well.
+  eraseDead(replaced);
 }
 
 void FlashAttentionPass::runOnOperation() {

@@ -353,3 +353,16 @@ func.func @twice(%q: tensor<2x6x8xf32>) -> tensor<2x6x8xf32> {
   %o2 = cs336.matmul %p2, %o : tensor<2x6x6xf32>, tensor<2x6x8xf32> -> tensor<2x6x8xf32> loc("second")
   return %o2 : tensor<2x6x8xf32>
 }
+
+// -----
+
+// An attention whose result is not used goes when the operations that it stood for go.
+// REMARK: 1 x 5 queries x 7 keys, 1 head of 8, not causal
+// CHECK-LABEL: func.func @unused(
+// CHECK-NEXT: return %arg0
+func.func @unused(%q: tensor<5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x8xf32>) -> tensor<5x8xf32> {
+  %x = cs336.matmul %q, %k {transpose_b} : tensor<5x8xf32>, tensor<7x8xf32> -> tensor<5x7xf32>
+  %p = cs336.softmax %x : tensor<5x7xf32>
+  %o = cs336.matmul %p, %v : tensor<5x7xf32>, tensor<7x8xf32> -> tensor<5x8xf32>
+  return %q : tensor<5x8xf32>
+}
