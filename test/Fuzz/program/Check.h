@@ -1,0 +1,31 @@
+//===- Check.h - What a program computes, and what it should ----*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TEST_FUZZ_PROGRAM_CHECK_H
+#define CS336_TEST_FUZZ_PROGRAM_CHECK_H
+
+#include "Execute.h"
+
+#include <string>
+
+namespace cs336::fuzz {
+
+/// How much of the outputs is compared: what rounding leaves unknown is not.
+struct Coverage {
+  int64_t elements = 0, knownElements = 0;
+  bool hasGradients = false;
+};
+Coverage findCoverage(const Graph &graph);
+
+/// Compares every element of both results with the reference; and of the gradient of each parameter the largest
+/// element, the one that differs most between the results, and the sum along a direction of all elements. Returns what
+/// differs first, or an empty string.
+std::string findDifference(const Graph &graph, const Results &plain, const Results &fused);
+
+} // namespace cs336::fuzz
+
+#endif // CS336_TEST_FUZZ_PROGRAM_CHECK_H

@@ -1,0 +1,130 @@
+//===- Graph.h - Programs of the dialect as plain data ----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TEST_FUZZ_PROGRAM_GRAPH_H
+#define CS336_TEST_FUZZ_PROGRAM_GRAPH_H
+
+#include "Number.h"
+#include "cs336/runtime/DType.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cs336::fuzz {
+
+using runtime::Dims;
+using runtime::TensorType;
+
+enum class Op : uint8_t {
+  // Sources.
+  kParameter,
+  kInput,
+  kConstant,
+  kIota,
+  // Element-wise, with one operand.
+  kNeg,
+  kExp,
+  kLog,
+  kRsqrt,
+  kSqrt,
+  kSin,
+  kCos,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kSilu,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  // Element-wise, with two operands.
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kPow,
+  kCompare,
+  kSelect,
+  kCast,
+  // Layout.
+  kBroadcast,
+  kReshape,
+  kTranspose,
+  kSlice,
+  kPad,
+  kConcat,
+  // Rows and matrices.
+  kReduceSum,
+  kReduceMax,
+  kMatmul,
+  kLinear,
+  kEmbedding,
+  kSoftmax,
+  kAttention,
+  kRmsNorm,
+  kLayerNorm,
+  kRope,
+  kCrossEntropy,
+};
+
+/// Predicates as `Node::integers` has them.
+enum Predicate : uint8_t { kEQ, kNE, kLT, kLE, kGT, kGE };
+
+/// Flags of `Node::flags`.
+enum Flag : uint8_t {
+  kTransposeA = 1,
+  kTransposeB = 2,
+  kReluEpilogue = 4,
+  kHasAddend = 8,
+  kHasBias = 16,
+  /// No gradient of a maximum is taken.
+  kStopGradient = 32,
+  kCausal = 64,
+};
+
+/// One operation, and the values that the reference has for its result.
+struct Node {
+  Op op;
+  TensorType type;
+  std::vector<int> operands = {};
+  /// Axes, dims, a permutation, offsets, or the predicate; of an input of indices, its bound.
+  std::vector<int64_t> integers = {};
+  /// The scale, eps or theta.
+  double number = 0;
+  uint8_t flags = 0;
+  /// Row-major. Sources get theirs when they are added.
+  std::vector<Number> values = {};
+};
+
+struct Output {
+  std::string name;
+  int node;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Output> outputs;
+  ComputeType compute = ComputeType::kFP32;
+  /// Gradients of the output "loss" are taken.
+  bool hasGradients = false;
+  /// An index lies outside of its table, or may do so after rounding: an error is right.
+  bool mayFail = false;
+};
+
+/// The function `f` of the dialect.
+std::string print(const Graph &graph);
+
+/// The name of a parameter or an input, a node of the graph.
+std::string nameOf(const Graph &graph, int node);
+
+int64_t elementsOf(const Dims &shape);
+
+} // namespace cs336::fuzz
+
+#endif // CS336_TEST_FUZZ_PROGRAM_GRAPH_H

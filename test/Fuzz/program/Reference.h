@@ -1,0 +1,24 @@
+//===- Reference.h - NumPy's semantics of the dialect -----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TEST_FUZZ_PROGRAM_REFERENCE_H
+#define CS336_TEST_FUZZ_PROGRAM_REFERENCE_H
+
+#include "Graph.h"
+
+namespace cs336::fuzz {
+
+/// Computes the values of a node from those of its operands, with float64 and the definitions of the operations. A
+/// parameter, an input or a constant keeps its own. Shares no code with the compiler.
+void evaluate(Graph &graph, int node);
+
+/// The last output, a scalar, with its derivative along the direction in which the elements of one parameter move.
+Number differentiate(Graph graph, int parameter, absl::Span<const double> direction);
+
+} // namespace cs336::fuzz
+
+#endif // CS336_TEST_FUZZ_PROGRAM_REFERENCE_H
