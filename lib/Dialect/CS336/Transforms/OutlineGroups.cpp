@@ -27,9 +27,17 @@ public:
   void yield(ArrayRef<Value> outputs, Location loc);
 
 private:
-  Value read(Value value);
-  /// What the body computes already, or a copy of `op`.
-  Operation *copy(Operation *op, bool isShared);
+  /// An operation to copy, and the operands of the copy that exist.
+  struct Copy {
+    Operation *op;
+    bool isShared;
+    SmallVector<Value> operands;
+  };
+
+  Copy startCopy(Value rematerialized) const;
+  /// Returns an operation that the body has already, if it may, or a new copy.
+  Operation *finishCopy(const Copy &copy);
+  Operation *copy(Operation *op);
 
   const FusionRoles &roles;
   OpBuilder builder;
@@ -45,12 +53,12 @@ BodyBuilder::BodyBuilder(const FusionRoles &roles, FusedOp fused, ArrayRef<Value
   builder.setInsertionPointToStart(&body);
 }
 
-Operation *BodyBuilder::copy(Operation *op, bool isShared) {
-  auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return read(operand); });
-  if (isShared) {
+Operation *BodyBuilder::finishCopy(const Copy &copy) {
+  Operation *op = copy.op;
+  if (copy.isShared) {
     // Operations on equal operands are few: they all read the first of them.
     auto isSame = [&](Operation &known) {
-      return known.getName() == op->getName() && llvm::equal(known.getOperands(), operands) &&
+      return known.getName() == op->getName() && llvm::equal(known.getOperands(), copy.operands) &&
              known.getResultTypes() == op->getResultTypes() && known.getAttrDictionary() == op->getAttrDictionary();
     };
     for (Operation &known : body)
@@ -58,21 +66,41 @@ Operation *BodyBuilder::copy(Operation *op, bool isShared) {
         return &known;
   }
   Operation *cloned = builder.clone(*op, mapping);
-  cloned->setOperands(operands);
+  cloned->setOperands(copy.operands);
   return cloned;
 }
 
 /// Index arithmetic is written out once for every use, so that each use absorbs its own.
-Value BodyBuilder::read(Value value) {
-  if (!roles.isRematerialized(value))
-    return mapping.lookup(value);
-  Operation *source = value.getDefiningOp();
-  bool isShared = cast<FusibleOpInterface>(source).isRematerializable() && !roles.isLiteral(value);
-  isShared |= source->getNumOperands() == 0;
-  return copy(source, isShared)->getResult(cast<OpResult>(value).getResultNumber());
+BodyBuilder::Copy BodyBuilder::startCopy(Value rematerialized) const {
+  Operation *source = rematerialized.getDefiningOp();
+  bool isShared = cast<FusibleOpInterface>(source).isRematerializable() && !roles.isLiteral(rematerialized);
+  return {source, isShared || source->getNumOperands() == 0, {}};
 }
 
-void BodyBuilder::append(Operation *op) { mapping.map(op->getResults(), copy(op, /*isShared=*/true)->getResults()); }
+Operation *BodyBuilder::copy(Operation *op) {
+  // Operands first, on a stack of its own: index arithmetic may have any number of steps.
+  SmallVector<Copy> pending{{op, /*isShared=*/true, {}}};
+  while (true) {
+    Copy &top = pending.back();
+    if (top.operands.size() < top.op->getNumOperands()) {
+      Value operand = top.op->getOperand(top.operands.size());
+      if (roles.isRematerialized(operand))
+        pending.push_back(startCopy(operand));
+      else
+        top.operands.push_back(mapping.lookup(operand));
+      continue;
+    }
+    Operation *copied = finishCopy(top);
+    pending.pop_back();
+    if (pending.empty())
+      return copied;
+    Copy &reader = pending.back();
+    Value operand = reader.op->getOperand(reader.operands.size());
+    reader.operands.push_back(copied->getResult(cast<OpResult>(operand).getResultNumber()));
+  }
+}
+
+void BodyBuilder::append(Operation *op) { mapping.map(op->getResults(), copy(op)->getResults()); }
 
 void BodyBuilder::yield(ArrayRef<Value> outputs, Location loc) {
   auto values = llvm::map_to_vector(outputs, [&](Value output) { return mapping.lookup(output); });
