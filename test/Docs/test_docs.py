@@ -19,7 +19,13 @@ from console_blocks import ROOT, pages, parse_block, run_command, run_page
 
 BUILD = ROOT / "build/dev"
 GENERATED = sorted((BUILD / "docs").glob("*/*.md"))
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+# A file or folder of the repository, or a pattern for several.
+PATH = re.compile(
+    r"`((?:lib|include|runtime|tools|test|docs|scripts|benchmarks|examples|cmake|python-bindings)/[^`\s,]*)`"
+)
+PLACEHOLDER = re.compile(r"…|/X$")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
@@ -48,12 +54,17 @@ def test_every_reference_page_is_generated() -> None:
     assert committed == {path.relative_to(BUILD / "docs") for path in GENERATED}
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=name_of
-)
+@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
 def test_links_lead_somewhere(path: pathlib.Path) -> None:
     targets = LINK.findall(CODE.sub("", path.read_text(encoding="utf-8")))
     assert not [target for target in targets if not (path.parent / target).exists()]
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
+def test_named_files_exist(path: pathlib.Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = [target.split(":")[0] for target in PATH.findall(text) if not PLACEHOLDER.search(target)]
+    assert not [target for target in named if not any(ROOT.glob(target.rstrip("/")))]
 
 
 def test_console_block_notices_a_change(tmp_path: pathlib.Path) -> None:
