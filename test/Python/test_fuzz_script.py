@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import cs336
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lib"))
@@ -106,7 +108,8 @@ def test_commands_limit_time_or_cases(tmp_path: Path) -> None:
 def test_targets_in_python_take_the_same_flags(tmp_path: Path) -> None:
     target = fuzz_targets.find_targets(ROOT)["arrays_fuzzer"]
     command = fuzz_targets.run_command(target, tmp_path, tmp_path, None, 60, 7)
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert 60 <= fuzz_results.read_outcome(run.stdout, 0, 1.0).cases < 120
 
 
