@@ -21,6 +21,8 @@ from cs336._config import Optimizer, TransformerConfig, size_names
 from cs336._files import write_file
 from cs336._session import ProfileRow, Session, WrittenValue, best_device
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Executable",
     "Input",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import get_args
 
 from cs336 import _cs336
+from cs336._checks import check_type
 from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
 from cs336._files import read_file, write_file
 
@@ -156,6 +157,19 @@ class Executable:
         return Plan(**self._executable.plan(entry, largest))
 
 
+# What to pass in place of objects of other types.
+_CONFIGS = {
+    "dict": "pass cs336.TransformerConfig(**config)",
+    "str": "pass cs336.TransformerConfig.named(size) or cs336.TransformerConfig.from_json(text)",
+}
+_MODULES = {
+    "TransformerConfig": "build it first, cs336.compile(cs336.build(config))",
+    "Executable": "it is compiled already, pass it to cs336.Session",
+    "PosixPath": "pass its text, cs336.compile(path.read_text())",
+    "": "cs336.build and cs336.parse make one",
+}
+
+
 def build(
     config: TransformerConfig, mode: Mode = "train", dtype: DType = "f32", optimizer: Optimizer | None = None
 ) -> Module:
@@ -177,7 +191,12 @@ def build(
     ------
     ValueError
         If the numbers make no model or no optimizer.
+    TypeError
+        If `config` or `optimizer` is of another type.
     """
+    check_type(config, TransformerConfig, "the configuration of a model", _CONFIGS)
+    if optimizer is not None:
+        check_type(optimizer, Optimizer, "the optimizer", {"dict": "pass cs336.Optimizer(**optimizer)"})
     description = {**asdict(config), "mode": mode, "dtype": dtype, "optimizer": asdict(optimizer or Optimizer())}
     return Module(_cs336.Module.build(description_json(description)))
 
@@ -236,12 +255,15 @@ def compile(
     ValueError
         If the module does not compile, or the folder cannot be written; the message holds the diagnostics. If there is
         no such type or level of fusion, or `pipeline` gives the same option as an argument.
+    TypeError
+        If `module` is neither a module nor text.
 
     Warns
     -----
     RuntimeWarning
         What the compiler warns of: a cache that is not used, or not written to, and why.
     """
+    check_type(module, (Module, str), "the module to compile", _MODULES)
     for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
         if value is not None and value not in known:
             raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")

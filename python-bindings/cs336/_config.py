@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from cs336 import _cs336
+from cs336._checks import check_integer
 
 Mode = Literal["forward", "loss", "forward_backward", "train"]
 DType = Literal["f32", "f64"]
@@ -30,6 +31,20 @@ def description_json(description: Mapping[str, Any], prefix: str = "") -> str:
         if isinstance(value, Mapping):
             description_json(value, f"{prefix}{key}.")
     return json.dumps(description)
+
+
+def check_integers(description: TransformerConfig | Optimizer) -> None:
+    """Make integers of Python of the integer fields; NumPy's have no text in JSON.
+
+    Raises
+    ------
+    TypeError
+        If a field is not an integer; the message names the field and its value.
+    """
+    for field in fields(description):
+        if field.type == "int":
+            value = check_integer(getattr(description, field.name), f"'{field.name}'")
+            object.__setattr__(description, field.name, value)  # The class is frozen.
 
 
 def size_names() -> list[str]:
@@ -54,6 +69,8 @@ class TransformerConfig:
     ------
     ValueError
         If no such model can be built; the message names the key and its value.
+    TypeError
+        If a number that counts something is not an integer, as 32.0 is not.
     """
 
     d_model: int
@@ -66,6 +83,7 @@ class TransformerConfig:
     rope_theta: float = 10000.0
 
     def __post_init__(self) -> None:
+        check_integers(self)
         _cs336.transformer(self.to_json())
 
     @classmethod
@@ -123,3 +141,6 @@ class Optimizer:
     warmup_steps: int = 0
     cosine_steps: int = 0
     min_lr: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_integers(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 import os
 import threading
 import warnings
@@ -15,8 +14,17 @@ from numpy.typing import NDArray
 
 from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
+from cs336._checks import check_integer, check_name, check_names, check_type
 from cs336._compiler import Executable
-from cs336._names import check_name
+
+# What to pass for a session's executable in place of objects of other types.
+_EXECUTABLES = {
+    "Module": "compile it first, cs336.Session(cs336.compile(module))",
+    "TransformerConfig": "build and compile it first, cs336.Session(cs336.compile(cs336.build(config)))",
+    "str": "load it first, cs336.Session(cs336.Executable.load(path))",
+    "PosixPath": "load it first, cs336.Session(cs336.Executable.load(path))",
+    "": "cs336.compile makes one",
+}
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -154,6 +162,7 @@ class Session:
         poison_memory: bool = False,
         profile: bool = False,
     ) -> None:
+        check_type(executable, Executable, "the executable of a session", _EXECUTABLES)
         self._session = _cs336.Session(
             executable._executable, device, num_threads, memory_limit_bytes, poison_memory, profile
         )
@@ -175,7 +184,7 @@ class Session:
     @_exclusive
     def initialize(self, seed: int = 0) -> None:
         """Give every variable its initial value. The same seed, in [0, 2^64), gives the same values, to the bit."""
-        seed = operator.index(seed)
+        seed = check_integer(seed, "the seed")
         if not 0 <= seed < 1 << 64:
             raise ValueError(f"the seed is {seed}, must be in [0, 2^64)")
         self._session.initialize(seed)
@@ -233,6 +242,7 @@ class Session:
     def _arguments(self, entry: str, inputs: Mapping[str, TensorLike]) -> dict[str, Any]:
         if check_name(entry, "the name of an entry") not in self._inputs:
             raise ValueError(f"the executable has no entry '{entry}'; it has: {', '.join(self._inputs)}")
+        check_type(inputs, Mapping, "the inputs of a run", {"": "pass a dict of arrays by name"})
         ports = self._inputs[entry]
         arguments = {}
         for name, value in inputs.items():
@@ -278,11 +288,13 @@ class Session:
         ValueError
             If an input is missing, extra, of another type or shape, on another device, or out of its bound; then
             nothing has changed. If there is no such output.
+        TypeError
+            If the inputs are not a mapping, or `outputs` is one string.
         FloatingPointError
             If a command wrote a NaN and that was to be checked; the message names the command, its place in the
             program, and the element. Later commands have not run, and variables are as the earlier ones left them.
         """
-        wanted = self._outputs.get(entry, {}) if outputs is None else list(outputs)
+        wanted = self._outputs.get(entry, {}) if outputs is None else check_names(outputs, "outputs")
         if unknown := [name for name in wanted if name not in self._outputs.get(entry, {})]:
             raise ValueError(f"entry '{entry}' has no output '{unknown[0]}'")
         self._session.run(entry, self._arguments(entry, inputs), check_nan)

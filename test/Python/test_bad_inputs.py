@@ -42,7 +42,6 @@ def batch(**changes: object) -> dict[str, np.ndarray]:
         ({"vocab_size": 1 << 62}, "vocab_size"),
         ({"context_length": 1 << 40, "batch_size": 1 << 40}, "context_length|batch_size"),
         ({"rope_theta": 0.0}, "rope_theta"),
-        ({"d_ff": 2.5}, "d_ff"),
     ],
     ids=str,
 )

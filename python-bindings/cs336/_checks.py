@@ -1,0 +1,80 @@
+"""Checks of arguments: an error names the argument, its value, and the right one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+
+def check_type(value: object, wanted: type | tuple[type, ...], what: str, remedies: dict[str, str]) -> None:
+    """Raise TypeError if an argument is of another type.
+
+    Parameters
+    ----------
+    value
+        The argument.
+    wanted
+        The types that it may have.
+    what
+        Subject of the message: "the argument of compile".
+    remedies
+        What to pass instead, by the name of the type that was passed; "" stands for all other types.
+    """
+    if isinstance(value, wanted):
+        return
+    types = wanted if isinstance(wanted, tuple) else (wanted,)
+    names = " or ".join(kind.__name__ for kind in types)
+    given = type(value).__name__
+    remedy = remedies.get(given, remedies.get("", ""))
+    raise TypeError(f"{what} must be of type {names}, is of type {given}" + (f": {remedy}" if remedy else ""))
+
+
+def check_integer(value: object, what: str) -> int:
+    """Return an integer of Python, also of one of NumPy's.
+
+    Raises
+    ------
+    TypeError
+        If the value is not an integer; a float is not, whatever its value.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise TypeError(f"{what} must be an integer, is {value!r}") from error
+
+
+def check_names(names: Iterable[str], what: str) -> list[str]:
+    """Return several names as a list.
+
+    Raises
+    ------
+    TypeError
+        If one string was passed, whose characters would be taken for names, or no sequence at all.
+    """
+    if isinstance(names, str):
+        raise TypeError(f"{what} must be a list of names, is the string {names!r}: pass [{names!r}]")
+    try:
+        return [check_name(name, f"each of {what}") for name in names]
+    except TypeError as error:
+        if isinstance(names, Iterable):
+            raise
+        raise TypeError(f"{what} must be a list of names, is {names!r}") from error
+
+
+def check_name(name: object, what: str) -> str:
+    """Return a name that the runtime can look up.
+
+    Raises
+    ------
+    TypeError
+        If it is not a string.
+    ValueError
+        If it has no encoding in UTF-8, as a lone surrogate has none.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be a string, is {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} is {name!r}, which has no encoding in UTF-8") from error
+    return name
