@@ -10,7 +10,10 @@
 
 #include "cs336/runtime/format/Executable_generated.h"
 
+#include "status/StatusMacros.h"
+
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 #include <cstddef>
 
@@ -27,6 +30,18 @@ absl::Status VerifyKernel(const format::ExecutableT &executable, const format::K
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
+
+/// Calls `verify` with the commands of an entry in their order, and names the
+/// first that it returns an error for.
+template <typename Function>
+absl::Status VerifyEachCommand(const format::EntryT &entry, Function &&verify) {
+  for (size_t i = 0; i != entry.commands.size(); ++i) {
+    const format::CommandT &command = *entry.commands[i];
+    if (absl::Status status = verify(command); !status.ok())
+      return Annotate(status, absl::StrCat("command ", i, " '", command.name, "'"));
+  }
+  return absl::OkStatus();
+}
 
 /// The parts of a command's: whether a launch suits its kernel's signature, and
 /// whether what the command writes is apart from the rest that it uses.

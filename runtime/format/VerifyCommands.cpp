@@ -226,12 +226,7 @@ absl::Status VerifyCommands(const format::ExecutableT &executable, const format:
   if (entry.events > entry.commands.size())
     return Broken(StrCat(entry.events, " events for ", entry.commands.size(), " commands"));
   CommandVerifier verifier(executable, entry);
-  for (size_t i = 0; i != entry.commands.size(); ++i) {
-    const format::CommandT &command = *entry.commands[i];
-    if (absl::Status status = verifier.Verify(command); !status.ok())
-      return Annotate(status, StrCat("command ", i, " '", command.name, "'"));
-  }
-  return absl::OkStatus();
+  return VerifyEachCommand(entry, [&](const format::CommandT &command) { return verifier.Verify(command); });
 }
 
 } // namespace cs336::runtime

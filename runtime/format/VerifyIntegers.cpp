@@ -200,12 +200,7 @@ size_t CountVariants(const format::SignatureT &signature) {
 
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry) {
   IntegerVerifier verifier(executable, entry);
-  for (size_t i = 0; i != entry.commands.size(); ++i) {
-    const format::CommandT &command = *entry.commands[i];
-    if (absl::Status status = verifier.Verify(command); !status.ok())
-      return Annotate(status, StrCat("command ", i, " '", command.name, "'"));
-  }
-  return absl::OkStatus();
+  return VerifyEachCommand(entry, [&](const format::CommandT &command) { return verifier.Verify(command); });
 }
 
 } // namespace cs336::runtime
