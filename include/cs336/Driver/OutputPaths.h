@@ -15,7 +15,7 @@
 
 namespace cs336 {
 
-/// A flag and the file that it names; an empty path is no file, "-" is standard output.
+/// A flag and the file that it names. An empty path names no file, and "-" names standard output.
 struct OutputPath {
   llvm::StringRef flag;
   llvm::StringRef path;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of every operation that computes integers from integers alone. Arithmetic wraps around, so a sum that may overflow
+// Integer ranges of operations that compute integers from integers. Arithmetic wraps around, so a sum that may overflow
 // can be any integer. A conversion from floating point to integers has no range: see IntegerRanges::get.
 //
 //===----------------------------------------------------------------------===//
