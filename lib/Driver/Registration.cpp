@@ -11,7 +11,6 @@
 #include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.h"
 #include "cs336/Conversion/CS336ToExec/Passes.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
-#include "cs336/Dialect/CS336/Transforms/IndexPasses.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
@@ -40,7 +39,6 @@ void cs336::registerAllDialects(DialectRegistry &registry) {
 
 void cs336::registerPasses() {
   registerCS336Passes();
-  registerCS336IndexPasses();
   registerCS336CodegenPasses();
   registerCS336TargetCPUPasses();
   registerCS336TargetCUDAPasses();

@@ -8,7 +8,6 @@
 #include "cs336/Pipelines/Pipelines.h"
 
 #include "cs336/Conversion/CS336ToExec/Passes.h"
-#include "cs336/Dialect/CS336/Transforms/IndexPasses.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Target/CUDA/Passes.h"

@@ -10,7 +10,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
-#include "cs336/Dialect/CS336/Transforms/IndexPasses.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -18,7 +18,7 @@
 
 namespace cs336 {
 #define GEN_PASS_DEF_BOUNDINDICESPASS
-#include "cs336/Dialect/CS336/Transforms/IndexPasses.h.inc"
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
 } // namespace cs336
 
 using namespace mlir;

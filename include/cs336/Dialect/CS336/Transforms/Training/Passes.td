@@ -1,0 +1,159 @@
+//===- Passes.td - Passes that turn a loss into a training step -===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_TRANSFORMS_TRAINING_PASSES_TD
+#define CS336_DIALECT_CS336_TRANSFORMS_TRAINING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
+  let summary = "Add the gradient of the loss for every parameter (reverse mode)";
+  let description = [{
+    Adds the operations that compute the gradient of the loss for every parameter. It changes functions of mode
+    `forward_backward` and `train` that return no gradients yet. The function gets one more result per parameter, of
+    kind "gradient", with the parameter's name and views.
+
+    The pass walks from the result named "loss" back to the parameters. Each operation builds its own adjoint
+    (`DifferentiableOpInterface`). A composite without an adjoint is decomposed first. The gradients of several uses of
+    a value are added in the order in which the walk meets the uses. With the state `loss_scale` (`--cs336-scale-loss`),
+    the gradients are those of loss·scale.
+
+    Paths through integers and predicates have no gradient. If the loss does not depend on a parameter, its gradient is
+    zero. The new operations are at the end of the function. Each has the location of the operation that it is the
+    adjoint of, wrapped as `loc("backward"(…))`. Operations that remain unused are erased. The time is linear in the
+    number of operations.
+
+    The function must have one block and a result "loss", which is a floating-point tensor of rank 0. If an operation
+    between a parameter and the loss has no adjoint, the pass reports an error at its location.
+
+    Remark: `NoGradient` (missed) at a parameter that the loss does not depend on.
+
+    Before:
+
+    ```mlir
+    func.func @f(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+        -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+      %y = cs336.mul %w, %w : tensor<f32>
+      return %y : tensor<f32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @f(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
+        -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"},
+            tensor<f32> {cs336.kind = "gradient", cs336.name = "w"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+      %y = cs336.mul %w, %w : tensor<f32>
+      %one = cs336.constant dense<1.000000e+00> : tensor<f32>
+      %a = cs336.mul %one, %w : tensor<f32>
+      %b = cs336.mul %one, %w : tensor<f32>
+      %dw = cs336.add %a, %b : tensor<f32>
+      return %y, %dw : tensor<f32>, tensor<f32>
+    }
+    ```
+
+    Counts `num-adjoints`, adjoints built; `num-gradients`, gradients returned; `num-erased`, unused backward operations
+    erased.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
+  let summary = "Turn gradients into updates of parameters and optimizer state";
+  let description = [{
+    Replaces each gradient result of a `train` function with the new value of its parameter, and adds the state of AdamW
+    as arguments and results:
+
+    | state | type | contents |
+    |---|---|---|
+    | `adamw.step` | i64 | the number of updates before this one, initially 0 |
+    | `adamw.m.<parameter>`, `adamw.v.<parameter>` | float32; float64 for float64 parameters | the moments |
+
+    The attribute `#cs336.optimizer` of the function holds the hyper-parameters. Options of the pass take precedence
+    over its fields. The defaults of the options apply to functions without the attribute.
+
+    **Schedule.** With t = step + 1, the scalars 1 − β₁ᵗ, 1 − β₂ᵗ and the learning rate are computed in float64, and
+    then cast to the type of m and v. In float32, 1 − β₂ᵗ would have an error of 1e-5. The learning rate follows CS336's
+    `get_lr_cosine_schedule`, at the zero-based iteration it = step:
+
+        it < warmup:             lr·it/warmup
+        warmup ≤ it ≤ cosine:    min + ½(1 + cos(π(it − warmup)/(cosine − warmup)))·(lr − min)
+        it > cosine:             min
+
+    The first step of a warm-up has learning rate 0. Without `cosine-steps`, the rate stays at `lr` after the warm-up.
+
+    **Clipping.** With `max-norm` M > 0, all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), where ‖g‖₂ is the norm
+    over all gradients together. The function returns ‖g‖₂ as the output "grad_norm".
+
+    **Loss scale.** With the state `loss_scale` (`--cs336-scale-loss`), the gradients are multiplied by 1/scale before
+    their norm is computed. If any element is infinite or NaN, the step is skipped: parameters and AdamW's state keep
+    their values, `adamw.step` does not advance, and the scale is multiplied by the backoff. Otherwise `growth_tracker`
+    (i32, state) counts up to the interval after which the scale grows. The host takes no part in this. The elements are
+    tested one by one, so finite gradients whose sum overflows do not skip the step.
+
+    If the last operation of a gradient widens the bf16 or f16 result of a GEMM, the update reads the narrow value. New
+    operations have the location `loc("optimizer"(loc("<parameter>")))`.
+
+    Run it after `cs336-differentiate`. A `train` function that already has the state does not change. Errors: a `train`
+    function without gradients or with several blocks, a gradient without a parameter of its name and type, options out
+    of range, and a `loss_scale` without `cs336.loss_scaling`.
+
+    Remark: `Updated`, with the number of parameters.
+
+    Before:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}) ->
+        (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "gradient", cs336.name = "w"})
+        attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<lr = 1.0e-03>} {
+      …
+      return %loss, %dw : tensor<f32>, tensor<4xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                     %step: tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step", cs336.init = #cs336.init<zeros>},
+                     %m: tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.m.w", cs336.init = #cs336.init<zeros>},
+                     %v: tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.v.w", cs336.init = #cs336.init<zeros>}) ->
+        (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"},
+         tensor<i64> {cs336.kind = "state", cs336.name = "adamw.step"}, tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.m.w"},
+         tensor<4xf32> {cs336.kind = "state", cs336.name = "adamw.v.w"}) … {
+      …
+      %w1, %m1, %v1 = cs336.adamw %w, %dw, %m, %v lr = %lr, correction1 = %c1, correction2 = %c2, scale = %s, apply = %yes …
+      return %loss, %w1, %next, %m1, %v1 : …
+    ```
+
+    Counts `num-updates`, parameters updated.
+  }];
+  let options = [
+    Option<"kind", "kind", "::cs336::OptimizerKind", "::cs336::OptimizerKind::AdamW", "Optimizer (default: adamw)",
+           [{::llvm::cl::values(clEnumValN(::cs336::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"))}]>,
+    Option<"form", "form", "::cs336::AdamWForm", "::cs336::AdamWForm::PyTorch",
+           "Published form of AdamW (default: pytorch)",
+           [{::llvm::cl::values(
+      clEnumValN(::cs336::AdamWForm::PyTorch, "pytorch",
+               "torch.optim.AdamW: decay first, epsilon added to the corrected root"),
+      clEnumValN(::cs336::AdamWForm::CS336Spring2025, "cs336_2025", "corrected learning rate, decay after the update"),
+      clEnumValN(::cs336::AdamWForm::CS336Spring2026, "cs336_2026", "corrected learning rate, decay before the update"))}]>,
+    Option<"lr", "lr", "double", "1e-3", "Learning rate; the maximum of a schedule (default: 1e-3)">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment (default: 0.9)">,
+    Option<"beta2", "beta2", "double", "0.999", "Decay of the second moment (default: 0.999)">,
+    Option<"eps", "eps", "double", "1e-8", "Number added to the root of the second moment (default: 1e-8)">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "Decoupled weight decay (default: 0.01)">,
+    Option<"maxNorm", "max-norm", "double", "0.0",
+           "Largest norm of all gradients together; 0 does not clip (default: 0)">,
+    Option<"warmupSteps", "warmup-steps", "int64_t", "0", "Steps of linear warm-up (default: 0)">,
+    Option<"cosineSteps", "cosine-steps", "int64_t", "0",
+           "Step at which the cosine reaches its minimum; 0 for a constant rate (default: 0)">,
+    Option<"minLR", "min-lr", "double", "0.0", "Learning rate after the cosine (default: 0)">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
+#endif // CS336_DIALECT_CS336_TRANSFORMS_TRAINING_PASSES_TD

@@ -1,0 +1,71 @@
+//===- FusionRoles.h - What operations are to fusion -------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_DIALECT_CS336_TRANSFORMS_FUSION_FUSIONROLES_H
+#define CS336_LIB_DIALECT_CS336_TRANSFORMS_FUSION_FUSIONROLES_H
+
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace cs336 {
+
+/// What an operation is to fusion, by what it says of itself.
+enum class FusionRole {
+  /// A kernel or command of its own, and everything that is none of the following.
+  Opaque,
+  /// The same elements elsewhere, which costs nothing.
+  View,
+  /// Index arithmetic, which every kernel that reads it computes anew: broadcasts, constants, and a little arithmetic
+  /// on
+  /// constants and indices (a causal mask).
+  Rematerialized,
+  Pointwise,
+  /// Combines elements along the last axes.
+  RowReduction,
+  /// Combines elements along other axes, or all: nothing can follow in the same kernel.
+  ClosedReduction,
+  Assembly,
+};
+
+/// The roles of a block's operations.
+class FusionRoles {
+public:
+  explicit FusionRoles(mlir::Block &block);
+
+  FusionRole get(mlir::Operation *op) const { return roles.lookup(op); }
+  /// Makes `copy` known, which computes what `op` does.
+  void addCopy(mlir::Operation *copy, mlir::Operation *op);
+  /// Whether a group can hold `op` as more than index arithmetic.
+  bool isFusible(mlir::Operation *op) const;
+  /// Whether `value` is computed anew by every kernel that reads it.
+  bool isRematerialized(mlir::Value value) const;
+  /// Whether every kernel computes `value` without reading anything.
+  bool isLiteral(mlir::Value value) const;
+  /// Pointwise, with one result of its operands' shape: may be computed again, from other operands.
+  bool isRecomputable(mlir::Operation *op) const;
+  /// Pointwise without arithmetic: a cast. What is zero stays zero.
+  bool isConversion(mlir::Operation *op) const;
+
+  /// Calls `fn` on every value that a kernel loads to compute `operand`.
+  void forEachLoad(mlir::Value operand, llvm::function_ref<void(mlir::Value)> fn) const;
+
+private:
+  FusionRole classify(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Operation *, FusionRole> roles;
+  /// FLOPs that an element of what is computed from constants and indices alone takes, in all.
+  llvm::DenseMap<mlir::Value, int64_t> literalFlops;
+};
+
+llvm::ArrayRef<int64_t> getTensorShape(mlir::Value value);
+/// FLOPs of an operation; 0 for one that does not count them.
+int64_t getOperationFlops(mlir::Operation *op);
+
+} // namespace cs336
+
+#endif // CS336_LIB_DIALECT_CS336_TRANSFORMS_FUSION_FUSIONROLES_H

@@ -1,0 +1,243 @@
+//===- WeightShadowsPass.cpp - Low-precision weights as state -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../PrepareFunction.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_WEIGHTSHADOWSPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The parameter that `cast` rounds to a narrower floating-point type, or null.
+static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
+  auto argument = dyn_cast<BlockArgument>(cast.getOperand());
+  auto from = dyn_cast<FloatType>(cast.getOperand().getType().getElementType());
+  auto to = dyn_cast<FloatType>(cast.getType().getElementType());
+  if (!argument || !from || !to || to.getWidth() >= from.getWidth())
+    return nullptr;
+  DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
+  return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
+}
+
+static remark::RemarkOpts remarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("cs336-weight-shadows");
+}
+
+static std::string getShadowName(StringRef parameter, Type elementType) {
+  std::string name = "shadow.";
+  llvm::raw_string_ostream(name) << elementType << '.' << parameter;
+  return name;
+}
+
+namespace {
+/// A parameter, as one of the functions describes it, and the types that it is rounded to.
+struct Shadowed {
+  DictionaryAttr port;
+  RankedTensorType type;
+  Location loc;
+  llvm::SmallSetVector<Type, 1> elementTypes;
+};
+
+class WeightShadowsPass : public cs336::impl::WeightShadowsPassBase<WeightShadowsPass>, public CountingPass {
+public:
+  using WeightShadowsPassBase::WeightShadowsPassBase;
+
+private:
+  void runOnOperation() override;
+  void collect(func::FuncOp function);
+  LogicalResult replaceCasts(func::FuncOp function);
+  LogicalResult updateShadows(func::FuncOp function);
+  void prepareShadows();
+
+  /// By the parameter's name.
+  llvm::MapVector<StringAttr, Shadowed> shadowed;
+
+  PassCounter numShadows{this, "num-shadows", "Number of shadows"};
+  PassCounter numCasts{this, "num-casts", "Number of casts of parameters replaced"};
+  PassCounter numUpdates{this, "num-updates", "Number of shadows that an update writes"};
+};
+} // namespace
+
+void WeightShadowsPass::collect(func::FuncOp function) {
+  for (auto cast : function.getOps<CastOp>()) {
+    BlockArgument parameter = getRoundedParameter(cast, function);
+    if (!parameter)
+      continue;
+    DictionaryAttr port = function.getArgAttrDict(parameter.getArgNumber());
+    auto [entry, isNew] = shadowed.insert({port.getAs<StringAttr>(CS336Dialect::kNameAttr),
+                                           Shadowed{port, tensorType(parameter), parameter.getLoc(), {}}});
+    numShadows += entry->second.elementTypes.insert(cast.getType().getElementType());
+  }
+}
+
+/// Entries read the shadow where they rounded the parameter.
+LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
+  llvm::MapVector<std::pair<BlockArgument, Type>, SmallVector<CastOp>> casts;
+  for (auto cast : function.getOps<CastOp>())
+    if (BlockArgument parameter = getRoundedParameter(cast, function))
+      casts[{parameter, cast.getType()}].push_back(cast);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  SmallVector<Location> locations;
+  for (auto &[key, equal] : casts) {
+    auto [parameter, type] = key;
+    StringRef parameterName = getPortName(function.getArgAttrDict(parameter.getArgNumber()));
+    std::string name = getShadowName(parameterName, cast<RankedTensorType>(type).getElementType());
+    types.push_back(type);
+    ports.push_back(makePort(&getContext(), port::kDerived, name));
+    locations.push_back(parameter.getLoc());
+    remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
+        "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
+  }
+  // All at once: each insertion copies the attributes of all arguments.
+  unsigned first = function.getNumArguments();
+  if (failed(function.insertArguments(SmallVector<unsigned>(types.size(), first), types, ports, locations)))
+    return failure();
+  for (auto [index, entry] : llvm::enumerate(casts)) {
+    for (CastOp cast : entry.second) {
+      cast.replaceAllUsesWith(Value(function.getArgument(first + index)));
+      cast.erase();
+      ++numCasts;
+    }
+  }
+  return success();
+}
+
+/// `value` rounded to each of the types. A pointwise operation that computes it takes the casts into its own kernel,
+/// so that rounding costs a write and no read.
+static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes, Operation *terminator) {
+  RankedTensorType type = tensorType(value);
+  Operation *producer = value.getDefiningOp();
+  auto fusible = dyn_cast_if_present<FusibleOpInterface>(producer);
+  bool canGroup = fusible && fusible.getFusionKind() == FusionKind::Pointwise && producer->getNumRegions() == 0;
+  Location loc = producer ? producer->getLoc() : terminator->getLoc();
+  OpBuilder builder(terminator);
+  SmallVector<Value> rounded;
+  if (!canGroup) {
+    for (Type elementType : elementTypes)
+      rounded.push_back(CastOp::create(builder, loc, type.clone(elementType), value));
+    return rounded;
+  }
+
+  builder.setInsertionPoint(producer);
+  llvm::SmallSetVector<Value, 8> inputs(producer->operand_begin(), producer->operand_end());
+  SmallVector<Type> types(producer->getResultTypes());
+  for (Type elementType : elementTypes)
+    types.push_back(type.clone(elementType));
+  auto fused = FusedOp::create(builder, loc, types, inputs.getArrayRef());
+  Block &body = fused.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> yielded(builder.clone(*producer, mapping)->getResults());
+  for (Type elementType : elementTypes)
+    yielded.push_back(CastOp::create(builder, loc, type.clone(elementType), mapping.lookup(value)));
+  YieldOp::create(builder, loc, yielded);
+
+  unsigned numResults = producer->getNumResults();
+  producer->replaceAllUsesWith(fused.getResults().take_front(numResults));
+  producer->erase();
+  return llvm::to_vector_of<Value>(fused.getResults().drop_front(numResults));
+}
+
+/// Who gives a parameter a new value gives its shadows new values.
+LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  llvm::StringMap<unsigned> newValues;
+  llvm::StringSet<> derived;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    DictionaryAttr port = function.getResultAttrDict(index);
+    if (getPortKind(port) == port::kParameter)
+      newValues.try_emplace(getPortName(port), index);
+    else if (getPortKind(port) == port::kDerived)
+      derived.insert(getPortName(port));
+  }
+  // Where a parameter's result is its argument, it keeps its value.
+  auto isKept = [&](Value value, StringRef name) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && getPortName(function.getArgAttrDict(argument.getArgNumber())) == name;
+  };
+  SmallVector<Value> added;
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> ports;
+  for (auto &[name, parameter] : shadowed) {
+    auto found = newValues.find(name);
+    if (found == newValues.end() || isKept(terminator->getOperand(found->second), name))
+      continue;
+    SmallVector<Type> elementTypes = llvm::filter_to_vector(
+        parameter.elementTypes, [&](Type elementType) { return !derived.contains(getShadowName(name, elementType)); });
+    if (elementTypes.empty())
+      continue;
+    for (Value value : roundNewValue(terminator->getOperand(found->second), elementTypes, terminator)) {
+      types.push_back(value.getType());
+      added.push_back(value);
+      ++numUpdates;
+    }
+    for (Type elementType : elementTypes)
+      ports.push_back(makePort(&getContext(), port::kDerived, getShadowName(name, elementType)));
+  }
+  // All at once: each insertion copies the attributes of all results.
+  if (failed(function.insertResults(SmallVector<unsigned>(types.size(), function.getNumResults()), types, ports)))
+    return failure();
+  terminator->insertOperands(terminator->getNumOperands(), added);
+  return success();
+}
+
+void WeightShadowsPass::prepareShadows() {
+  PrepareFunction prepare(getOperation());
+  for (auto &[name, parameter] : shadowed) {
+    Value argument = prepare.getArgument(parameter.type, parameter.port, parameter.loc);
+    for (Type elementType : parameter.elementTypes) {
+      std::string shadow = getShadowName(name, elementType);
+      if (prepare.returns(shadow))
+        continue;
+      OpBuilder builder = prepare.getBuilder();
+      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), argument), shadow);
+    }
+  }
+  prepare.finish();
+}
+
+void WeightShadowsPass::runOnOperation() {
+  shadowed.clear();
+  SmallVector<func::FuncOp> functions;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    std::optional<Mode> mode = getMode(function);
+    if (!mode || *mode == Mode::Prepare || function.isExternal())
+      continue;
+    if (function.getBody().hasOneBlock())
+      functions.push_back(function);
+    else
+      remark::missed(function.getLoc(), remarkOptions("NoShadows"))
+          << remark::add("@{0} has several blocks and goes on rounding its parameters", function.getName());
+  }
+  for (func::FuncOp function : functions)
+    collect(function);
+  if (shadowed.empty()) {
+    remark::missed(getOperation().getLoc(), remarkOptions("NoShadows"))
+        << remark::add("no entry rounds a parameter to fewer bits, as autocast makes them do");
+    return;
+  }
+  for (func::FuncOp function : functions)
+    if (failed(replaceCasts(function)) || failed(updateShadows(function)))
+      return signalPassFailure();
+  prepareShadows();
+}

@@ -1,0 +1,40 @@
+//===- VisibleKeys.h - Which keys an attention mask shows -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_VISIBLEKEYS_H
+#define CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_VISIBLEKEYS_H
+
+#include "../ScaleAndMask.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace cs336 {
+
+/// A mask that depends on i − j alone, query i and key j: bit i − j + (keys − 1) says whether they see each other.
+class VisibleKeys {
+public:
+  /// All of them.
+  VisibleKeys(int64_t queries, int64_t keys) : keys(keys), bits(queries + keys - 1, true) {}
+
+  bool areAll() const { return bits.all(); }
+  /// Exactly those with j ≤ i.
+  bool areCausal() const;
+
+  /// Hides what the mask's selector says. The selector has the last axes of scores [..., queries, keys]. False where
+  /// its values are not known, or are not those of a mask of this kind.
+  bool hide(const Masking &masking);
+
+private:
+  int64_t keys;
+  llvm::BitVector bits;
+};
+
+/// Whether the value is computed from arguments, not from constants and indices alone.
+bool dependsOnData(mlir::Value value);
+
+} // namespace cs336
+
+#endif // CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_VISIBLEKEYS_H
