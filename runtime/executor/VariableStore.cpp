@@ -9,8 +9,8 @@
 
 #include "executor/Counters.h"
 #include "executor/HostCopy.h"
+#include "initializer/Initializer.h"
 #include "memory/BlockLayout.h"
-#include "memory/Initializer.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"

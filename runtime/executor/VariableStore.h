@@ -11,7 +11,7 @@
 #include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Session.h"
 #include "cs336/runtime/Storage.h"
-#include "device/cpu/HostMemory.h"
+#include "device/HostMemory.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -7,7 +7,7 @@
 
 #include "ProgramBuilder.h"
 #include "cs336/runtime/Session.h"
-#include "memory/Philox.h"
+#include "initializer/Philox.h"
 
 #include <bit>
 #include <cmath>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "memory/NormalQuantile.h"
+#include "initializer/NormalQuantile.h"
 
 #include "gtest/gtest.h"
 

@@ -7,7 +7,7 @@
 
 #include "device/cpu/CpuDevice.h"
 
-#include "comm/CollectiveCommand.h"
+#include "device/CollectiveCommand.h"
 #include "device/cpu/CheckBoundCommand.h"
 #include "parallel/Parallel.h"
 #include "status/StatusMacros.h"

@@ -10,8 +10,8 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
+#include "device/HostMemory.h"
 #include "device/cpu/GemmLibraries.h"
-#include "device/cpu/HostMemory.h"
 #include "device/cpu/KernelImage.h"
 
 #include <memory>

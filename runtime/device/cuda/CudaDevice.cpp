@@ -7,8 +7,8 @@
 
 #include "device/cuda/CudaDevice.h"
 
-#include "comm/CollectiveCommand.h"
 #include "comm/SingleRank.h"
+#include "device/CollectiveCommand.h"
 #include "device/cuda/CheckBoundCommand.h"
 #include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaGraph.h"

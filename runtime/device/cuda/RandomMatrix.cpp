@@ -8,7 +8,7 @@
 #include "device/cuda/RandomMatrix.h"
 
 #include "device/cuda/CudaMemory.h"
-#include "memory/Initializer.h"
+#include "initializer/Initializer.h"
 #include "status/StatusMacros.h"
 #include "tensor/Elements.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_MEMORY_PHILOX_H
-#define CS336_RUNTIME_MEMORY_PHILOX_H
+#ifndef CS336_RUNTIME_INITIALIZER_PHILOX_H
+#define CS336_RUNTIME_INITIALIZER_PHILOX_H
 
 #include <array>
 #include <cstdint>
@@ -32,4 +32,4 @@ inline std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, std::arra
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_MEMORY_PHILOX_H
+#endif // CS336_RUNTIME_INITIALIZER_PHILOX_H

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "memory/NormalQuantile.h"
+#include "initializer/NormalQuantile.h"
 
-#include "memory/VectorClones.h"
+#include "initializer/VectorClones.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_MEMORY_NORMALQUANTILE_H
-#define CS336_RUNTIME_MEMORY_NORMALQUANTILE_H
+#ifndef CS336_RUNTIME_INITIALIZER_NORMALQUANTILE_H
+#define CS336_RUNTIME_INITIALIZER_NORMALQUANTILE_H
 
 #include "absl/types/span.h"
 
@@ -22,4 +22,4 @@ void NormalQuantile(absl::Span<double> values);
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_MEMORY_NORMALQUANTILE_H
+#endif // CS336_RUNTIME_INITIALIZER_NORMALQUANTILE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "device/cpu/HostMemory.h"
+#include "device/HostMemory.h"
 
 #include "cs336/runtime/Storage.h"
 #include "parallel/Parallel.h"

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "memory/Initializer.h"
+#include "initializer/Initializer.h"
 
-#include "memory/NormalQuantile.h"
-#include "memory/Philox.h"
-#include "memory/VectorClones.h"
+#include "initializer/NormalQuantile.h"
+#include "initializer/Philox.h"
+#include "initializer/VectorClones.h"
 #include "parallel/Parallel.h"
 #include "tensor/Elements.h"
 

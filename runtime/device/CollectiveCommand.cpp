@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/CollectiveCommand.h"
+#include "device/CollectiveCommand.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

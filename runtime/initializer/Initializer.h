@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_MEMORY_INITIALIZER_H
-#define CS336_RUNTIME_MEMORY_INITIALIZER_H
+#ifndef CS336_RUNTIME_INITIALIZER_INITIALIZER_H
+#define CS336_RUNTIME_INITIALIZER_INITIALIZER_H
 
 #include "cs336/runtime/Tensor.h"
 #include "cs336/runtime/format/Executable_generated.h"
@@ -28,4 +28,4 @@ void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_MEMORY_INITIALIZER_H
+#endif // CS336_RUNTIME_INITIALIZER_INITIALIZER_H

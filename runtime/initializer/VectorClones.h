@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_MEMORY_VECTORCLONES_H
-#define CS336_RUNTIME_MEMORY_VECTORCLONES_H
+#ifndef CS336_RUNTIME_INITIALIZER_VECTORCLONES_H
+#define CS336_RUNTIME_INITIALIZER_VECTORCLONES_H
 
 /// Before a function: compile it for the vectors of several processors, and take those that this one has. Its file is
 /// compiled without contraction, so that all give the same values. Sanitizers cannot see the choice, which is made
@@ -18,4 +18,4 @@
 #define CS336_VECTOR_CLONES
 #endif
 
-#endif // CS336_RUNTIME_MEMORY_VECTORCLONES_H
+#endif // CS336_RUNTIME_INITIALIZER_VECTORCLONES_H

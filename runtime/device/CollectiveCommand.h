@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H
-#define CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H
+#ifndef CS336_RUNTIME_DEVICE_COLLECTIVECOMMAND_H
+#define CS336_RUNTIME_DEVICE_COLLECTIVECOMMAND_H
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
@@ -26,4 +26,4 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator 
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_COMM_COLLECTIVECOMMAND_H
+#endif // CS336_RUNTIME_DEVICE_COLLECTIVECOMMAND_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_RUNTIME_DEVICE_CPU_HOSTMEMORY_H
-#define CS336_RUNTIME_DEVICE_CPU_HOSTMEMORY_H
+#ifndef CS336_RUNTIME_DEVICE_HOSTMEMORY_H
+#define CS336_RUNTIME_DEVICE_HOSTMEMORY_H
 
 #include "cs336/runtime/DeviceMemory.h"
 
@@ -33,4 +33,4 @@ private:
 
 } // namespace cs336::runtime
 
-#endif // CS336_RUNTIME_DEVICE_CPU_HOSTMEMORY_H
+#endif // CS336_RUNTIME_DEVICE_HOSTMEMORY_H
