@@ -9,7 +9,7 @@
 
 #include "cs336/Support/BuildId.h"
 #include "cs336/Target/CPU/CPUTarget.h"
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Support/Timing.h"

@@ -10,7 +10,7 @@
 #include "ByteSize.h"
 #include "PeerProcess.h"
 #include "cs336/Target/CPU/CPUTarget.h"
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 #include "cs336/runtime/CacheFolder.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/StringExtras.h"

@@ -9,8 +9,8 @@
 
 #include "KernelDump.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Target/CUDA/CubinCache.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
+#include "cs336/Target/NVRTC/CubinCache.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/SetVector.h"
 

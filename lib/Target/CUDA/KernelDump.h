@@ -9,7 +9,7 @@
 #define CS336_LIB_TARGET_CUDA_KERNELDUMP_H
 
 #include "cs336/Target/CUDA/EmitCUDA.h"
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 
 namespace cs336::cuda {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Target/CUDA/CubinCache.h"
+#include "cs336/Target/NVRTC/CubinCache.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

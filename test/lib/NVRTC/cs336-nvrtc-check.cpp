@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"

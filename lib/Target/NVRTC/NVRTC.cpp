@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_TARGET_CUDA_CUBINCACHE_H
-#define CS336_TARGET_CUDA_CUBINCACHE_H
+#ifndef CS336_TARGET_NVRTC_CUBINCACHE_H
+#define CS336_TARGET_NVRTC_CUBINCACHE_H
 
 #include "cs336/Support/FileCache.h"
-#include "cs336/Target/CUDA/NVRTC.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 
 #include <cstdint>
 #include <optional>
@@ -39,4 +39,4 @@ private:
 
 } // namespace cs336
 
-#endif // CS336_TARGET_CUDA_CUBINCACHE_H
+#endif // CS336_TARGET_NVRTC_CUBINCACHE_H

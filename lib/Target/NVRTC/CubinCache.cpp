@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Target/CUDA/CubinCache.h"
+#include "cs336/Target/NVRTC/CubinCache.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"

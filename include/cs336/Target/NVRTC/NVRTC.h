@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_TARGET_CUDA_NVRTC_H
-#define CS336_TARGET_CUDA_NVRTC_H
+#ifndef CS336_TARGET_NVRTC_NVRTC_H
+#define CS336_TARGET_NVRTC_NVRTC_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -68,4 +68,4 @@ private:
 
 } // namespace cs336
 
-#endif // CS336_TARGET_CUDA_NVRTC_H
+#endif // CS336_TARGET_NVRTC_NVRTC_H
