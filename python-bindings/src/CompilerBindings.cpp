@@ -11,8 +11,8 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
-#include "cs336/Driver/DeviceFlag.h"
-#include "cs336/Driver/Registration.h"
+#include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Driver/Flags/DeviceFlag.h"
 #include "cs336/Frontend/ModelDescription.h"
 #include "mlir/IR/MLIRContext.h"
 

@@ -8,7 +8,7 @@
 #ifndef CS336_PYTHON_IRMODULE_H
 #define CS336_PYTHON_IRMODULE_H
 
-#include "cs336/Driver/CompileModule.h"
+#include "cs336/Driver/Compile/CompileModule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

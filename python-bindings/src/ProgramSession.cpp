@@ -9,8 +9,8 @@
 
 #include "Errors.h"
 
-#include "cs336/Driver/RunProfile.h"
-#include "cs336/Driver/ValueObserver.h"
+#include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Driver/Run/ValueObserver.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/TensorFile.h"

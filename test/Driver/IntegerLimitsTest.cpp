@@ -14,8 +14,8 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
-#include "cs336/Driver/CompileModule.h"
-#include "cs336/Driver/Registration.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Compile/Registration.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/Run/RunProfile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "AccumulateCommand.h"
 
 #include "BenchFlags.h"
-#include "cs336/Driver/Program.h"
+#include "cs336/Driver/Run/Program.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/FormatVariadic.h"
 

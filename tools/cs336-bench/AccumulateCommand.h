@@ -10,7 +10,7 @@
 
 #include "Command.h"
 #include "FormatFlag.h"
-#include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
 
 #include "absl/status/statusor.h"
 

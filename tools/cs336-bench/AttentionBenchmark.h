@@ -11,7 +11,7 @@
 #include "AttentionIR.h"
 #include "AttentionPeer.h"
 #include "StepTimer.h"
-#include "cs336/Driver/CompileModule.h"
+#include "cs336/Driver/Compile/CompileModule.h"
 
 #include "absl/status/statusor.h"
 

@@ -8,8 +8,8 @@
 #ifndef CS336_TOOLS_BENCH_BENCHFLAGS_H
 #define CS336_TOOLS_BENCH_BENCHFLAGS_H
 
-#include "cs336/Driver/DeviceFlag.h"
-#include "cs336/Driver/ModelFlags.h"
+#include "cs336/Driver/Flags/DeviceFlag.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "llvm/Support/JSON.h"
 

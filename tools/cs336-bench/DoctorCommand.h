@@ -10,7 +10,7 @@
 
 #include "Command.h"
 #include "FormatFlag.h"
-#include "cs336/Driver/FlagParsers.h"
+#include "cs336/Driver/Flags/FlagParsers.h"
 
 #include "absl/status/status.h"
 

@@ -10,7 +10,7 @@
 #include "ModelProfile.h"
 #include "ProgramIR.h"
 #include "StepTimer.h"
-#include "cs336/Driver/InputTensors.h"
+#include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/DeviceStart.h"
 
 #include "absl/strings/str_cat.h"

@@ -10,8 +10,8 @@
 
 #include "InitialParameters.h"
 #include "TorchPeer.h"
-#include "cs336/Driver/CompileModule.h"
-#include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/Frontend/ModelDescription.h"
 
 #include "absl/status/statusor.h"

@@ -12,8 +12,8 @@
 #include "Command.h"
 #include "FormatFlag.h"
 #include "ModelReport.h"
-#include "cs336/Driver/CompileFlags.h"
-#include "cs336/Driver/ModelFlags.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
 
 #include "absl/status/statusor.h"
 

@@ -9,7 +9,7 @@
 #define CS336_TOOLS_BENCH_MODELPLAN_H
 
 #include "cs336/Dialect/Exec/Transforms/EntrySummary.h"
-#include "cs336/Driver/CompileModule.h"
+#include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Frontend/ModelDescription.h"
 
 #include "absl/status/statusor.h"

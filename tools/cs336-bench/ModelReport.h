@@ -10,7 +10,7 @@
 
 #include "ModelBenchmark.h"
 #include "Report.h"
-#include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
 
 #include <optional>
 #include <string>

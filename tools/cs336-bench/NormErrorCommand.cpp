@@ -8,8 +8,8 @@
 #include "NormErrorCommand.h"
 
 #include "BenchFlags.h"
-#include "cs336/Driver/InputTensors.h"
-#include "cs336/Driver/Program.h"
+#include "cs336/Driver/Run/InputTensors.h"
+#include "cs336/Driver/Run/Program.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -7,7 +7,7 @@
 
 #include "PeakRate.h"
 
-#include "cs336/Driver/Program.h"
+#include "cs336/Driver/Run/Program.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -13,8 +13,8 @@
 #include "FormatFlag.h"
 #include "PlanReport.h"
 #include "Progress.h"
-#include "cs336/Driver/CompileFlags.h"
-#include "cs336/Driver/ModelFlags.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
 
 #include "absl/status/statusor.h"
 

@@ -10,7 +10,7 @@
 
 #include "ModelPlan.h"
 #include "Report.h"
-#include "cs336/Driver/CompileFlags.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
 
 namespace cs336::bench {
 

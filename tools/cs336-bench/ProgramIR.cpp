@@ -8,7 +8,7 @@
 #include "ProgramIR.h"
 
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
-#include "cs336/Driver/Registration.h"
+#include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -14,7 +14,7 @@
 #include "NormErrorCommand.h"
 #include "PlanCommand.h"
 #include "StudyCommand.h"
-#include "cs336/Driver/ToolMain.h"
+#include "cs336/Driver/Tool/ToolMain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"

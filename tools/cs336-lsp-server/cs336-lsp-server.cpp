@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Driver/Registration.h"
-#include "cs336/Driver/ToolMain.h"
+#include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Driver/Tool/ToolMain.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

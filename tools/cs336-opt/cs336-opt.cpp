@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Driver/OptMain.h"
-#include "cs336/Driver/ToolMain.h"
+#include "cs336/Driver/Tool/OptMain.h"
+#include "cs336/Driver/Tool/ToolMain.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {

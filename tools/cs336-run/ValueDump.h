@@ -8,7 +8,7 @@
 #ifndef CS336_TOOLS_RUN_VALUEDUMP_H
 #define CS336_TOOLS_RUN_VALUEDUMP_H
 
-#include "cs336/Driver/ValueObserver.h"
+#include "cs336/Driver/Run/ValueObserver.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <vector>

@@ -8,8 +8,8 @@
 #include "Execute.h"
 
 #include "FuzzContext.h"
-#include "cs336/Driver/CompileModule.h"
-#include "cs336/Driver/Registration.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Compile/Registration.h"
 #include "cs336/runtime/Session.h"
 #include "mlir/Parser/Parser.h"
 

@@ -1,0 +1,52 @@
+//===- FlagParsers.h - Values that flags refuse -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_FLAGS_FLAGPARSERS_H
+#define CS336_DRIVER_FLAGS_FLAGPARSERS_H
+
+#include "llvm/Support/CommandLine.h"
+
+#include <cmath>
+#include <string>
+
+namespace cs336 {
+
+/// Refuses an empty value. It would count as a flag that was not given, and usually comes from a shell's variable that
+/// is not set: `--params "$FILE"`.
+class NonEmptyTextParser : public llvm::cl::parser<std::string> {
+public:
+  using parser::parser;
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef name, llvm::StringRef text, std::string &value) {
+    if (text.empty())
+      return option.error("the value is empty: give one, or leave the flag out");
+    return parser::parse(option, name, text, value);
+  }
+};
+
+/// Refuses infinities and NaN, which LLVM's own parser reads.
+class FiniteNumberParser : public llvm::cl::parser<double> {
+public:
+  using parser::parser;
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef name, llvm::StringRef text, double &value) {
+    if (parser::parse(option, name, text, value))
+      return true;
+    return !std::isfinite(value) && option.error("'" + text + "' is not a finite number");
+  }
+};
+
+/// A flag with a name or a path.
+using TextFlag = llvm::cl::opt<std::string, /*ExternalStorage=*/false, NonEmptyTextParser>;
+
+/// Flags with a number and with a list of numbers.
+using RealFlag = llvm::cl::opt<double, /*ExternalStorage=*/false, FiniteNumberParser>;
+using RealListFlag = llvm::cl::list<double, bool, FiniteNumberParser>;
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_FLAGS_FLAGPARSERS_H

@@ -1,0 +1,62 @@
+//===- ModelFlags.h - Command-line flags that describe a model --*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_FLAGS_MODELFLAGS_H
+#define CS336_DRIVER_FLAGS_MODELFLAGS_H
+
+#include "cs336/Frontend/ModelDescription.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <memory>
+#include <vector>
+
+namespace cs336 {
+
+/// One flag for every key of a model description (`--d-model`, `--size`, `--mode`, …; `--build-dtype` for "dtype", as
+/// `--dtype` is that of computing) and of its optimizer (`--lr`, …), with the spellings of published scripts as aliases
+/// (`--d_model`, `--n_layers`, …). Where a tool sweeps, a flag takes a list with commas.
+class ModelFlags {
+public:
+  ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
+
+  /// `base` with what the flags say, one description for every combination of the flags' values, the last flag's
+  /// varying fastest. The error names the value, and the flag or its key.
+  llvm::Expected<std::vector<ModelDescription>> apply(const ModelDescription &base) const;
+
+  /// As `apply`, for a tool that wants one model: lists are errors.
+  llvm::Expected<ModelDescription> applyOne(const ModelDescription &base) const;
+
+  /// Whether the flag that sets this key was given.
+  bool sets(llvm::StringRef key) const;
+
+private:
+  /// Whose key a flag sets.
+  enum class Owner { Model, Optimizer };
+  enum class Kind { Text, Integer, Real };
+  struct Flag {
+    std::string key;
+    Owner owner;
+    Kind kind;
+    std::unique_ptr<llvm::cl::opt<std::string>> option;
+
+    /// One of its values as a description in JSON has it.
+    llvm::Expected<llvm::json::Value> parse(llvm::StringRef text) const;
+  };
+
+  void add(llvm::StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind);
+
+  llvm::cl::OptionCategory &category;
+  llvm::cl::SubCommand &subcommand;
+  std::vector<Flag> flags;
+  std::vector<std::unique_ptr<llvm::cl::alias>> aliases;
+  /// The options keep references to their names and descriptions.
+  std::vector<std::unique_ptr<std::string>> texts;
+};
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_FLAGS_MODELFLAGS_H

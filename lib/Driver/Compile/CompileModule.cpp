@@ -1,0 +1,137 @@
+//===- CompileModule.cpp - From IR to an executable -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Compile/CompileModule.h"
+
+#include "DumpFiles.h"
+#include "ExecutableCache.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Statistics/PassStatistics.h"
+#include "cs336/Target/CPU/CPUTarget.h"
+#include "cs336/Target/CUDA/CUDATarget.h"
+#include "cs336/Target/Executable/EmitExecutable.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+
+#include <atomic>
+
+using namespace mlir;
+using namespace cs336;
+
+/// The pipeline's options as the text says; the target is that of the compilation.
+static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options, PipelineOptions &pipeline) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(module.getContext()))
+                                  << "pipeline options '" << options.pipeline << "': ";
+  if (failed(pipeline.parseFromString(options.pipeline, stream)))
+    return diagnostic << message;
+  if (pipeline.target.hasValue() && pipeline.target != options.target)
+    return diagnostic << "the target is not the device that the program is compiled for: leave it out";
+  diagnostic.abandon();
+  pipeline.target = options.target;
+  return success();
+}
+
+/// A scope within the caller's, or one that measures nothing.
+static TimingScope nestScope(const CompileOptions &options, StringRef name) {
+  return options.timing ? options.timing->nest(name) : TimingScope();
+}
+
+LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options) {
+  PipelineOptions pipeline;
+  if (failed(parseOptions(module, options, pipeline)))
+    return failure();
+
+  PassManager manager(module.getContext(), module.getOperationName());
+  // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
+  // the last. What comes in has been verified by the parser, and from that every pass makes what the next one takes.
+  manager.enableVerifier(false);
+  auto entries = module.getOps<exec::EntryOp>();
+  if (entries.empty()) {
+    buildPipeline(manager, pipeline);
+  } else {
+    auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
+    if (llvm::all_of(entries, isPlanned))
+      return success();
+    buildPlanning(manager, options.target);
+  }
+
+  TimingScope scope = nestScope(options, "pipeline");
+  manager.enableTiming(scope);
+  if (options.passStatistics)
+    enablePassStatistics(manager, *options.passStatistics);
+  if (!options.dumpDir.empty() && failed(enableDump(manager, options.dumpDir)))
+    return failure();
+  return failure(failed(manager.run(module)) || failed(verify(module)));
+}
+
+static FailureOr<CompiledKernels> compileKernels(ModuleOp module, const CompileOptions &options) {
+  TimingScope scope = nestScope(options, "kernels");
+  switch (options.target) {
+  case Target::CPU:
+    return compileKernelsForCPU(module, {options.cpu}, &scope);
+  case Target::CUDA:
+    return compileKernelsForCUDA(module, {options.architectures, options.cacheFolder, options.dumpDir}, &scope);
+  }
+  llvm_unreachable("every target has a case");
+}
+
+static FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {
+  if (failed(runPipeline(module, options)))
+    return failure();
+  if (!options.dumpDir.empty() &&
+      (failed(dumpPlan(module, options.dumpDir)) || failed(dumpLinalg(module, options.dumpDir))))
+    return failure();
+  FailureOr<CompiledKernels> compiled = compileKernels(module, options);
+  if (failed(compiled))
+    return failure();
+  if (!options.dumpDir.empty() && options.target == Target::CPU &&
+      failed(dumpObject(module, compiled->objects.front().image, options.dumpDir)))
+    return failure();
+
+  TimingScope executable = nestScope(options, "executable");
+  return emitExecutable(module, *compiled);
+}
+
+/// The options without a cache, and a warning, if other users could have written what is in it.
+static CompileOptions leaveOutUntrustedCache(ModuleOp module, const CompileOptions &options) {
+  absl::Status status = runtime::CheckCacheFolder(options.cacheFolder);
+  CompileOptions trusted = options;
+  if (!options.cacheFolder.empty() && !status.ok()) {
+    emitWarning(module.getLoc()) << "compiling without a cache: " << std::string(status.message());
+    trusted.cacheFolder.clear();
+  }
+  return trusted;
+}
+
+FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &given) {
+  CompileOptions options = leaveOutUntrustedCache(module, given);
+  std::optional<std::string> key = ExecutableCache::getKey(module, options);
+  if (!key)
+    return compile(module, options);
+  ExecutableCache cache(options.cacheFolder);
+  if (std::optional<std::vector<uint8_t>> found = cache.find(*key))
+    return std::move(*found);
+
+  // What the compiler had to say it says again next time.
+  std::atomic<bool> isSilent = true;
+  FailureOr<std::vector<uint8_t>> bytes = failure();
+  {
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &) {
+      isSilent = false;
+      return failure();
+    });
+    bytes = compile(module, options);
+  }
+  if (failed(bytes) || !isSilent)
+    return bytes;
+  if (llvm::Error error = cache.store(*key, *bytes))
+    emitWarning(module.getLoc()) << "the executable is not kept for the next run: " << llvm::toString(std::move(error));
+  return bytes;
+}

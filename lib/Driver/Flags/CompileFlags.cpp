@@ -1,0 +1,156 @@
+//===- CompileFlags.cpp - Command-line flags of compilation ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Flags/CompileFlags.h"
+
+#include "cs336/Driver/Flags/GivenFlags.h"
+#include "cs336/Pipelines/Ladder.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+using namespace cs336;
+namespace cl = llvm::cl;
+
+CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep)
+    : dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(), cl::cat(category),
+             cl::sub(subcommand)),
+      fusions("fusion", cl::desc("Which operations share kernels (default all)"), getFusionValues(), cl::cat(category),
+              cl::sub(subcommand)),
+      checkpoint("checkpoint",
+                 cl::desc("Keep only the input of so many layers together for the backward pass, and compute the rest "
+                          "again (default 0: keep all)"),
+                 cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
+      pipeline("pipeline-options",
+               cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
+               cl::value_desc("options"), cl::cat(category), cl::sub(subcommand)),
+      cpu("cpu",
+          cl::desc("Instruction set of kernels on the CPU: host (default), generic, x86-64-v2, x86-64-v3, x86-64-v4"),
+          cl::value_desc("name"), cl::init("host"), cl::cat(category), cl::sub(subcommand)),
+      architectures("arch", cl::desc("Architectures of kernels on GPUs (default: that of the GPU, sm_90a without one)"),
+                    cl::value_desc("sm_90a,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      noCache("no-cache",
+              cl::desc("Neither take executables and compiled GPU kernels from the cache nor keep them there"),
+              cl::cat(category), cl::sub(subcommand)),
+      dumpDir("dump-dir",
+              cl::desc("Folder for the IR after every pass, the planned program, its memory plan, and the kernels as "
+                       "linalg, as text and as machine code"),
+              cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
+      timing("timing", cl::desc("Print how long each phase of compilation took"), cl::cat(category),
+             cl::sub(subcommand)),
+      passStatistics("pass-statistics", cl::desc("Print what each pass counted"), cl::cat(category),
+                     cl::sub(subcommand)) {
+  dtypes.setNumOccurrencesFlag(cl::Optional);
+  fusions.setNumOccurrencesFlag(cl::Optional);
+  if (sweep == Sweep::No)
+    return;
+  dtypes.setMiscFlag(cl::CommaSeparated);
+  dtypes.setDescription("Mixed precision; a list with commas is measured side by side (default fp32)");
+  fusions.setMiscFlag(cl::CommaSeparated);
+  fusions.setDescription("Which operations share kernels; a list with commas is measured side by side (default all)");
+  ladder = std::make_unique<cl::opt<bool>>(
+      "ladder",
+      cl::desc(
+          "Instead of --fusion: from a kernel for each operation in float32 to all fusion in --dtype, one pass more "
+          "at a time, side by side"),
+      cl::cat(category), cl::sub(subcommand));
+}
+
+/// The parts of an option's text: "fusion=all".
+static llvm::SmallVector<llvm::StringRef> splitOptions(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> options;
+  text.split(options, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return options;
+}
+
+static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
+
+/// The values of a flag as they are written; empty if it was not given.
+template <typename Values, typename Stringify>
+static std::string joinValues(const Values &values, Stringify stringify) {
+  return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
+}
+
+absl::Status CompileFlags::checkPipelineOptions() const {
+  llvm::StringMap<std::string> values{{"dtype", joinValues(dtypes, stringifyComputeType)},
+                                      {"fusion", joinValues(fusions, stringifyFusion)}};
+  if (checkpoint.getNumOccurrences() > 0)
+    values["checkpoint"] = std::to_string(checkpoint);
+  llvm::StringMap<llvm::StringRef> given;
+  for (llvm::StringRef option : splitOptions(pipeline)) {
+    llvm::StringRef name = getOptionName(option);
+    if (auto [first, isNew] = given.try_emplace(name, option); !isNew)
+      return absl::InvalidArgumentError(absl::StrCat("--pipeline-options gives '", name.str(), "' twice: '",
+                                                     first->second.str(), "' and '", option.str(), "'"));
+    if (std::string value = values.lookup(name); !value.empty())
+      return absl::InvalidArgumentError(absl::StrCat("--", name.str(), " ", value, " conflicts with '", option.str(),
+                                                     "' in --pipeline-options: give one of the two"));
+  }
+  if (ladder && *ladder)
+    for (llvm::StringRef option : splitOptions(getLadder(ComputeType::FP32).front().options))
+      if (llvm::StringRef other = given.lookup(getOptionName(option)); !other.empty())
+        return absl::InvalidArgumentError(absl::StrCat("--ladder conflicts with '", other.str(),
+                                                       "' in --pipeline-options: every rung sets that option"));
+  return absl::OkStatus();
+}
+
+absl::Status CompileFlags::check(runtime::DeviceId device) const {
+  if (absl::Status status = checkPipelineOptions(); !status.ok())
+    return status;
+  if (ladder && *ladder && !fusions.empty())
+    return absl::InvalidArgumentError("--ladder takes what --fusion chooses one pass at a time: leave --fusion out");
+  if (!architectures.empty() && device.kind != runtime::DeviceKind::kCuda)
+    return absl::InvalidArgumentError("--arch is of kernels on GPUs, and the device is the cpu, whose instruction set "
+                                      "--cpu names: leave it out, or give --device cuda");
+  if (llvm::is_contained(architectures, ""))
+    return absl::InvalidArgumentError("--arch has a name that is empty: architectures are as in 'sm_80,sm_90a'");
+  return absl::OkStatus();
+}
+
+absl::Status CompileFlags::checkOutputs(llvm::ArrayRef<OutputPath> outputs) const {
+  absl::Status status = checkDistinct(outputs);
+  status.Update(checkOutsideDump(outputs, dumpDir));
+  return status;
+}
+
+absl::Status CompileFlags::checkWithoutCode() const {
+  constexpr llvm::StringLiteral reason = "no machine code is made here";
+  absl::Status status = refuseFlag(architectures, reason);
+  status.Update(refuseFlag(cpu, reason));
+  status.Update(refuseFlag(noCache, reason));
+  return status;
+}
+
+std::vector<PipelineVariant> CompileFlags::getPipelines() const {
+  std::vector<PipelineVariant> variants{{pipeline, "", ""}};
+  // Without a flag the option stays as the pipeline has it.
+  auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
+    if (values.empty())
+      return;
+    std::vector<PipelineVariant> combined;
+    for (const PipelineVariant &variant : variants)
+      for (auto value : values) {
+        combined.push_back(variant);
+        combined.back().options += (" " + option + "=" + stringify(value)).str();
+      }
+    variants = std::move(combined);
+  };
+  if (ladder && *ladder) {
+    variants.clear();
+    for (ComputeType type : dtypes.empty() ? std::vector{ComputeType::FP32} : std::vector(dtypes.begin(), dtypes.end()))
+      for (const Rung &rung : getLadder(type))
+        variants.push_back({pipeline + " " + rung.options, rung.name.str(), stringifyComputeType(type).str()});
+  } else {
+    append("dtype", dtypes, stringifyComputeType);
+    append("fusion", fusions, stringifyFusion);
+  }
+  llvm::SmallVector<unsigned, 1> checkpoints(checkpoint.getNumOccurrences() > 0 ? 1 : 0, checkpoint);
+  append("checkpoint", checkpoints, [](unsigned layers) { return std::to_string(layers); });
+  return variants;
+}

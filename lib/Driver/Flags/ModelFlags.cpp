@@ -1,0 +1,112 @@
+//===- ModelFlags.cpp - Command-line flags that describe a model ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Flags/ModelFlags.h"
+
+#include "cs336/Support/ReadJSON.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace cs336;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+using llvm::StringRef;
+
+ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
+    : category(category), subcommand(subcommand) {
+  std::string sizes = llvm::join(TransformerConfig::getSizeNames(), ", ");
+  add("size", "size", "named hyper-parameters: " + sizes, Owner::Model, Kind::Text);
+  for (const TransformerConfig::IntegerField &field : TransformerConfig::getIntegerFields())
+    add(field.key, field.key, field.description, Owner::Model, Kind::Integer);
+  add("rope_theta", "rope_theta", "base of the rotary embedding's wavelengths (default 10000)", Owner::Model,
+      Kind::Real);
+  add("mode", "mode", "forward, loss, forward_backward or train", Owner::Model, Kind::Text);
+  add("dtype", "build_dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model, Kind::Text);
+
+  add("form", "adamw_form", "pytorch (default), cs336_2025 or cs336_2026", Owner::Optimizer, Kind::Text);
+  for (const OptimizerConfig::RealField &field : OptimizerConfig::getRealFields())
+    add(field.key, field.key, field.description, Owner::Optimizer, Kind::Real);
+  for (const OptimizerConfig::IntegerField &field : OptimizerConfig::getIntegerFields())
+    add(field.key, "lr_" + field.key.str(), field.description, Owner::Optimizer, Kind::Integer);
+}
+
+void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind) {
+  auto keep = [&](const llvm::Twine &text) -> StringRef {
+    return *texts.emplace_back(std::make_unique<std::string>(text.str()));
+  };
+  StringRef underscored = keep(name);
+  std::string dashed = underscored.str();
+  llvm::replace(dashed, '_', '-');
+  auto option = std::make_unique<cl::opt<std::string>>(keep(dashed), cl::desc(keep(description)),
+                                                       cl::value_desc(kind == Kind::Text ? "name" : "number"),
+                                                       cl::cat(category), cl::sub(subcommand));
+  auto addAlias = [&](StringRef spelling) {
+    aliases.push_back(std::make_unique<cl::alias>(spelling, cl::desc("as published scripts spell it"), cl::Hidden,
+                                                  cl::aliasopt(*option), cl::cat(category)));
+  };
+  if (underscored.contains('_'))
+    addAlias(underscored);
+  if (StringRef noun = underscored; noun.consume_front("num_"))
+    addAlias(keep("n_" + noun));
+  flags.push_back({key.str(), owner, kind, std::move(option)});
+}
+
+bool ModelFlags::sets(StringRef key) const {
+  return llvm::any_of(flags, [&](const Flag &flag) { return flag.key == key && flag.option->getNumOccurrences() > 0; });
+}
+
+llvm::Expected<json::Value> ModelFlags::Flag::parse(StringRef text) const {
+  if (kind == Kind::Text)
+    return json::Value(json::fixUTF8(text));
+  llvm::Expected<json::Value> value = readJSON(text);
+  std::optional<double> number = value ? value->getAsNumber() : std::nullopt;
+  if (number && std::isfinite(*number) && (kind == Kind::Real || value->getAsInteger()))
+    return value;
+  if (!value)
+    llvm::consumeError(value.takeError());
+  return llvm::createStringError(llvm::formatv("--{0} is '{1}', must be {2}", option->ArgStr, text,
+                                               kind == Kind::Real ? "a finite number" : "an integer of 64 bits"));
+}
+
+llvm::Expected<std::vector<ModelDescription>> ModelFlags::apply(const ModelDescription &base) const {
+  // A named size is replaced by what other flags say, so its flag stands first in `flags`.
+  std::vector<ModelDescription> descriptions{base};
+  for (const Flag &flag : flags) {
+    if (flag.option->getNumOccurrences() == 0)
+      continue;
+    llvm::SmallVector<StringRef> values;
+    StringRef(flag.option->getValue()).split(values, ',');
+    std::vector<ModelDescription> combined;
+    for (const ModelDescription &description : descriptions) {
+      for (StringRef value : values) {
+        ModelDescription &next = combined.emplace_back(description);
+        llvm::Expected<json::Value> parsed = flag.parse(value.trim());
+        if (!parsed)
+          return parsed.takeError();
+        if (llvm::Error error = flag.owner == Owner::Optimizer ? next.optimizer.set(flag.key, *parsed)
+                                                               : next.update(json::Object{{flag.key, *parsed}}))
+          return error;
+      }
+    }
+    descriptions = std::move(combined);
+  }
+  return descriptions;
+}
+
+llvm::Expected<ModelDescription> ModelFlags::applyOne(const ModelDescription &base) const {
+  for (const Flag &flag : flags)
+    if (flag.option->getValue().find(',') != std::string::npos)
+      return llvm::createStringError(
+          llvm::formatv("--{0} takes one value here, is '{1}'", flag.option->ArgStr, flag.option->getValue()));
+  llvm::Expected<std::vector<ModelDescription>> descriptions = apply(base);
+  if (!descriptions)
+    return descriptions.takeError();
+  return descriptions->front();
+}
