@@ -10,14 +10,14 @@
 #include "Variables.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr llvm::StringLiteral kRemarkCategory = "convert-cs336-to-exec";
+static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
 
 static MemRefType typeOf(Value storage) { return cast<MemRefType>(storage.getType()); }
 
@@ -177,7 +177,7 @@ void EntryBuilder::convertView(ViewOpInterface view) {
     placements[result] = {placement.storage, *type};
     return;
   }
-  remark::missed(view.getLoc(), remark::RemarkOpts::name("LayoutCopied").category(kRemarkCategory))
+  remark::missed(view.getLoc(), remarkOptions("LayoutCopied"))
       << remark::add("copied first: no strides say this {0}", view->getName().stripDialect().str());
   Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
   // From row-major storage every layout operation is a view.
@@ -203,7 +203,7 @@ void EntryBuilder::launch(Operation *op) {
     buffers.push_back(getBuffer(input));
     operands.push_back(getPlacement(input));
     if (readsContiguousRows(op) && !hasContiguousRows(operands.back().type)) {
-      remark::missed(op->getLoc(), remark::RemarkOpts::name("OperandCopied").category(kRemarkCategory))
+      remark::missed(op->getLoc(), remarkOptions("OperandCopied"))
           << "copied first: the kernel reads elements of the last axis next to each other";
       buffers.back() = createDenseCopy(builder, op->getLoc(), buffers.back());
       operands.back() = {buffers.back(), typeOf(buffers.back())};
@@ -262,7 +262,7 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
       ++counts.inPlace;
       return variable->storage;
     }
-    remark::missed(op->getLoc(), remark::RemarkOpts::name("VariableCopied").category(kRemarkCategory))
+    remark::missed(op->getLoc(), remarkOptions("VariableCopied"))
         << "a new value is copied to its variable at the end: the old one is still needed here or later";
   }
   if (OutputResult *output = results.findOutput(result)) {

@@ -8,11 +8,13 @@
 #include "MatmulLowering.h"
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+
+static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
 
 namespace {
 /// A matrix, or a batch of them, in storage.
@@ -35,8 +37,7 @@ static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   MemRefType type = matrix.layout.getType();
   if (GemmOp::acceptsLayout(type))
     return;
-  remark::missed(loc, remark::RemarkOpts::name("OperandCopied").category("convert-cs336-to-exec"))
-      << "a product's operand is copied: no GEMM takes its strides";
+  remark::missed(loc, remarkOptions("OperandCopied")) << "a product's operand is copied: no GEMM takes its strides";
   matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
 }
 

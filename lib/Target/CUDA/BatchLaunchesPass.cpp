@@ -10,13 +10,13 @@
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,6 +30,8 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+
+static constexpr RemarkOptions remarkOptions("exec-batch-launches");
 
 /// Bytes of parameters that a launch has at most.
 static constexpr size_t maxParameterBytes = 32764;
@@ -358,7 +360,7 @@ LogicalResult BatchLaunchesPass::batchLaunches() {
     for (const Batch &batch : *batches) {
       LaunchOp first = batch.members.front();
       if (!liveSets.moveToLast(batch.positions)) {
-        remark::missed(first.getLoc(), remark::RemarkOpts::name("KeptApart").category("exec-batch-launches"))
+        remark::missed(first.getLoc(), remarkOptions("KeptApart"))
             << remark::add("{0} launches like this one stay apart: as one they would raise the largest live set",
                            batch.members.size());
         continue;

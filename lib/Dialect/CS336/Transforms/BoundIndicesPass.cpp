@@ -12,8 +12,8 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace cs336 {
@@ -71,9 +71,7 @@ class BoundIndicesPass : public cs336::impl::BoundIndicesPassBase<BoundIndicesPa
 };
 } // namespace
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-bound-indices");
-}
+static constexpr RemarkOptions remarkOptions("cs336-bound-indices");
 
 /// The operand of a group that an argument of its body is; other values as they are.
 static Value getOutsideOfGroups(Value value) {

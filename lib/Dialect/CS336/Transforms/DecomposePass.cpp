@@ -8,7 +8,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_DECOMPOSEPASS
@@ -17,6 +17,8 @@ namespace cs336 {
 
 using namespace mlir;
 using namespace cs336;
+
+static constexpr RemarkOptions remarkOptions("cs336-decompose");
 
 namespace {
 /// Composites still to replace; those that a replacement makes are added.
@@ -44,7 +46,7 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, publ
         op->emitOpError() << "cannot be decomposed";
         return signalPassFailure();
       }
-      remark::passed(op.getLoc(), remark::RemarkOpts::name("Decomposed").category("cs336-decompose"))
+      remark::passed(op.getLoc(), remarkOptions("Decomposed"))
           << remark::add("'{0}' is written as what it consists of", op->getName().getStringRef());
       op->replaceAllUsesWith(*values);
       op->erase();

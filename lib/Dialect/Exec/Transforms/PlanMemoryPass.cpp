@@ -10,7 +10,7 @@
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,6 +22,8 @@ namespace cs336::exec {
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+
+static constexpr RemarkOptions remarkOptions("exec-plan-memory");
 
 /// The largest values that `exec.entry` accepts.
 static constexpr uint64_t kMostAlignment = 1 << 21;
@@ -85,7 +87,7 @@ LogicalResult PlanMemoryPass::plan() {
   numAllocations += blocks.size();
   arenaBytes += plan.bytes;
   liveBytes += largestLiveSet;
-  remark::analysis(entry.getLoc(), remark::RemarkOpts::name("MemoryPlan").category("exec-plan-memory"))
+  remark::analysis(entry.getLoc(), remarkOptions("MemoryPlan"))
       << remark::add("@{0}: {1} allocations in an arena of {2} bytes; the largest live set is {3} bytes",
                      entry.getSymName().str(), blocks.size(), plan.bytes, largestLiveSet);
   return success();

@@ -11,8 +11,8 @@
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace cs336 {
@@ -35,9 +35,7 @@ class FuseElementwisePass : public cs336::impl::FuseElementwisePassBase<FuseElem
 };
 } // namespace
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-fuse-elementwise");
-}
+static constexpr RemarkOptions remarkOptions("cs336-fuse-elementwise");
 
 static StringRef getReason(FusionBarrier barrier) {
   switch (barrier) {

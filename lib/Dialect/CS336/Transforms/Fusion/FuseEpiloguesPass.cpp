@@ -10,7 +10,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_FUSEEPILOGUESPASS
@@ -20,9 +20,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-fuse-epilogues");
-}
+static constexpr RemarkOptions remarkOptions("cs336-fuse-epilogues");
 
 static bool isInMemory(Value value) {
   auto fusible = value.getDefiningOp<FusibleOpInterface>();

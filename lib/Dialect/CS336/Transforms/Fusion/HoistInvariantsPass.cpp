@@ -11,8 +11,8 @@
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -66,9 +66,7 @@ private:
 };
 } // namespace
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-hoist-invariants");
-}
+static constexpr RemarkOptions remarkOptions("cs336-hoist-invariants");
 
 InvariantAnalysis::InvariantAnalysis(Block &block) {
   for (Operation &op : block) {

@@ -10,7 +10,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -62,9 +62,7 @@ class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass>, p
 };
 } // namespace
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-merge-gemms");
-}
+static constexpr RemarkOptions remarkOptions("cs336-merge-gemms");
 
 static void remarkMissed(Location loc, const Twine &reason) {
   remark::missed(loc, remarkOptions("NotMerged")) << remark::add("{0}", reason.str());

@@ -14,8 +14,8 @@
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace cs336 {
@@ -26,9 +26,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-checkpoint");
-}
+static constexpr RemarkOptions remarkOptions("cs336-checkpoint");
 
 namespace {
 /// The forward operations between two values that are kept.
@@ -182,7 +180,7 @@ void Span::recompute(size_t numBlocks) {
 
 void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (every == 0 || function.isExternal() || !mayComputeAgain(function, "cs336-checkpoint"))
+  if (every == 0 || function.isExternal() || !mayComputeAgain(function, remarkOptions))
     return;
   SmallVector<Operation *> operations = collectForwardOperations(function);
   DenseSet<Operation *> forward(operations.begin(), operations.end());

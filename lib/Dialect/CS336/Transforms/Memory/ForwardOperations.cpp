@@ -8,7 +8,6 @@
 #include "ForwardOperations.h"
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -32,9 +31,9 @@ SmallVector<Operation *> cs336::collectForwardOperations(func::FuncOp function) 
   return forward;
 }
 
-bool cs336::mayComputeAgain(func::FuncOp function, StringRef category) {
+bool cs336::mayComputeAgain(func::FuncOp function, const RemarkOptions &remarkOptions) {
   auto refuse = [&](StringRef name, StringRef reason) {
-    remark::missed(function.getLoc(), remark::RemarkOpts::name(name).category(category))
+    remark::missed(function.getLoc(), remarkOptions(name))
         << remark::add("nothing is computed again: @{0} {1}", function.getName(), reason);
     return false;
   };

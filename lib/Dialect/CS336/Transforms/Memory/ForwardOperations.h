@@ -8,6 +8,7 @@
 #ifndef CS336_LIB_DIALECT_CS336_TRANSFORMS_MEMORY_FORWARDOPERATIONS_H
 #define CS336_LIB_DIALECT_CS336_TRANSFORMS_MEMORY_FORWARDOPERATIONS_H
 
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace cs336 {
@@ -16,8 +17,8 @@ namespace cs336 {
 llvm::SmallVector<mlir::Operation *> collectForwardOperations(mlir::func::FuncOp function);
 
 /// Whether the function is one of these, so that what its forward pass computes may be dropped and computed again; a
-/// remark of that category says why it is not.
-bool mayComputeAgain(mlir::func::FuncOp function, llvm::StringRef category);
+/// remark with these options says why it is not.
+bool mayComputeAgain(mlir::func::FuncOp function, const RemarkOptions &remarkOptions);
 
 } // namespace cs336
 

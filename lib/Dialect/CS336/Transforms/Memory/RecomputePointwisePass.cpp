@@ -14,8 +14,8 @@
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace cs336 {
@@ -190,9 +190,7 @@ void Activations::recompute() {
   }
 }
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-recompute-pointwise");
-}
+static constexpr RemarkOptions remarkOptions("cs336-recompute-pointwise");
 
 LogicalResult RecomputePointwisePass::initialize(MLIRContext *context) {
   if (minSaving >= 0 && minSaving <= 1)
@@ -215,7 +213,7 @@ bool RecomputePointwisePass::savesEnough() {
 
 void RecomputePointwisePass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (function.isExternal() || !mayComputeAgain(function, "cs336-recompute-pointwise"))
+  if (function.isExternal() || !mayComputeAgain(function, remarkOptions))
     return;
   Activations activations(function, minBytes);
   if (activations.numDropped == 0)

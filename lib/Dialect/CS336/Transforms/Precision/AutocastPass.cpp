@@ -10,7 +10,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_AUTOCASTPASS
@@ -26,9 +26,7 @@ static FloatType getFloatType(Type type) {
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
 }
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-autocast");
-}
+static constexpr RemarkOptions remarkOptions("cs336-autocast");
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
 

@@ -8,7 +8,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include <functional>
 
 namespace cs336 {
@@ -18,6 +18,8 @@ namespace cs336 {
 
 using namespace mlir;
 using namespace cs336;
+
+static constexpr RemarkOptions remarkOptions("cs336-scale-loss");
 
 namespace {
 class ScaleLossPass : public cs336::impl::ScaleLossPassBase<ScaleLossPass>, public CountingPass {
@@ -55,7 +57,7 @@ LogicalResult ScaleLossPass::scaleLoss(func::FuncOp function) {
     return failure();
   function->setAttr(CS336Dialect::kLossScalingAttr, scaling);
   ++numScaled;
-  remark::passed(function.getLoc(), remark::RemarkOpts::name("Scaled").category("cs336-scale-loss")) << remark::add(
+  remark::passed(function.getLoc(), remarkOptions("Scaled")) << remark::add(
       "@{0}: the loss is multiplied by '{1}', {2} at first; times {3} after {4} finite steps, times {5} after another",
       function.getName(), state::kLossScale, scaling.getInit(), scaling.getGrowth(), scaling.getInterval(),
       scaling.getBackoff());

@@ -11,7 +11,7 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -36,9 +36,7 @@ static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
 }
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-weight-shadows");
-}
+static constexpr RemarkOptions remarkOptions("cs336-weight-shadows");
 
 static std::string getShadowName(StringRef parameter, Type elementType) {
   std::string name = "shadow.";

@@ -10,7 +10,7 @@
 #include "HeadLayout.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_FLASHATTENTIONPASS
@@ -33,9 +33,7 @@ private:
 };
 } // namespace
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-flash-attention");
-}
+static constexpr RemarkOptions remarkOptions("cs336-flash-attention");
 
 /// The arithmetic of both products.
 static Precision getPrecision(AttentionMatch &match) {

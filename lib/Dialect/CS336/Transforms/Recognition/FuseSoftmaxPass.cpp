@@ -11,7 +11,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/Support/Format.h"
 
 namespace cs336 {
@@ -22,9 +22,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static remark::RemarkOpts remarkOptions(StringRef name) {
-  return remark::RemarkOpts::name(name).category("cs336-fuse-softmax");
-}
+static constexpr RemarkOptions remarkOptions("cs336-fuse-softmax");
 
 namespace {
 /// What becomes part of a softmax, or of its gradient, on the side of the scores.

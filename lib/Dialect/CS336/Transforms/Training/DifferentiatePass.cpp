@@ -11,7 +11,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace cs336 {
@@ -21,6 +21,8 @@ namespace cs336 {
 
 using namespace mlir;
 using namespace cs336;
+
+static constexpr RemarkOptions remarkOptions("cs336-differentiate");
 
 static bool isFloat(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -262,7 +264,7 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
     StringRef name = getPortName(attributes);
     Value gradient = reverse.getGradient(parameter);
     if (!gradient) {
-      remark::missed(parameter.getLoc(), remark::RemarkOpts::name("NoGradient").category("cs336-differentiate"))
+      remark::missed(parameter.getLoc(), remarkOptions("NoGradient"))
           << remark::add("the loss does not depend on parameter '{0}': its gradient is zero", name.str());
       gradient = ConstantOp::create(builder, inPhase(Phase::Backward, parameter.getLoc()),
                                     cast<RankedTensorType>(parameter.getType()), 0.0);

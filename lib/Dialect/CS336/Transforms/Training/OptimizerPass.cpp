@@ -14,7 +14,7 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Remarks.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
 
@@ -27,6 +27,8 @@ using namespace mlir;
 using namespace cs336;
 
 static constexpr StringLiteral kStepName = "adamw.step";
+static constexpr RemarkOptions remarkOptions("cs336-optimizer");
+
 static constexpr StringLiteral kFirstMomentPrefix = "adamw.m.";
 static constexpr StringLiteral kSecondMomentPrefix = "adamw.v.";
 
@@ -332,7 +334,7 @@ void OptimizerPass::runOnOperation() {
     return signalPassFailure();
   function->setAttr(CS336Dialect::kOptimizerAttr, *optimizer);
   numUpdates += builder.numUpdates;
-  remark::passed(function.getLoc(), remark::RemarkOpts::name("Updated").category("cs336-optimizer"))
+  remark::passed(function.getLoc(), remarkOptions("Updated"))
       << remark::add("@{0}: AdamW updates {1} parameters{2}", function.getName(), builder.numUpdates,
                      optimizer->getMaxNorm() > 0 ? ", with gradients clipped by their common norm" : "");
 }
