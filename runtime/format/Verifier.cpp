@@ -24,8 +24,6 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
 template <typename Enum>
 bool IsListed(Enum value) {
   return value >= Enum::MIN && value <= Enum::MAX;

@@ -14,10 +14,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 #include <cstddef>
 
 namespace cs336::runtime {
+
+/// Returns the error for an object that breaks `rule`.
+inline absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
 
 /// Checks every rule that Executable.fbs states and FlatBuffers does not know.
 /// INVALID_ARGUMENT says which object breaks which rule.

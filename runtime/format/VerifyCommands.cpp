@@ -26,8 +26,6 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
 std::string Describe(const format::BufferT &buffer) { return StrCat("'", buffer.name, "' ", ToString(Layout(buffer))); }
 
 /// One of a matrix's two strides is 1 and the other passes over what that one

@@ -25,8 +25,6 @@ using absl::StrCat;
 /// overflow.
 constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
 
-absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
 absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
   if (function.symbol.empty())
     return Broken("a function has no symbol");

@@ -23,8 +23,6 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
 absl::Status VerifyOperand(const format::BufferT &buffer, const format::OperandSignatureT &operand) {
   if (Layout(buffer) != Layout(operand))
     return Broken(

@@ -29,8 +29,6 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
 absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT &output) {
   if (output.buffer >= entry.buffers.size())
     return Broken(StrCat("it names buffer ", output.buffer, " of ", entry.buffers.size()));

@@ -12,20 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <type_traits>
-
 namespace cs336::runtime {
 
 absl::StatusOr<std::shared_ptr<const CublasLtApi>> CublasLtApi::Load(const std::string &library_name) {
   CS336_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open(library_name, "nvidia-cublas"));
   std::shared_ptr<CublasLtApi> api(new CublasLtApi);
   absl::Status status;
-  auto find = [&](auto &function, const char *symbol) {
-    auto found = library.Find<std::remove_reference_t<decltype(function)>>(symbol);
-    if (found.ok())
-      function = *found;
-    status.Update(found.status());
-  };
+  auto find = [&](auto &function, const char *symbol) { library.Bind(function, symbol, status); };
   find(api->GetStatusString, "cublasLtGetStatusString");
   find(api->GetVersion, "cublasLtGetVersion");
   find(api->Create, "cublasLtCreate");

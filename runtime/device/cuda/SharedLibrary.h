@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_DEVICE_CUDA_SHAREDLIBRARY_H
 #define CS336_RUNTIME_DEVICE_CUDA_SHAREDLIBRARY_H
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include <string>
@@ -36,6 +37,15 @@ public:
     if (!address.ok())
       return address.status();
     return reinterpret_cast<Function>(*address);
+  }
+
+  /// Sets `function` to the library's function of that name. If there is none, updates `status` as Find() fails.
+  template <typename Function>
+  void Bind(Function &function, const char *symbol, absl::Status &status) const {
+    absl::StatusOr<Function> found = Find<Function>(symbol);
+    if (found.ok())
+      function = *found;
+    status.Update(found.status());
   }
 
 private:
