@@ -8,6 +8,7 @@
 #include "cs336/Support/WriteOutput.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
 #include <sys/stat.h>
@@ -70,4 +71,14 @@ Error cs336::writeOutput(StringRef path, Print print, ReplaceFileOptions options
   std::error_code error;
   raw_fd_ostream stream(path, error);
   return error ? errorCodeToError(error) : printAll(stream, print);
+}
+
+Error cs336::writeDump(StringRef path, function_ref<void(raw_ostream &)> print) {
+  if (std::error_code error = fs::create_directories(sys::path::parent_path(path)))
+    return errorCodeToError(error);
+  auto printInfallibly = [&](raw_ostream &stream) {
+    print(stream);
+    return Error::success();
+  };
+  return writeOutput(path, printInfallibly, {.durable = false});
 }

@@ -22,6 +22,9 @@ namespace cs336 {
 llvm::Error writeOutput(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print,
                         runtime::ReplaceFileOptions options = {});
 
+/// Writes a file of a dump, and the folders above it if they are missing. A crash of the system may lose the file.
+llvm::Error writeDump(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> print);
+
 } // namespace cs336
 
 #endif // CS336_SUPPORT_WRITEOUTPUT_H

@@ -43,20 +43,12 @@ LogicalResult cs336::enableDump(PassManager &manager, StringRef folder) {
 
 static LogicalResult writeFile(ModuleOp module, StringRef folder, StringRef name,
                                function_ref<void(raw_ostream &)> print) {
-  llvm::Error error = llvm::errorCodeToError(llvm::sys::fs::create_directories(folder));
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
-  if (!error)
-    error = writeOutput(path,
-                        [&](raw_ostream &stream) {
-                          print(stream);
-                          return llvm::Error::success();
-                        },
-                        {.durable = false});
-  if (!error)
-    return success();
-  return emitError(UnknownLoc::get(module.getContext()))
-         << "cannot write '" << path << "': " << llvm::toString(std::move(error));
+  if (llvm::Error error = writeDump(path, print))
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "cannot write '" << path << "': " << llvm::toString(std::move(error));
+  return success();
 }
 
 static int64_t getBytes(MemRefType type) {

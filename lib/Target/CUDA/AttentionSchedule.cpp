@@ -17,8 +17,6 @@
 #include "ExpressionPrinter.h"
 #include "ScalarEmitter.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
@@ -76,14 +74,7 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
   whyNot = AttentionTiles::whyNone(problem->sizes, problem->element);
   if (!whyNot.empty())
     return nullptr;
-  auto scheduled = std::make_unique<AttentionKernel>(kernel, std::move(*problem));
-  if (llvm::any_of(scheduled->getFunctions(), [](const KernelFunction &function) {
-        return function.blocks > std::numeric_limits<int32_t>::max();
-      })) {
-    whyNot = "needs more blocks than a grid has";
-    return nullptr;
-  }
-  return scheduled;
+  return requireGrid(std::make_unique<AttentionKernel>(kernel, std::move(*problem)), whyNot);
 }
 
 AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention)

@@ -16,8 +16,6 @@
 #include "ReductionKernel.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -69,12 +67,7 @@ public:
       whyNot = "does not read neighbouring elements for neighbouring results";
       return nullptr;
     }
-    std::unique_ptr<ScheduledKernel> scheduled = ColumnReductionKernel::choose(kernel, std::move(*reduction));
-    if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
-      whyNot = "needs more blocks than a grid has";
-      return nullptr;
-    }
-    return scheduled;
+    return requireGrid(ColumnReductionKernel::choose(kernel, std::move(*reduction)), whyNot);
   }
 };
 

@@ -8,7 +8,6 @@
 #include "KernelDump.h"
 
 #include "cs336/Support/WriteOutput.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -23,17 +22,9 @@ std::string cuda::getKernelPath(StringRef folder, StringRef name, StringRef exte
 }
 
 static LogicalResult writeFile(StringRef path, Location loc, function_ref<void(raw_ostream &)> print) {
-  llvm::Error error = llvm::errorCodeToError(llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path)));
-  if (!error)
-    error = cs336::writeOutput(path,
-                               [&](raw_ostream &stream) {
-                                 print(stream);
-                                 return llvm::Error::success();
-                               },
-                               {.durable = false});
-  if (!error)
-    return success();
-  return emitError(loc) << "cannot write '" << path << "': " << llvm::toString(std::move(error));
+  if (llvm::Error error = writeDump(path, print))
+    return emitError(loc) << "cannot write '" << path << "': " << llvm::toString(std::move(error));
+  return success();
 }
 
 LogicalResult cuda::dumpTexts(ArrayRef<CUDAKernel> kernels, StringRef folder, Location loc) {

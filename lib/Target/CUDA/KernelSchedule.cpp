@@ -9,6 +9,8 @@
 
 #include "cs336/Codegen/KernelToLinalg.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
@@ -28,6 +30,17 @@ FailureOr<DeviceKernel> DeviceKernel::read(exec::KernelOp kernel, OpBuilder &bui
 
 std::string DeviceKernel::getOperandName(unsigned operand) const {
   return operand < numInputs ? "in" + std::to_string(operand) : "out" + std::to_string(operand - numInputs);
+}
+
+std::unique_ptr<ScheduledKernel> cs336::cuda::requireGrid(std::unique_ptr<ScheduledKernel> kernel, std::string &whyNot,
+                                                          StringRef reason) {
+  auto exceedsGrid = [](const KernelFunction &function) {
+    return function.blocks > std::numeric_limits<int32_t>::max();
+  };
+  if (!llvm::any_of(kernel->getFunctions(), exceedsGrid))
+    return kernel;
+  whyNot = reason.str();
+  return nullptr;
 }
 
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createOperationSchedules() {

@@ -15,8 +15,6 @@
 #include "ReductionKernel.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -58,12 +56,8 @@ public:
       whyNot = "reduces rows of fewer than " + std::to_string(minElements) + " elements";
       return nullptr;
     }
-    std::unique_ptr<ScheduledKernel> scheduled = RowReductionKernel::choose(kernel, std::move(*reduction));
-    if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
-      whyNot = "has more rows than a grid has blocks";
-      return nullptr;
-    }
-    return scheduled;
+    return requireGrid(RowReductionKernel::choose(kernel, std::move(*reduction)), whyNot,
+                       "has more rows than a grid has blocks");
   }
 };
 

@@ -25,8 +25,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -114,12 +112,7 @@ public:
       whyNot = "reads few wide rows, and each of them once, which several blocks can share";
       return nullptr;
     }
-    std::unique_ptr<ScheduledKernel> scheduled = RowsKernel::choose(kernel, std::move(*rows));
-    if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
-      whyNot = "has more rows than a grid has blocks";
-      return nullptr;
-    }
-    return scheduled;
+    return requireGrid(RowsKernel::choose(kernel, std::move(*rows)), whyNot, "has more rows than a grid has blocks");
   }
 };
 

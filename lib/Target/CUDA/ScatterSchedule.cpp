@@ -216,14 +216,7 @@ std::unique_ptr<ScheduledKernel> ScatterSchedule::schedule(const DeviceKernel &k
   addLoad(scatter->gradient, column + 1);
   program.stores.push_back({kernel.numInputs, getAffineDimExpr(column, context), 1});
   mergeDimensions(program);
-  auto scheduled = std::make_unique<ScatterKernel>(kernel, *scatter, std::move(program));
-  if (llvm::any_of(scheduled->getFunctions(), [](const KernelFunction &function) {
-        return function.blocks > std::numeric_limits<int32_t>::max();
-      })) {
-    whyNot = "needs more blocks than a grid has";
-    return nullptr;
-  }
-  return scheduled;
+  return requireGrid(std::make_unique<ScatterKernel>(kernel, *scatter, std::move(program)), whyNot);
 }
 
 //===----------------------------------------------------------------------===//

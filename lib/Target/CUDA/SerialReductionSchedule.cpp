@@ -16,8 +16,6 @@
 #include "ScalarEmitter.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -63,12 +61,7 @@ public:
     if (failed(program))
       return nullptr;
     mergeDimensions(*program);
-    auto scheduled = std::make_unique<SerialReductionKernel>(kernel, std::move(*program));
-    if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
-      whyNot = "needs more blocks than a grid has";
-      return nullptr;
-    }
-    return scheduled;
+    return requireGrid(std::make_unique<SerialReductionKernel>(kernel, std::move(*program)), whyNot);
   }
 };
 

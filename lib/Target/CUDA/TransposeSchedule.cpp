@@ -17,8 +17,6 @@
 #include "ScalarEmitter.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace cs336::cuda;
 
@@ -113,12 +111,7 @@ std::unique_ptr<ScheduledKernel> TransposeSchedule::schedule(const DeviceKernel 
   if (!row || turned.size() > maxTiles)
     return nullptr;
   moveBeforeLast(*program, *row);
-  auto scheduled = std::make_unique<TransposeKernel>(kernel, std::move(*program), std::move(turned));
-  if (scheduled->getFunctions().front().blocks > std::numeric_limits<int32_t>::max()) {
-    whyNot = "needs more blocks than a grid has";
-    return nullptr;
-  }
-  return scheduled;
+  return requireGrid(std::make_unique<TransposeKernel>(kernel, std::move(*program), std::move(turned)), whyNot);
 }
 
 std::string TransposeKernel::describe() const {

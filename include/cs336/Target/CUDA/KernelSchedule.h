@@ -72,6 +72,10 @@ public:
   virtual void emit(llvm::raw_ostream &os) const = 0;
 };
 
+/// Returns `kernel`, or null with the reason in `whyNot` if a function of it needs more than 2^31 - 1 blocks.
+std::unique_ptr<ScheduledKernel> requireGrid(std::unique_ptr<ScheduledKernel> kernel, std::string &whyNot,
+                                             llvm::StringRef reason = "needs more blocks than a grid has");
+
 /// One way of running kernels: states what it accepts, and writes the text of what it accepted.
 class KernelSchedule {
 public:
