@@ -8,6 +8,7 @@
 #include "cs336/Frontend/ImportTransformer.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -58,7 +59,6 @@ private:
   /// What is built next comes from `name` in the model.
   void at(const Twine &name) { builder.setLoc(NameLoc::get(builder.getStringAttr(name))); }
   RankedTensorType tensor(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, elementType); }
-  RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
   Value splat(RankedTensorType type, double value) { return ConstantOp::create(builder, type, value); }
 
   Value linear(const Twine &name, Value x) {
@@ -147,7 +147,7 @@ Value TransformerBuilder::buildCausalMask(RankedTensorType scores) {
 
 /// exp(x - max) / sum(exp(x - max)) over the last axis of a tensor of rank 4.
 Value TransformerBuilder::buildSoftmax(Value x) {
-  RankedTensorType type = typeOf(x);
+  RankedTensorType type = tensorType(x);
   RankedTensorType rows = tensor(type.getShape().drop_back());
   auto lastAxis = builder.getDenseI64ArrayAttr({3}), otherAxes = builder.getDenseI64ArrayAttr({0, 1, 2});
   // As x.max(-1).values.detach(): what is subtracted from a row does not change its softmax.
@@ -172,7 +172,7 @@ Value TransformerBuilder::buildAttention(const std::string &layer, Value x) {
 
   at(attention + ".scores");
   Value scores = MatmulOp::create(builder, queries, keys, /*transposeA=*/false, /*transposeB=*/true);
-  RankedTensorType type = typeOf(scores);
+  RankedTensorType type = tensorType(scores);
   at(attention + ".scale");
   double scale = 1.0 / std::sqrt(static_cast<double>(config.getHeadDim()));
   scores = MulOp::create(builder, type, scores, splat(type, scale));

@@ -19,8 +19,6 @@ using namespace cs336::exec;
 
 static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
 
-static MemRefType typeOf(Value storage) { return cast<MemRefType>(storage.getType()); }
-
 EntryBuilder::EntryBuilder(func::FuncOp function, KernelTable &kernels, OpBuilder &builder, ConversionCounts &counts)
     : function(function), kernels(kernels), builder(builder), counts(counts), lastUses(function.getBody().front()) {}
 
@@ -106,7 +104,7 @@ LogicalResult EntryBuilder::declarePorts() {
 //===----------------------------------------------------------------------===//
 
 void EntryBuilder::place(Value tensor, Value storage) {
-  placements[tensor] = {storage, typeOf(storage)};
+  placements[tensor] = {storage, bufferType(storage)};
   contents[storage] = tensor;
 }
 
@@ -131,7 +129,7 @@ bool EntryBuilder::isUnplacedLiteral(Value tensor) const {
 void EntryBuilder::materialize(Value tensor, Value storage) {
   Group group = Group::collect(tensor.getDefiningOp());
   auto operands = llvm::map_to_vector(group.getInputs(), [&](Value input) { return getBuffer(input); });
-  auto types = llvm::map_to_vector(operands, [](Value operand) { return typeOf(operand); });
+  auto types = llvm::map_to_vector(operands, [](Value operand) { return bufferType(operand); });
   LaunchOp::create(builder, tensor.getLoc(), FlatSymbolRefAttr::get(kernels.getOrCreate(group, types)), operands,
                    storage);
   ++counts.launches;
@@ -181,7 +179,7 @@ void EntryBuilder::convertView(ViewOpInterface view) {
       << remark::add("copied first: no strides say this {0}", view->getName().stripDialect().str());
   Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
   // From row-major storage every layout operation is a view.
-  placements[result] = {copy, *view.getViewType(typeOf(copy))};
+  placements[result] = {copy, *view.getViewType(bufferType(copy))};
   contents[copy] = result;
 }
 
@@ -206,7 +204,7 @@ void EntryBuilder::launch(Operation *op) {
       remark::missed(op->getLoc(), remarkOptions("OperandCopied"))
           << "copied first: the kernel reads elements of the last axis next to each other";
       buffers.back() = createDenseCopy(builder, op->getLoc(), buffers.back());
-      operands.back() = {buffers.back(), typeOf(buffers.back())};
+      operands.back() = {buffers.back(), bufferType(buffers.back())};
     }
     types.push_back(operands.back().type);
   }
@@ -243,7 +241,7 @@ LogicalResult EntryBuilder::convertToCommands(CommandLoweringInterface op) {
 bool EntryBuilder::mayLaunchInto(Value storage, unsigned index, KernelOp kernel, ArrayRef<Placement> operands) {
   for (auto [position, operand] : llvm::enumerate(operands))
     if (operand.storage == storage &&
-        (!kernel || operand.type != typeOf(storage) || !kernel.canWriteOver(position, index)))
+        (!kernel || operand.type != bufferType(storage) || !kernel.canWriteOver(position, index)))
       return false;
   return true;
 }
@@ -273,7 +271,7 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
   if (kernel) {
     for (const Placement &operand : operands) {
       Value storage = operand.storage;
-      if (isa<AllocOp>(storage.getDefiningOp()) && typeOf(storage) == type && !llvm::is_contained(taken, storage) &&
+      if (isa<AllocOp>(storage.getDefiningOp()) && bufferType(storage) == type && !llvm::is_contained(taken, storage) &&
           lastUses.isDeadAfter(contents.lookup(storage), op) && mayLaunchInto(storage, index, kernel, operands)) {
         ++counts.inPlace;
         return storage;

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,7 +21,6 @@ using namespace cs336;
 
 using Gradients = SmallVectorImpl<Value>;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static Value splatLike(ImplicitLocOpBuilder &b, Value value, double splat) {
   return ConstantOp::create(b, tensorType(value), splat);
 }

@@ -8,11 +8,10 @@
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace cs336;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Sizes and types

@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace cs336;
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 //===----------------------------------------------------------------------===//
 // Add

@@ -8,11 +8,11 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace cs336;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static int64_t count(Value value) { return tensorType(value).getNumElements(); }
 static int64_t countTimes(int64_t factor, Value value) { return multiplySaturating(factor, count(value)); }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,15 +22,13 @@ class Formula {
 public:
   Formula(Operation *op, OpBuilder &builder) : b(op->getLoc(), builder) {}
 
-  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
   Value splat(RankedTensorType type, double value) { return ConstantOp::create(b, type, value); }
   Value add(Value lhs, Value rhs) { return AddOp::create(b, lhs, rhs); }
-  Value add(Value lhs, double rhs) { return add(lhs, splat(typeOf(lhs), rhs)); }
+  Value add(Value lhs, double rhs) { return add(lhs, splat(tensorType(lhs), rhs)); }
   Value sub(Value lhs, Value rhs) { return SubOp::create(b, lhs, rhs); }
   Value mul(Value lhs, Value rhs) { return MulOp::create(b, lhs, rhs); }
-  Value mul(Value lhs, double rhs) { return mul(lhs, splat(typeOf(lhs), rhs)); }
-  Value div(Value lhs, double rhs) { return DivOp::create(b, lhs, splat(typeOf(lhs), rhs)); }
+  Value mul(Value lhs, double rhs) { return mul(lhs, splat(tensorType(lhs), rhs)); }
+  Value div(Value lhs, double rhs) { return DivOp::create(b, lhs, splat(tensorType(lhs), rhs)); }
   template <typename OpTy>
   Value unary(Value operand) {
     return OpTy::create(b, operand);
@@ -39,30 +39,30 @@ public:
   }
   Value iota(RankedTensorType type, int64_t axis) { return IotaOp::create(b, type, axis); }
   Value reshape(Value value, ArrayRef<int64_t> shape) {
-    return ReshapeOp::create(b, typeOf(value).clone(shape), value).getResult();
+    return ReshapeOp::create(b, tensorType(value).clone(shape), value).getResult();
   }
   Value concat(RankedTensorType type, int64_t axis, ValueRange values) {
     return ConcatOp::create(b, type, axis, values);
   }
 
   Value convert(Value value, Type elementType) {
-    RankedTensorType type = typeOf(value);
+    RankedTensorType type = tensorType(value);
     return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
   }
   /// In float32 at least.
   Value widen(Value value) {
-    bool isLow = typeOf(value).getElementTypeBitWidth() < 32;
+    bool isLow = tensorType(value).getElementTypeBitWidth() < 32;
     return isLow ? convert(value, b.getF32Type()) : value;
   }
 
   /// Over the last axis.
   Value reduceRow(ReduceKind kind, Value value, bool stopGradient = false) {
-    RankedTensorType type = typeOf(value);
+    RankedTensorType type = tensorType(value);
     return ReduceOp::create(b, type.clone(type.getShape().drop_back()), kind, value,
                             ArrayRef<int64_t>{type.getRank() - 1}, stopGradient);
   }
   Value meanOfRow(Value value) {
-    return div(reduceRow(ReduceKind::Sum, value), static_cast<double>(typeOf(value).getShape().back()));
+    return div(reduceRow(ReduceKind::Sum, value), static_cast<double>(tensorType(value).getShape().back()));
   }
   /// Repeats a value of shape […] along a new last axis.
   Value alongRow(Value value, ArrayRef<int64_t> shape) {
@@ -71,11 +71,11 @@ public:
   /// Repeats a value over new leading axes.
   Value overRows(Value value, ArrayRef<int64_t> shape) {
     int64_t rank = shape.size();
-    return broadcast(value, shape, llvm::to_vector(llvm::seq<int64_t>(rank - typeOf(value).getRank(), rank)));
+    return broadcast(value, shape, llvm::to_vector(llvm::seq<int64_t>(rank - tensorType(value).getRank(), rank)));
   }
 
   Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-    return BroadcastOp::create(b, typeOf(value).clone(shape), value, dims);
+    return BroadcastOp::create(b, tensorType(value).clone(shape), value, dims);
   }
 
   ImplicitLocOpBuilder b;
@@ -137,7 +137,7 @@ Replacements RMSNormOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   ArrayRef<int64_t> shape = getInput().getType().getShape();
   Value x = f.widen(getInput());
-  Value weight = f.convert(getWeight(), Formula::typeOf(x).getElementType());
+  Value weight = f.convert(getWeight(), tensorType(x).getElementType());
   Value r = f.unary<RsqrtOp>(f.add(f.meanOfRow(f.mul(x, x)), getEps().convertToDouble()));
   Value normalized = f.mul(x, f.alongRow(r, shape));
   Value y = f.mul(f.overRows(weight, shape), normalized);
@@ -148,7 +148,7 @@ Replacements LayerNormOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   ArrayRef<int64_t> shape = getInput().getType().getShape();
   Value x = f.widen(getInput());
-  Type compute = Formula::typeOf(x).getElementType();
+  Type compute = tensorType(x).getElementType();
   Value weight = f.convert(getWeight(), compute), bias = f.convert(getBias(), compute);
   Value centered = f.sub(x, f.alongRow(f.meanOfRow(x), shape));
   Value variance = f.meanOfRow(f.mul(centered, centered));
@@ -176,7 +176,7 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
 
   // […, S, D] as […, S, D/2, 2], and even and odd elements as […, S, D/2, 1].
   Value x = f.widen(getInput());
-  Type compute = Formula::typeOf(x).getElementType();
+  Type compute = tensorType(x).getElementType();
   SmallVector<int64_t> pairShape(shape);
   pairShape.back() /= 2;
   pairShape.push_back(2);
@@ -209,19 +209,19 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
 Replacements CrossEntropyOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   Value x = f.widen(getLogits());
-  RankedTensorType type = Formula::typeOf(x);
+  RankedTensorType type = tensorType(x);
   ArrayRef<int64_t> shape = type.getShape();
   Value maximum = f.reduceRow(ReduceKind::Max, x, /*stopGradient=*/true);
   Value shifted = f.sub(x, f.alongRow(maximum, shape));
   Value logSum = f.unary<LogOp>(f.reduceRow(ReduceKind::Sum, f.unary<ExpOp>(shifted)));
 
   Value targets = f.alongRow(getTargets(), shape);
-  Value classes = f.iota(Formula::typeOf(targets), type.getRank() - 1);
+  Value classes = f.iota(tensorType(targets), type.getRank() - 1);
   Value isTarget = f.compare(Predicate::EQ, classes, targets);
   Value picked = f.reduceRow(ReduceKind::Sum, f.select(isTarget, shifted, f.splat(type, 0.0)));
 
   Value losses = f.sub(logSum, picked);
-  RankedTensorType lossesType = Formula::typeOf(losses);
+  RankedTensorType lossesType = tensorType(losses);
   if (lossesType.getRank() > 0) {
     auto axes = llvm::to_vector(llvm::seq<int64_t>(0, lossesType.getRank()));
     losses = ReduceOp::create(f.b, lossesType.clone(ArrayRef<int64_t>{}), ReduceKind::Sum, losses, axes);

@@ -10,6 +10,7 @@
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,9 +23,6 @@ using namespace cs336;
 
 using Lowered = FailureOr<SmallVector<Value>>;
 using BodyBuilder = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-static int64_t rankOf(Value value) { return tensorType(value).getRank(); }
 
 static AffineMap identityMap(OpBuilder &builder, int64_t rank) { return builder.getMultiDimIdentityMap(rank); }
 

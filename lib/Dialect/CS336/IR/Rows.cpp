@@ -8,13 +8,12 @@
 #include "cs336/Dialect/CS336/IR/Rows.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace cs336;
-
-static ArrayRef<int64_t> getShape(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 bool cs336::isRowBroadcast(Operation *op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
@@ -33,7 +32,7 @@ bool cs336::isRowBroadcast(Operation *op) {
 }
 
 bool cs336::isOfRows(Value operand, ArrayRef<int64_t> shape) {
-  ArrayRef<int64_t> own = getShape(operand);
+  ArrayRef<int64_t> own = shapeOf(operand);
   bool isMask = cast<RankedTensorType>(operand.getType()).getElementType().isInteger(1) && !own.empty() &&
                 own.size() <= shape.size();
   return own == shape || (isMask && own == shape.take_back(own.size()));
@@ -82,5 +81,5 @@ bool cs336::keepsRowsApart(Block &block, ArrayRef<int64_t> shape) {
   // Outputs are elements of rows, or values of them.
   ArrayRef<int64_t> rows = shape.drop_back(axes->size());
   return llvm::all_of(block.getTerminator()->getOperands(),
-                      [&](Value result) { return getShape(result) == shape || getShape(result) == rows; });
+                      [&](Value result) { return shapeOf(result) == shape || shapeOf(result) == rows; });
 }

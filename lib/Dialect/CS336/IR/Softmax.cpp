@@ -7,6 +7,7 @@
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,8 +20,6 @@ using Lowered = FailureOr<SmallVector<Value>>;
 
 /// Kernels keep the exponentials of a row in memory of their own. Those of longer rows are computed twice.
 static constexpr int64_t kLongestStoredRow = 1 << 16;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // Verification, cost, derivative

@@ -7,12 +7,10 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace cs336;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return tensorType(value).getShape(); }
 
 static LogicalResult verifySameElementType(Operation *op, Value lhs, Value rhs) {
   if (tensorType(lhs).getElementType() != tensorType(rhs).getElementType())

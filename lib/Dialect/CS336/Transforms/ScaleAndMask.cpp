@@ -8,13 +8,13 @@
 #include "ScaleAndMask.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace cs336;
 
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 static bool isMask(Value value) { return tensorType(value).getElementType().isInteger(1); }
 
 std::optional<double> cs336::getSplatNumber(Value value) {

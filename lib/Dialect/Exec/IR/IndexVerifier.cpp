@@ -22,14 +22,13 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
-static bool holdsIntegers(Value buffer) { return typeOf(buffer).getElementType().isSignlessInteger(); }
+static bool holdsIntegers(Value buffer) { return bufferType(buffer).getElementType().isSignlessInteger(); }
 
 /// Whether the buffer is all of its storage.
 static bool coversStorage(Value buffer) {
   MemRefType storage = getStorage(buffer).getBuffer().getType();
-  return dropOffset(typeOf(buffer)).getLayout().isIdentity() &&
-         typeOf(buffer).getNumElements() == storage.getNumElements();
+  return dropOffset(bufferType(buffer)).getLayout().isIdentity() &&
+         bufferType(buffer).getNumElements() == storage.getNumElements();
 }
 
 /// Whether two places in the arena have a byte in common; before they are planned, none has.

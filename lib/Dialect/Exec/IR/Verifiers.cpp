@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Variables and buffers
 //===----------------------------------------------------------------------===//
@@ -89,7 +87,7 @@ static LogicalResult verifyOperandLayouts(LaunchOp launch, OperandRange buffers,
     return launch.emitOpError() << "passes " << buffers.size() << ' ' << what << ", but the kernel has "
                                 << layouts.size();
   for (auto [index, buffer, layout] : llvm::enumerate(buffers, layouts))
-    if (dropOffset(typeOf(buffer)) != layout)
+    if (dropOffset(bufferType(buffer)) != layout)
       return launch.emitOpError() << what << '[' << index << "] is " << buffer.getType() << ", but the kernel's is "
                                   << layout;
   return success();
@@ -122,7 +120,7 @@ bool GemmOp::acceptsLayout(MemRefType type) {
 }
 
 LogicalResult GemmOp::verify() {
-  MemRefType a = typeOf(getLhs()), b = typeOf(getRhs()), c = typeOf(getOutput());
+  MemRefType a = bufferType(getLhs()), b = bufferType(getRhs()), c = bufferType(getOutput());
   for (MemRefType type : {a, b, c})
     if (!acceptsLayout(type))
       return emitOpError() << "cannot take a matrix of layout " << type
@@ -145,7 +143,7 @@ LogicalResult GemmOp::verify() {
   if (getBias()) {
     if (!getAlpha().isExactlyValue(1.0))
       return emitOpError() << "with a bias alpha must be 1, is " << getAlpha().convertToDouble();
-    MemRefType bias = dropOffset(typeOf(getBias()));
+    MemRefType bias = dropOffset(bufferType(getBias()));
     if (bias != MemRefType::get({c.getDimSize(rank - 1)}, c.getElementType()))
       return emitOpError() << "the bias must be a dense row of the output's elements, is " << bias << " and " << c;
     if (BufferLayout(c).strides.back() != 1 && c.getDimSize(rank - 1) != 1)
@@ -155,20 +153,20 @@ LogicalResult GemmOp::verify() {
     return success();
   if (beta != 0)
     return emitOpError() << "adds an addend, and its old output too: beta must be 0";
-  if (dropOffset(typeOf(getAddend())) != dropOffset(c))
-    return emitOpError() << "the addend must lie as the output does, is " << typeOf(getAddend()) << " and " << c;
+  if (dropOffset(bufferType(getAddend())) != dropOffset(c))
+    return emitOpError() << "the addend must lie as the output does, is " << bufferType(getAddend()) << " and " << c;
   return success();
 }
 
 LogicalResult CopyOp::verify() {
-  MemRefType source = typeOf(getSource()), target = typeOf(getTarget());
+  MemRefType source = bufferType(getSource()), target = bufferType(getTarget());
   if (source.getShape() != target.getShape() || source.getElementType() != target.getElementType())
     return emitOpError() << "source and target must agree in sizes and elements, are " << source << " and " << target;
   return success();
 }
 
 LogicalResult CheckBoundOp::verify() {
-  MemRefType source = typeOf(getSource()), target = typeOf(getTarget());
+  MemRefType source = bufferType(getSource()), target = bufferType(getTarget());
   if (static_cast<int64_t>(getBound()) < 1)
     return emitOpError() << "bound must be at least 1, is " << static_cast<int64_t>(getBound());
   if (!source.getElementType().isSignlessInteger(32) && !source.getElementType().isSignlessInteger(64))
@@ -184,7 +182,7 @@ LogicalResult CheckBoundOp::verify() {
 /// Both sides are dense, and one is `sourceParts` parts of what the other has `targetParts` of, along axis 0.
 static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
                                       int64_t targetParts) {
-  MemRefType source = typeOf(from), target = typeOf(to);
+  MemRefType source = bufferType(from), target = bufferType(to);
   if (static_cast<int64_t>(world) < 1)
     return op->emitOpError() << "world must be at least 1";
   for (MemRefType type : {source, target})

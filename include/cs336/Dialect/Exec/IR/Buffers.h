@@ -13,6 +13,9 @@
 
 namespace cs336::exec {
 
+/// Returns the type of a value that is a buffer.
+inline mlir::MemRefType bufferType(mlir::Value buffer) { return llvm::cast<mlir::MemRefType>(buffer.getType()); }
+
 /// Sizes, strides and offset of a buffer, in elements.
 struct BufferLayout {
   explicit BufferLayout(mlir::MemRefType type);

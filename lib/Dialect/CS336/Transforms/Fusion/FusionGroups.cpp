@@ -9,6 +9,7 @@
 
 #include "cs336/Dialect/CS336/IR/Rows.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -67,7 +68,7 @@ FusionSpace FusionGroups::getAssemblySpace(Operation *op) const {
   while (Operation *inner = findInner(op))
     op = inner;
   FusionSpace space;
-  llvm::append_range(space.shape, getTensorShape(op->getOperand(0)));
+  llvm::append_range(space.shape, shapeOf(op->getOperand(0)));
   return space;
 }
 
@@ -76,7 +77,7 @@ FusionSpace FusionGroups::getSpace(Operation *op) const {
   FusionSpace space;
   if (role == FusionRole::Assembly)
     return getAssemblySpace(op);
-  llvm::append_range(space.shape, getTensorShape(role == FusionRole::Pointwise ? op->getResult(0) : op->getOperand(0)));
+  llvm::append_range(space.shape, shapeOf(role == FusionRole::Pointwise ? op->getResult(0) : op->getOperand(0)));
   if (role == FusionRole::RowReduction)
     space.numReduced = cast<FusibleOpInterface>(op).getReducedAxes().size();
   else if (role == FusionRole::ClosedReduction)
@@ -91,13 +92,13 @@ bool FusionGroups::isInSpace(OpOperand &use, const FusionSpace &space) const {
     return roles.get(user) == FusionRole::Assembly;
   if (roles.get(producer) == FusionRole::ClosedReduction)
     return false;
-  ArrayRef<int64_t> shape = getTensorShape(use.get());
+  ArrayRef<int64_t> shape = shapeOf(use.get());
   switch (roles.get(user)) {
   case FusionRole::Rematerialized:
     return isRowBroadcast(user) && space.numReduced && shape == space.getRows() &&
-           getTensorShape(user->getResult(0)) == ArrayRef(space.shape);
+           shapeOf(user->getResult(0)) == ArrayRef(space.shape);
   case FusionRole::Pointwise:
-    return shape == getTensorShape(user->getResult(0));
+    return shape == shapeOf(user->getResult(0));
   default:
     return shape == ArrayRef(space.shape);
   }
@@ -161,7 +162,7 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
   }
   for (auto [value, last] : lastUses) {
     // Only one a row, or for all rows.
-    if (getTensorShape(value).size() < group.space.shape.size())
+    if (shapeOf(value).size() < group.space.shape.size())
       continue;
     ++starting[starts.lookup(value)];
     ++ending[last];

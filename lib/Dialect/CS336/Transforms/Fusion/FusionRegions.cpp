@@ -11,6 +11,7 @@
 #include "cs336/Dialect/CS336/IR/Rows.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -97,7 +98,7 @@ void FusionRegions::assign(Operation *op, unsigned region) {
 
 std::optional<unsigned> FusionRegions::getRegionOf(OpOperand &use) const {
   Operation *user = use.getOwner();
-  ArrayRef<int64_t> shape = getTensorShape(use.get());
+  ArrayRef<int64_t> shape = shapeOf(use.get());
   if (roles.get(user) == FusionRole::Rematerialized) {
     // A value a row, for operations that stand next to its row: not in columns' kernels.
     if (!isRowBroadcast(user) || !user->hasOneUse())
@@ -108,7 +109,7 @@ std::optional<unsigned> FusionRegions::getRegionOf(OpOperand &use) const {
   }
   if (!roles.isFusible(user))
     return std::nullopt;
-  auto isAlike = [&](Value value) { return getTensorShape(value) == shape; };
+  auto isAlike = [&](Value value) { return shapeOf(value) == shape; };
   bool isInSpace = roles.get(user) == FusionRole::Pointwise ? isAlike(user->getResult(0))
                                                             : llvm::all_of(user->getOperands(), isAlike);
   return isInSpace ? std::optional(getRegion(user)) : std::nullopt;

@@ -8,6 +8,7 @@
 #include "FusionRoles.h"
 
 #include "cs336/Dialect/CS336/IR/Rows.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -17,8 +18,6 @@ using namespace cs336;
 /// Arithmetic on constants and indices of fewer FLOPs an element is done anew by everybody who needs it; tables worth
 /// more than that are stored (`--cs336-hoist-invariants`).
 static constexpr int64_t kMostLiteralFlops = 4;
-
-ArrayRef<int64_t> cs336::getTensorShape(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 int64_t cs336::getOperationFlops(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
@@ -33,7 +32,7 @@ static bool computesOnTensors(Operation *op) {
 
 /// Reductions over the last axes keep rows apart, unless no axis is left.
 static FusionRole classifyReduction(Operation *op, ArrayRef<int64_t> axes) {
-  ArrayRef<int64_t> shape = getTensorShape(op->getOperand(0));
+  ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
   if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isOfRows(operand, shape); }))
     return FusionRole::Opaque;
   int64_t rank = shape.size(), kept = rank - axes.size();
@@ -117,8 +116,8 @@ bool FusionRoles::isRecomputable(Operation *op) const {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
   if (!fusible || fusible.getFusionKind() != FusionKind::Pointwise || op->getNumResults() != 1)
     return false;
-  ArrayRef<int64_t> shape = getTensorShape(op->getResult(0));
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return getTensorShape(operand) == shape; });
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return shapeOf(operand) == shape; });
 }
 
 bool FusionRoles::isConversion(Operation *op) const {

@@ -62,7 +62,6 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> literalFlops;
 };
 
-llvm::ArrayRef<int64_t> getTensorShape(mlir::Value value);
 /// FLOPs of an operation; 0 for one that does not count them.
 int64_t getOperationFlops(mlir::Operation *op);
 

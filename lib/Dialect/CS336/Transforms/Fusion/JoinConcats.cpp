@@ -8,6 +8,7 @@
 #include "JoinConcats.h"
 
 #include "FusionRoles.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -23,7 +24,7 @@ struct Part {
   SmallVector<unsigned> groups;
 
   SmallVector<int64_t> getPermutedShape() {
-    ArrayRef<int64_t> shape = getTensorShape(inner.getResult());
+    ArrayRef<int64_t> shape = shapeOf(inner.getResult());
     return llvm::map_to_vector(perm, [&](int64_t axis) { return shape[axis]; });
   }
   /// The first permuted axis of the part's axis `axis`.
@@ -87,7 +88,7 @@ static std::optional<Part> matchPart(Value value) {
   for (Operation *layout : llvm::reverse(layouts)) {
     if (auto transpose = dyn_cast<TransposeOp>(layout))
       permuteGroups(part, transpose.getPerm());
-    else if (!mergeGroups(part, getTensorShape(layout->getResult(0))))
+    else if (!mergeGroups(part, shapeOf(layout->getResult(0))))
       return std::nullopt;
   }
   return part;
@@ -96,7 +97,7 @@ static std::optional<Part> matchPart(Value value) {
 static Value transposeTo(OpBuilder &builder, Value value, ArrayRef<int64_t> perm) {
   if (llvm::equal(perm, llvm::seq<int64_t>(0, perm.size())))
     return value;
-  ArrayRef<int64_t> shape = getTensorShape(value);
+  ArrayRef<int64_t> shape = shapeOf(value);
   auto permuted = llvm::map_to_vector(perm, [&](int64_t axis) { return shape[axis]; });
   auto type = cast<RankedTensorType>(value.getType()).clone(permuted);
   return TransposeOp::create(builder, value.getLoc(), type, value, perm);
@@ -125,7 +126,7 @@ bool cs336::joinConcats(ConcatOp outer) {
   for (int64_t size : ArrayRef(shape).slice(head + 1, model.groups[outer.getAxis()] - 1))
     inner *= size;
   for (auto &&[operand, part] : llvm::zip_equal(outer.getOperands(), parts)) {
-    int64_t size = getTensorShape(operand)[outer.getAxis()];
+    int64_t size = shapeOf(operand)[outer.getAxis()];
     shape[head] = size / inner;
     if (size % inner != 0 || (part && (part->groups != model.groups || part->getPermutedShape() != shape)))
       return false;
@@ -135,7 +136,7 @@ bool cs336::joinConcats(ConcatOp outer) {
   SmallVector<Value> joined;
   int64_t heads = 0;
   for (auto &&[operand, part] : llvm::zip_equal(outer.getOperands(), parts)) {
-    shape[head] = getTensorShape(operand)[outer.getAxis()] / inner;
+    shape[head] = shapeOf(operand)[outer.getAxis()] / inner;
     heads += shape[head];
     if (part)
       joined.push_back(buildPermuted(builder, *part));

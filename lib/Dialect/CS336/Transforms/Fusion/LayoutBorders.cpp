@@ -10,6 +10,7 @@
 #include "FusionRoles.h"
 #include "JoinConcats.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -38,8 +39,6 @@ private:
   unsigned numMoved = 0;
 };
 } // namespace
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Moves elements and changes nothing else.
 bool LayoutMover::isLayout(Operation *op) const {
@@ -91,7 +90,7 @@ bool LayoutMover::isMovable(Operation *layout, Value rematerialized) const {
 
 Value LayoutMover::moveOnto(OpBuilder &builder, Operation *layout, Value rematerialized) {
   Operation *op = rematerialized.getDefiningOp();
-  RankedTensorType type = typeOf(rematerialized).clone(getTensorShape(layout->getResult(0)));
+  RankedTensorType type = tensorType(rematerialized).clone(shapeOf(layout->getResult(0)));
   Operation *moved;
   if (auto constant = dyn_cast<ConstantOp>(op)) {
     auto splat = cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type);
@@ -114,13 +113,13 @@ bool LayoutMover::hoist(Operation *layout) {
   if (!(roles.isConversion(op) || op->hasOneUse()) || !llvm::all_of(op->getOperands(), canMove))
     return false;
   OpBuilder builder(layout);
-  ArrayRef<int64_t> shape = getTensorShape(layout->getResult(0));
+  ArrayRef<int64_t> shape = shapeOf(layout->getResult(0));
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) -> Value {
     if (roles.isRematerialized(operand))
       return moveOnto(builder, layout, operand);
-    return cloneOn(builder, layout, operand, shape, typeOf(operand).getElementType())->getResult(0);
+    return cloneOn(builder, layout, operand, shape, tensorType(operand).getElementType())->getResult(0);
   });
-  Operation *moved = cloneOn(builder, op, operands, shape, typeOf(op->getResult(0)).getElementType());
+  Operation *moved = cloneOn(builder, op, operands, shape, tensorType(op->getResult(0)).getElementType());
   layout->getResult(0).replaceAllUsesWith(moved->getResult(0));
   layout->erase();
   if (op->use_empty())
@@ -142,13 +141,13 @@ void LayoutMover::sink(Operation *op) {
   if (!source || roles.get(source) != FusionRole::Assembly || source->getNumResults() != 1 || !source->hasOneUse())
     return;
   OpBuilder builder(source);
-  Type element = typeOf(op->getResult(0)).getElementType();
+  Type element = tensorType(op->getResult(0)).getElementType();
   auto parts = llvm::map_to_vector(source->getOperands(), [&](Value part) -> Value {
-    return cloneOn(builder, op, part, getTensorShape(part), element)->getResult(0);
+    return cloneOn(builder, op, part, shapeOf(part), element)->getResult(0);
   });
-  Operation *moved = cloneOn(builder, source, parts, getTensorShape(source->getResult(0)), element);
+  Operation *moved = cloneOn(builder, source, parts, shapeOf(source->getResult(0)), element);
   for (Operation *layout : llvm::reverse(layouts))
-    moved = cloneOn(builder, layout, moved->getResult(0), getTensorShape(layout->getResult(0)), element);
+    moved = cloneOn(builder, layout, moved->getResult(0), shapeOf(layout->getResult(0)), element);
   op->getResult(0).replaceAllUsesWith(moved->getResult(0));
   op->erase();
   for (Operation *layout : layouts)

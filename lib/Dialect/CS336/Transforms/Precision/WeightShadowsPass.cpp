@@ -8,10 +8,11 @@
 #include "../PrepareFunction.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/IRMapping.h"
 #include "cs336/Statistics/RemarkOptions.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -22,8 +23,6 @@ namespace cs336 {
 
 using namespace mlir;
 using namespace cs336;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// The parameter that `cast` rounds to a narrower floating-point type, or null.
 static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {

@@ -13,14 +13,13 @@
 
 #include "SoftmaxChain.h"
 #include "VisibleKeys.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace cs336;
 
 /// Tensor cores take rows of 16 bytes; beyond this size a block of queries and keys does not fit into a multiprocessor.
 static constexpr int64_t kHeadDimMultiple = 8, kMaxHeadDim = 256;
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 static std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
 

@@ -7,14 +7,13 @@
 
 #include "HeadLayout.h"
 
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
+
 #include <functional>
 #include <numeric>
 
 using namespace mlir;
 using namespace cs336;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
 
 static int64_t product(ArrayRef<int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
@@ -34,14 +33,14 @@ Value cs336::composeTranspose(OpBuilder &builder, Location loc, Value value, Arr
   if (llvm::equal(composed, llvm::seq<int64_t>(0, composed.size())))
     return value;
   auto shape = llvm::map_to_vector(composed, [&](int64_t axis) { return shapeOf(value)[axis]; });
-  return TransposeOp::create(builder, loc, typeOf(value).clone(shape), value, composed);
+  return TransposeOp::create(builder, loc, tensorType(value).clone(shape), value, composed);
 }
 
 static Value composeReshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   while (shapeOf(value) != shape) {
     auto inner = value.getDefiningOp<ReshapeOp>();
     if (!inner)
-      return ReshapeOp::create(builder, loc, typeOf(value).clone(shape), value);
+      return ReshapeOp::create(builder, loc, tensorType(value).clone(shape), value);
     value = inner.getOperand();
   }
   return value;
@@ -55,7 +54,7 @@ static Value composeReshape(OpBuilder &builder, Location loc, Value value, Array
 HeadLayout::Repeated HeadLayout::peel(Value tensor, bool mayPeel) const {
   size_t rank = leading.size() + 2;
   // A matrix serves all.
-  if (typeOf(tensor).getRank() == 2 && rank > 2)
+  if (tensorType(tensor).getRank() == 2 && rank > 2)
     return {tensor, leading, SmallVector<bool>(leading.size(), false)};
   Repeated whole{tensor, leading, SmallVector<bool>(leading.size(), true)};
   if (!mayPeel)
@@ -154,7 +153,7 @@ Value HeadLayout::getKeyOrValue(const Repeated &repeated, bool isTransposed) {
         dims.push_back(axis);
     dims.append({static_cast<int64_t>(numKeyAxes), static_cast<int64_t>(numKeyAxes) + 1});
     llvm::append_range(shape, shapeOf(tensor).take_back(2));
-    tensor = BroadcastOp::create(builder, loc, typeOf(tensor).clone(shape), tensor, dims);
+    tensor = BroadcastOp::create(builder, loc, tensorType(tensor).clone(shape), tensor, dims);
   }
   auto perm = getPermutation(numBatch, numKeyAxes, isTransposed);
   int64_t columns = shapeOf(tensor)[perm.back()], rows = shapeOf(tensor)[perm[numBatch]];

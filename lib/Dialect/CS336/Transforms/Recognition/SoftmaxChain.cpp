@@ -9,13 +9,12 @@
 
 #include "../ScaleAndMask.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
 using namespace mlir;
 using namespace cs336;
 
 using SoftmaxMatch = std::variant<std::monostate, SoftmaxChain, SoftmaxRefusal>;
-
-static int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 
 /// The other factor of `value`, if that is a product of `factor` and something.
 static Value getOtherFactor(Value value, Value factor) {

@@ -8,12 +8,11 @@
 #include "GradientStatistics.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include <limits>
 
 using namespace mlir;
 using namespace cs336;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   RankedTensorType type = tensorType(value);

@@ -11,10 +11,11 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "cs336/Statistics/RemarkOptions.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
 
@@ -26,13 +27,11 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr StringLiteral kStepName = "adamw.step";
 static constexpr RemarkOptions remarkOptions("cs336-optimizer");
 
+static constexpr StringLiteral kStepName = "adamw.step";
 static constexpr StringLiteral kFirstMomentPrefix = "adamw.m.";
 static constexpr StringLiteral kSecondMomentPrefix = "adamw.v.";
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Moments and scalars are computed in this type: float64 for float64, else float32.
 static FloatType getComputeType(Type elementType) {
