@@ -8,9 +8,7 @@
 #include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.h"
 
 #include "MatmulLowering.h"
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 #include "cs336/Conversion/CS336ToExec/CommandLoweringInterface.cpp.inc"

@@ -8,7 +8,6 @@
 #ifndef CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 #define CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "cs336/Target/Executable/KernelSignatures.h"

@@ -7,8 +7,6 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 
-#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
@@ -32,11 +30,6 @@ void CS336Dialect::initialize() {
 #define GET_OP_LIST
 #include "cs336/Dialect/CS336/IR/CS336Ops.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.cpp.inc"
-      >();
-  attachIndexingModels(*getContext());
   attachIntegerRangeModels(*getContext());
   registerAttributes();
 }

@@ -5,46 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
-
-#include "cs336/Dialect/CS336/IR/CS336IndexInterface.cpp.inc"
 
 using namespace mlir;
 using namespace cs336;
 
-namespace {
-struct EmbeddingIndices : IndexingOpInterface::ExternalModel<EmbeddingIndices, EmbeddingOp> {
-  SmallVector<IndexUse> getIndexUses(Operation *op) const {
-    auto embedding = cast<EmbeddingOp>(op);
-    return {{embedding.getIdsMutable().getOperandNumber(), embedding.getTable().getType().getDimSize(0),
-             "rows of its table"}};
-  }
-};
+SmallVector<IndexUse> EmbeddingOp::getIndexUses() {
+  return {{getIdsMutable().getOperandNumber(), getTable().getType().getDimSize(0), "rows of its table"}};
+}
 
-struct EmbeddingGradIndices : IndexingOpInterface::ExternalModel<EmbeddingGradIndices, EmbeddingGradOp> {
-  SmallVector<IndexUse> getIndexUses(Operation *op) const {
-    auto gradient = cast<EmbeddingGradOp>(op);
-    return {{gradient.getIdsMutable().getOperandNumber(), gradient.getResult().getType().getDimSize(0),
-             "rows of its result"}};
-  }
-};
+SmallVector<IndexUse> EmbeddingGradOp::getIndexUses() {
+  return {{getIdsMutable().getOperandNumber(), getResult().getType().getDimSize(0), "rows of its result"}};
+}
 
 /// A target outside of the classes would pick no logit: the loss would be another number, and no error.
-struct CrossEntropyIndices : IndexingOpInterface::ExternalModel<CrossEntropyIndices, CrossEntropyOp> {
-  SmallVector<IndexUse> getIndexUses(Operation *op) const {
-    auto loss = cast<CrossEntropyOp>(op);
-    return {{loss.getTargetsMutable().getOperandNumber(), loss.getLogits().getType().getShape().back(),
-             "classes of its logits"}};
-  }
-};
-} // namespace
-
-void cs336::attachIndexingModels(MLIRContext &context) {
-  EmbeddingOp::attachInterface<EmbeddingIndices>(context);
-  EmbeddingGradOp::attachInterface<EmbeddingGradIndices>(context);
-  CrossEntropyOp::attachInterface<CrossEntropyIndices>(context);
+SmallVector<IndexUse> CrossEntropyOp::getIndexUses() {
+  return {{getTargetsMutable().getOperandNumber(), getLogits().getType().getShape().back(), "classes of its logits"}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,6 +34,3 @@ LogicalResult CheckBoundOp::verify() {
 }
 
 int64_t CheckBoundOp::getFlops() { return 0; }
-
-#define GET_OP_CLASSES
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.cpp.inc"

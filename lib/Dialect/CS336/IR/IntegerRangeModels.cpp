@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "mlir/Interfaces/Utils/InferIntRangeCommon.h"

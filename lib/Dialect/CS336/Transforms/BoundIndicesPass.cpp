@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
-#include "cs336/Dialect/CS336/IR/CS336IndexOps.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"

@@ -8,7 +8,6 @@
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 
 #include "BufferTypes.h"
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -29,10 +28,6 @@ void ExecDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "cs336/Dialect/Exec/IR/ExecOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -80,6 +75,3 @@ SmallVector<Value> GemmOp::getReads() {
 
 #define GET_OP_CLASSES
 #include "cs336/Dialect/Exec/IR/ExecOps.cpp.inc"
-
-#define GET_OP_CLASSES
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.cpp.inc"

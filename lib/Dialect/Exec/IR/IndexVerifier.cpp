@@ -12,9 +12,9 @@
 
 #include "cs336/Dialect/Exec/IR/IndexVerifier.h"
 
-#include "cs336/Dialect/CS336/IR/CS336IndexInterface.h"
+#include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -7,7 +7,6 @@
 
 #include "BufferTypes.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
-#include "cs336/Dialect/Exec/IR/ExecIndexOps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 using namespace mlir;

@@ -144,7 +144,7 @@ def CS336_RoPEOp : CS336_CompositeOp<"rope", "Keep", [AllTypesMatch<["input", "r
   let hasVerifier = 1;
 }
 
-def CS336_CrossEntropyOp : CS336_CompositeOp<"cross_entropy", "Float32"> {
+def CS336_CrossEntropyOp : CS336_CompositeOp<"cross_entropy", "Float32", [Indexing]> {
   let summary = "Mean over all positions of −log softmax(logits)[target]";
   let description = [{
     logits: […, V] of floats, targets: […] of integers in `[0, V)`, result: a tensor of rank 0. The range of the targets

@@ -40,6 +40,14 @@ enum class FusionKind {
   Opaque,
 };
 
+/// An operand whose integers are indices in [0, bound).
+struct IndexUse {
+  unsigned operand;
+  int64_t bound;
+  /// A noun phrase for the indexed elements, used in errors: "rows of its table".
+  llvm::StringRef places;
+};
+
 namespace detail {
 /// Bytes of all tensors that `op` reads and writes, each once.
 int64_t getOperandAndResultBytes(mlir::Operation *op);

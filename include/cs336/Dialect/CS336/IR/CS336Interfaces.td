@@ -107,4 +107,15 @@ def CS336_ViewOpInterface : OpInterface<"ViewOpInterface"> {
     }], "::llvm::FailureOr<::mlir::MemRefType>", "getViewType", (ins "::mlir::MemRefType":$source)>];
 }
 
+def CS336_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::cs336";
+  let description = [{
+    The integers of some operands name places of another tensor, which the operation reads or writes. The operation does not check
+    them: `cs336-bound-indices` proves that they are in bounds, or has them checked as the program runs, and the verifier of
+    `exec.entry` refuses a launch whose indices nothing bounds.
+  }];
+  let methods = [InterfaceMethod<"The operands that hold indices, each with the number of places.",
+    "::llvm::SmallVector<::cs336::IndexUse>", "getIndexUses", (ins)>];
+}
+
 #endif // CS336_DIALECT_CS336_IR_CS336INTERFACES_TD

@@ -20,6 +20,7 @@ def Fusible : DeclareOpInterfaceMethods<CS336_FusibleOpInterface>;
 def FusibleReduction : DeclareOpInterfaceMethods<CS336_FusibleOpInterface, ["getReducedAxes"]>;
 def Rematerializable : DeclareOpInterfaceMethods<CS336_FusibleOpInterface, ["isRematerializable"]>;
 def Cost : DeclareOpInterfaceMethods<CS336_CostOpInterface>;
+def Indexing : DeclareOpInterfaceMethods<CS336_IndexingOpInterface>;
 def View : DeclareOpInterfaceMethods<CS336_ViewOpInterface>;
 
 class CS336_Op<string mnemonic, list<Trait> traits = []> : Op<CS336_Dialect, mnemonic, traits # [Pure]>;

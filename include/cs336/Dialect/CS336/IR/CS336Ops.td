@@ -10,6 +10,7 @@
 
 include "cs336/Dialect/CS336/IR/CS336AttentionOps.td"
 include "cs336/Dialect/CS336/IR/CS336CompositeOps.td"
+include "cs336/Dialect/CS336/IR/CS336IndexOps.td"
 include "cs336/Dialect/CS336/IR/CS336PointwiseOps.td"
 include "cs336/Dialect/CS336/IR/CS336SoftmaxOps.td"
 include "cs336/Dialect/CS336/IR/CS336TensorOps.td"

@@ -257,7 +257,7 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
   let hasCanonicalizer = 1;
 }
 
-def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
+def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible, Indexing]> {
   let summary = "Selects rows of a table by index";
   let description = [{
         y[…, :] = table[ids[…], :]
@@ -277,7 +277,7 @@ def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible]> {
   let hasVerifier = 1;
 }
 
-def CS336_EmbeddingGradOp : CS336_Op<"embedding_grad", [Cost, Fusible]> {
+def CS336_EmbeddingGradOp : CS336_Op<"embedding_grad", [Cost, Fusible, Indexing]> {
   let summary = "Gradient of an embedding table: adds rows by index, in the order of the indices";
   let description = [{
         result[v, :] = Σ gradient[position, :] over all positions with ids[position] = v
