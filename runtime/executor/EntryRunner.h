@@ -82,7 +82,6 @@ private:
   absl::Status PrepareCommands();
   absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);
   absl::Status FeedInputs(absl::Span<const NamedTensor> inputs);
-  absl::Status RunCommands(RunObserver *observer);
   absl::Status ExecuteObserved(RunObserver &observer);
   absl::StatusOr<NamedOutput *> FindOutput(absl::string_view name);
   /// That no other entry has run since this one left the output.

@@ -43,7 +43,6 @@ public:
       : folder(folder.str()), magic(magic.str()), maxBytes(maxBytes) {}
 
   llvm::StringRef getFolder() const { return folder; }
-  llvm::StringRef getMagic() const { return magic; }
 
   std::optional<std::string> find(llvm::StringRef key) const;
 

@@ -20,7 +20,6 @@ public:
   LaneBuilder(mlir::OpBuilder &builder, KernelMemory &memory, int64_t lanes)
       : builder(builder), memory(memory), lanes(lanes) {}
 
-  int64_t getLanes() const { return lanes; }
   static bool isVector(mlir::Value value) { return llvm::isa<mlir::VectorType>(value.getType()); }
 
   /// The same value in every lane.
