@@ -78,8 +78,7 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.b = BindMatrix(context.buffers[gemm.b], batch_dims);
   problem.c = BindMatrix(context.buffers[gemm.c], batch_dims);
   problem.d = BindMatrix(context.buffers[gemm.addend ? *gemm.addend : gemm.c], batch_dims);
-  problem.alpha = gemm.alpha;
-  problem.accumulate = gemm.addend || gemm.beta != 0;
+  problem.accumulate = gemm.addend.has_value();
   problem.precision = gemm.precision;
   if (gemm.bias) {
     problem.bias = context.buffers[*gemm.bias].mutable_data_as<char>();

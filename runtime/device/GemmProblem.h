@@ -24,15 +24,13 @@ struct GemmMatrix {
   Dims batch_strides;
 };
 
-/// C = alpha * A * B, or alpha * A * B + D, for each element of the batch, where
-/// C's rows are contiguous: a product into a transposed C is that of the
-/// transposes. Then a bias, which is added to each row, and ReLU, if there are
-/// any. Batch dimensions of size 1 are gone.
+/// C = A * B, or A * B + D, for each element of the batch, where C's rows are contiguous: a product into a transposed C
+/// is that of the transposes. Then a bias, which is added to each row, and ReLU, if there are any. Batch dimensions of
+/// size 1 are gone.
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
-  GemmMatrix d; // Lies as C does; often it is C.
-  double alpha;
+  GemmMatrix d;    // Lies as C does; often it is C.
   bool accumulate; // Whether D is added.
   format::Precision precision = format::Precision::ieee;
   char *bias = nullptr; // c.columns elements of C's type.

@@ -17,7 +17,6 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace cs336::runtime {
@@ -110,10 +109,6 @@ private:
         return Broken(StrCat(Describe(Buffer(index)),
                              ": one of the last two strides of a GEMM's operand must be 1, and "
                              "the other no less than the size that it passes over"));
-    if (gemm.beta != 0 && gemm.beta != 1)
-      return Broken(StrCat("beta is ", gemm.beta, ", neither 0 nor 1"));
-    if (!std::isfinite(gemm.alpha))
-      return Broken("alpha is not finite");
     if (gemm.precision > format::Precision::MAX)
       return Broken("unknown precision");
     CS336_RETURN_IF_ERROR(VerifyAddend(gemm));
@@ -134,8 +129,6 @@ private:
     const format::BufferT &c = Buffer(gemm.c), &addend = Buffer(*gemm.addend);
     if (addend.dtype != c.dtype || addend.shape != c.shape || addend.strides != c.strides)
       return Broken(StrCat("it adds ", Describe(addend), ", which does not lie as ", Describe(c), " does"));
-    if (gemm.beta != 0)
-      return Broken("it adds both its addend and what its output held");
     return absl::OkStatus();
   }
 
@@ -143,8 +136,6 @@ private:
     if (!gemm.bias)
       return absl::OkStatus();
     CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.bias}));
-    if (gemm.alpha != 1)
-      return Broken("it adds a bias to a product that it scales");
     const format::BufferT &c = Buffer(gemm.c), &bias = Buffer(*gemm.bias);
     int64_t columns = c.shape.back();
     bool dense = bias.shape.size() == 1 && (bias.shape[0] == 1 || bias.strides[0] == 1);

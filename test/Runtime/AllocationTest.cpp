@@ -167,8 +167,8 @@ ProgramBuilder LargeProgram() {
     uint32_t x = entry.Input("x." + suffix, MakeType(dtype, {4, 160, 300}));
     uint32_t y = entry.Output("y." + suffix, MakeType(dtype, {4, 160, 160}));
     uint32_t t = entry.View(x, {4, 300, 160}, {160 * 300, 1, 300});
-    entry.Gemm(x, t, y, 0, 0.5);
-    entry.Gemm(x, t, y, 1);
+    entry.Gemm(x, t, y);
+    entry.Gemm(x, t, y).addend = y;
     uint32_t wide = entry.Arena("wide." + suffix, MakeType(dtype, {4, 160, 3 * 160}));
     uint32_t part = entry.View(wide, {160, 4, 160}, {3 * 160, 160 * 3 * 160, 1});
     entry.Copy(entry.View(y, {160, 4, 160}, {160, 160 * 160, 1}), part);

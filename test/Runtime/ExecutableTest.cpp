@@ -278,20 +278,8 @@ const BrokenRule kBrokenRules[] = {
     {"NoSuchAddend", [](auto &e) { Body(e, 3).AsGemm()->addend = 99; }, "buffer 99"},
     {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
      "which does not lie as"},
-    {"AddendAndBeta",
-     [](auto &e) {
-       Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->c;
-       Body(e, 3).AsGemm()->beta = 1;
-     },
-     "both its addend and what its output held"},
     {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
     {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is no dense row of"},
-    {"BiasOfScaledProduct",
-     [](auto &e) {
-       Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a;
-       Body(e, 3).AsGemm()->alpha = 2;
-     },
-     "to a product that it scales"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "x_scaled").strides = {0, 1}; }, "share addresses"},
     {"WriteToAnInput", [](auto &e) { Body(e, 4).AsCopy()->dst = 0; },
@@ -327,8 +315,6 @@ const BrokenRule kBrokenRules[] = {
        Buffer(e, "y").byte_size = 24;
      },
      "must be 1"},
-    {"GemmBeta", [](auto &e) { Body(e, 3).AsGemm()->beta = 0.5; }, "beta is 0.5"},
-    {"GemmAlpha", [](auto &e) { Body(e, 3).AsGemm()->alpha = INFINITY; }, "alpha is not finite"},
     {"CopyShapes", [](auto &e) { Body(e, 4).AsCopy()->dst = 2; }, "it copies"},
     {"CollectiveSizes", [](auto &e) { Body(e, 5).AsCollective()->src = 0; }, "a collective from"},
     {"UnknownReduction", [](auto &e) { Body(e, 5).AsCollective()->reduction = static_cast<format::Reduction>(9); },

@@ -118,12 +118,11 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   Layout a = MakeLayout(batch, m, k, true, random);
   Layout b = MakeLayout(batch, k, n, true, random);
   Layout c = MakeLayout(batch, m, n, false, random);
-  double beta = random() % 2;
-  bool has_addend = beta == 1 && random() % 2;
+  bool accumulates = random() % 2;
+  bool has_addend = accumulates && random() % 2;
   // A library adds a bias, if any, to rows that are contiguous.
   bool may_have_bias = device == "cpu" || dtype != DType::kF64;
   bool has_bias = may_have_bias && (n == 1 || c.strides.back() == 1) && random() % 2;
-  double alpha = has_bias || random() % 2 ? 1 : 0.375;
   bool relu = random() % 2;
 
   ProgramBuilder program;
@@ -135,10 +134,10 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   uint32_t bias_port = entry.Input("bias", MakeType(c_dtype, {n}));
   uint32_t out = entry.Output("out", MakeType(c_dtype, {c.elements}));
   entry.Copy(c_port, out);
-  format::GemmT &gemm = entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b),
-                                   AddOperand(entry, out, c), has_addend ? 0 : beta, alpha);
-  if (has_addend)
-    gemm.addend = AddOperand(entry, d_port, c);
+  format::GemmT &gemm =
+      entry.Gemm(AddOperand(entry, a_port, a), AddOperand(entry, b_port, b), AddOperand(entry, out, c));
+  if (accumulates)
+    gemm.addend = has_addend ? AddOperand(entry, d_port, c) : gemm.c;
   if (has_bias)
     gemm.bias = bias_port;
   gemm.relu = relu;
@@ -181,8 +180,10 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
     for (int64_t depth = 0; depth != k; ++depth)
       sum += static_cast<double>(a_row[depth * a_stride]) * static_cast<double>(b_column[depth * b_stride]);
     double &element = expected[Offset(c, index)];
-    double added = has_addend ? static_cast<double>(d_values.values<TC>()[Offset(c, index)]) : beta * element;
-    element = alpha * sum + added;
+    double added = has_addend    ? static_cast<double>(d_values.values<TC>()[Offset(c, index)])
+                   : accumulates ? element
+                                 : 0;
+    element = sum + added;
     if (has_bias)
       element += static_cast<double>(bias_values.values<TC>()[index.back()]);
     if (relu)
@@ -228,7 +229,6 @@ TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
   problem.b = {DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}};
   problem.c = {DType::kBF16, reinterpret_cast<char *>(product), 2, 2, 2, 1, {}};
   problem.d = problem.c;
-  problem.alpha = 1;
   problem.accumulate = false;
   auto command = PrepareNarrowGemm(problem);
   ASSERT_TRUE(command.ok()) << command.status();

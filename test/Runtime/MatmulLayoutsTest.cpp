@@ -49,7 +49,6 @@ GemmProblem Problem(const std::vector<int64_t> &batch, const Matrix &a, const Ma
   Fill(problem.b, b);
   Fill(problem.c, c);
   problem.d = problem.c;
-  problem.alpha = 1;
   problem.accumulate = false;
   return problem;
 }

@@ -141,13 +141,11 @@ format::LaunchT &EntryBuilder::Launch(uint32_t kernel, std::vector<uint32_t> ope
   return AddCommand(std::move(launch));
 }
 
-format::GemmT &EntryBuilder::Gemm(uint32_t a, uint32_t b, uint32_t c, double beta, double alpha) {
+format::GemmT &EntryBuilder::Gemm(uint32_t a, uint32_t b, uint32_t c) {
   format::GemmT gemm;
   gemm.a = a;
   gemm.b = b;
   gemm.c = c;
-  gemm.beta = beta;
-  gemm.alpha = alpha;
   return AddCommand(std::move(gemm));
 }
 

@@ -48,7 +48,7 @@ public:
   /// The first launch of a kernel gives it its signature.
   format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,
                           int64_t grain = 1, int64_t thread_bytes = 0);
-  format::GemmT &Gemm(uint32_t a, uint32_t b, uint32_t c, double beta = 0, double alpha = 1);
+  format::GemmT &Gemm(uint32_t a, uint32_t b, uint32_t c);
   void Copy(uint32_t src, uint32_t dst);
   void Collective(format::CollectiveKind kind, uint32_t src, uint32_t dst,
                   format::Reduction reduction = format::Reduction::sum, uint32_t root = 0);

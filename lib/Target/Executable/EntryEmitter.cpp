@@ -111,8 +111,6 @@ format::GemmT EntryEmitter::describe(GemmOp gemm) {
   body.a = getBuffer(gemm.getLhs());
   body.b = getBuffer(gemm.getRhs());
   body.c = getBuffer(gemm.getOutput());
-  body.alpha = gemm.getAlpha().convertToDouble();
-  body.beta = gemm.getBeta().convertToDouble();
   body.precision = toFormat(gemm.getPrecision());
   if (Value addend = gemm.getAddend())
     body.addend = getBuffer(addend);

@@ -51,7 +51,7 @@ private:
       c.setZero();
     for (int64_t k = 0; k < p.a.columns; k += kTileDepth) {
       int64_t depth = std::min(kTileDepth, p.a.columns - k);
-      c.noalias() += p.alpha * Block<LayoutA>(p.a, a, tile.row, k, tile.rows, depth) *
+      c.noalias() += Block<LayoutA>(p.a, a, tile.row, k, tile.rows, depth) *
                      Block<LayoutB>(p.b, b, k, tile.column, depth, tile.columns);
     }
     if (p.bias)

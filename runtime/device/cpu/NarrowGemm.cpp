@@ -77,10 +77,9 @@ private:
                                 [&](TIn value, int64_t i) { b[i] = static_cast<float>(value); });
       sum.noalias() += Eigen::Map<const RowMajor>(a, c.rows, depth) * Eigen::Map<const RowMajor>(b, depth, c.columns);
     }
-    auto alpha = static_cast<float>(p.alpha);
     const TOut *bias = p.bias ? reinterpret_cast<const TOut *>(p.bias) + c.column : nullptr;
     ForEachElement<TOut>(p.c, c_data, c, [&](TOut &value, int64_t i) {
-      float sum = alpha * sums[i] + (p.accumulate ? static_cast<float>(value) : 0.0f);
+      float sum = sums[i] + (p.accumulate ? static_cast<float>(value) : 0.0f);
       value = static_cast<TOut>(bias ? sum + static_cast<float>(bias[i % c.columns]) : sum);
     });
   }

@@ -63,8 +63,6 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t o
                                             int64_t columns, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (problem.alpha != 1)
-    attributes.set_output_scales(0, {static_cast<float>(problem.alpha)});
   if (problem.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0f);

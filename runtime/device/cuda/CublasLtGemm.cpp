@@ -161,11 +161,11 @@ private:
   absl::Status Describe(const Arithmetic &arithmetic) {
     const CublasLtApi &api = library_.api();
     if (arithmetic.scale == cublaslt::kR64F) {
-      double values[2] = {problem_.alpha, problem_.accumulate ? 1.0 : 0.0};
+      double values[2] = {1.0, problem_.accumulate ? 1.0 : 0.0};
       std::memcpy(alpha_, &values[0], sizeof(double));
       std::memcpy(beta_, &values[1], sizeof(double));
     } else {
-      float values[2] = {static_cast<float>(problem_.alpha), problem_.accumulate ? 1.0f : 0.0f};
+      float values[2] = {1.0f, problem_.accumulate ? 1.0f : 0.0f};
       std::memcpy(alpha_, &values[0], sizeof(float));
       std::memcpy(beta_, &values[1], sizeof(float));
     }

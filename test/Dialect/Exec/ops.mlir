@@ -61,8 +61,8 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   // CHECK: exec.gemm ins({{.*}}) add(%{{.*}} : memref<4x4xf32>) bias(%{{.*}} : memref<4xf32>) outs(%{{.*}} : memref<4x4xf32>) {relu}
   %row = exec.view %a : memref<4x8xf32> to memref<4xf32>
   exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) add(%b : memref<4x4xf32>) bias(%row : memref<4xf32>) outs(%sum : memref<4x4xf32>) {relu}
-  // CHECK: exec.gemm {{.*}} precision = tf32 {alpha = 5.000000e-01 : f64, beta = 1.000000e+00 : f64, stream = 2 : i64}
-  exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) precision = tf32 {alpha = 0.5 : f64, beta = 1.0 : f64, stream = 2 : i64}
+  // CHECK: exec.gemm {{.*}} precision = tf32 {stream = 2 : i64}
+  exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) precision = tf32 {stream = 2 : i64}
   %w1 = exec.alloc offset = 512 : memref<64xf32> loc("scratch")
   // CHECK: exec.gemm {{.*}} outs(%[[C]] : memref<4x4xf32>) workspace(%scratch : memref<64xf32>) precision = tf32
   exec.gemm ins(%a, %at : memref<4x8xf32>, memref<8x4xf32, strided<[1, 8]>>) outs(%b : memref<4x4xf32>) workspace(%w1 : memref<64xf32>) precision = tf32

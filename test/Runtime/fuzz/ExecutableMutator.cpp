@@ -131,7 +131,7 @@ void ExecutableMutator::MutateBody(const format::ExecutableT &executable, const 
 }
 
 void ExecutableMutator::MutateBody(const format::ExecutableT &, const format::EntryT &entry, format::GemmT &gemm) {
-  switch (Below(9)) {
+  switch (Below(8)) {
   case 0:
     return MutateIndex(gemm.a, entry.buffers.size());
   case 1:
@@ -146,10 +146,6 @@ void ExecutableMutator::MutateBody(const format::ExecutableT &, const format::En
     return MutateOptionalBuffer(entry, gemm.workspace);
   case 6:
     return MutateEnum(gemm.precision);
-  case 7:
-    gemm.alpha = 1;
-    gemm.beta = Below(2);
-    return;
   default:
     gemm.relu = !gemm.relu;
   }

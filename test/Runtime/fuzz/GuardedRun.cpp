@@ -104,8 +104,8 @@ std::string DescribeBody(const format::ExecutableT &executable, const format::Co
                                       " ", launch.thread_bytes, " ", absl::StrJoin(launch.writes, ","));
                 },
                 [](const format::GemmT &gemm) {
-                  return absl::StrCat(gemm.alpha, " ", gemm.beta, " ", static_cast<int>(gemm.precision), " ", gemm.relu,
-                                      gemm.addend ? " add" : "", gemm.bias ? " bias" : "");
+                  return absl::StrCat(static_cast<int>(gemm.precision), " ", gemm.relu, gemm.addend ? " add" : "",
+                                      gemm.bias ? " bias" : "");
                 },
                 [](const format::CollectiveT &collective) {
                   return absl::StrCat(static_cast<int>(collective.kind), " ", static_cast<int>(collective.reduction));

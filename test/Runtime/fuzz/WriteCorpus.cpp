@@ -40,7 +40,7 @@ ProgramBuilder GemmProgram() {
   biased.bias = entry.Variable("bias");
   biased.relu = true;
   entry.Gemm(x, w, z).addend = sum;
-  entry.Gemm(x, w, z, /*beta=*/1);
+  entry.Gemm(x, w, z).addend = z;
   entry.Copy(entry.View(z, {4, 4}, {8, 2}), y);
   return program;
 }

@@ -55,7 +55,7 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) {world = 1 : i64} loc("y")
   %at = exec.view %a : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
   %b = exec.alloc offset = 128 : memref<4x4xf32>
-  exec.gemm ins(%at, %y : memref<4x2xf32, strided<[1, 4]>>, memref<2x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 {alpha = 0.5 : f64} loc("backward"("layers.0.attn.sum"))
+  exec.gemm ins(%at, %y : memref<4x2xf32, strided<[1, 4]>>, memref<2x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 loc("backward"("layers.0.attn.sum"))
   %top = exec.view %g : memref<8x4xf32> to memref<4x4xf32>
   %bottom = exec.view %g : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
   exec.copy ins(%b : memref<4x4xf32>) outs(%top : memref<4x4xf32>) loc("optimizer"("layers.0.w"))
@@ -197,8 +197,7 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   const format::GemmT &gemm = *train.commands[5]->body.AsGemm();
   EXPECT_EQ(train.commands[5]->name, "gemm_sum");
   EXPECT_EQ(train.commands[5]->phase, format::Phase::backward);
-  EXPECT_EQ(gemm.alpha, 0.5);
-  EXPECT_EQ(gemm.beta, 0.0);
+  EXPECT_FALSE(gemm.addend);
   EXPECT_EQ(gemm.precision, format::Precision::tf32);
   EXPECT_THAT(train.buffers[gemm.a]->strides, ElementsAre(1, 4));
   EXPECT_EQ(train.commands[6]->phase, format::Phase::optimizer);

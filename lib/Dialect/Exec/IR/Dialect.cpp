@@ -41,8 +41,7 @@ StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorage
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,
                    Value addend) {
-  build(builder, state, lhs, rhs, addend, /*bias=*/Value(), output, /*relu=*/false, APFloat(1.0), APFloat(0.0),
-        precision,
+  build(builder, state, lhs, rhs, addend, /*bias=*/Value(), output, /*relu=*/false, precision,
         /*workspace=*/Value(), /*stream=*/0);
 }
 
@@ -68,8 +67,6 @@ SmallVector<Value> GemmOp::getReads() {
     reads.push_back(getAddend());
   if (getBias())
     reads.push_back(getBias());
-  if (!getBeta().isZero())
-    reads.push_back(getOutput());
   return reads;
 }
 

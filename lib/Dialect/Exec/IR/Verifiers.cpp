@@ -136,12 +136,7 @@ LogicalResult GemmOp::verify() {
       b.getShape().drop_back(2) != c.getShape().drop_back(2) || a.getDimSize(rank - 2) != c.getDimSize(rank - 2) ||
       b.getDimSize(rank - 1) != c.getDimSize(rank - 1) || a.getDimSize(rank - 1) != b.getDimSize(rank - 2))
     return emitOpError() << "shapes must be […, M, K], […, K, N] and […, M, N], are " << a << ", " << b << " and " << c;
-  double beta = getBeta().convertToDouble();
-  if (beta != 0 && beta != 1)
-    return emitOpError() << "beta must be 0 or 1, is " << beta;
   if (getBias()) {
-    if (!getAlpha().isExactlyValue(1.0))
-      return emitOpError() << "with a bias alpha must be 1, is " << getAlpha().convertToDouble();
     MemRefType bias = dropOffset(bufferType(getBias()));
     if (bias != MemRefType::get({c.getDimSize(rank - 1)}, c.getElementType()))
       return emitOpError() << "the bias must be a dense row of the output's elements, is " << bias << " and " << c;
@@ -150,8 +145,6 @@ LogicalResult GemmOp::verify() {
   }
   if (!getAddend())
     return success();
-  if (beta != 0)
-    return emitOpError() << "adds an addend, and its old output too: beta must be 0";
   if (dropOffset(bufferType(getAddend())) != dropOffset(c))
     return emitOpError() << "the addend must lie as the output does, is " << bufferType(getAddend()) << " and " << c;
   return success();

@@ -44,9 +44,9 @@ def Exec_LaunchOp : Exec_CommandOp<"launch", [AttrSizedOperandSegments, DeclareO
 }
 
 def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
-  let summary = "C = alpha·A·B + beta·C, batched, with an epilogue";
+  let summary = "C = A·B, batched, with an epilogue";
   let description = [{
-        C = relu(alpha·A·B + beta·C + addend + bias)
+        C = relu(A·B + addend + bias)
 
     The addend, the bias and the ReLU are optional.
 
@@ -55,9 +55,8 @@ def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     | A, B, C | […, M, K], […, K, N] and […, M, N], with equal leading sizes |
     | strides | one of the last two is 1, and the other is at least the size of the axis with stride 1; axes of size 1 have any stride |
     | element type | one floating-point type for A and B; bf16 and f16 accumulate in f32 |
-    | `beta` | 0 or 1; if it is 0, C is not read |
-    | addend (`add`) | the layout of C; `beta` must be 0; it may be the same buffer as C |
-    | `bias` | dense, N elements of C's type, added to every row; `alpha` must be 1, and the rows of C must be contiguous |
+    | addend (`add`) | the layout of C; it may be the same buffer as C |
+    | `bias` | dense, N elements of C's type, added to every row; the rows of C must be contiguous |
     | `relu` | elements that are at most 0 become 0; NaN stays NaN |
     | `precision` | the arithmetic of f32; other types ignore it |
     | `workspace` | memory for the library that computes the GEMM |
@@ -74,8 +73,7 @@ def Exec_GemmOp : Exec_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = !con((ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Optional<Exec_Buffer>:$addend, Optional<Exec_Buffer>:$bias,
-                            Exec_Buffer:$output, UnitAttr:$relu, DefaultValuedAttr<F64Attr, "1.0">:$alpha,
-                            DefaultValuedAttr<F64Attr, "0.0">:$beta,
+                            Exec_Buffer:$output, UnitAttr:$relu,
                             DefaultValuedAttr<CS336_PrecisionAttr, "::cs336::Precision::IEEE">:$precision,
                             Optional<Exec_Workspace>:$workspace), streamArgument);
   let assemblyFormat = [{
