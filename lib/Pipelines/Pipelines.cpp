@@ -144,9 +144,11 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
     manager.addPass(createHoistInvariantsPass());
   if (options.fuseEpilogues && options.fuses(Fusion::Elementwise))
     manager.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
-  if (options.fuses(Fusion::Elementwise))
+  if (options.fuses(Fusion::Elementwise)) {
     // After everything that makes or moves pointwise operations: groups are not looked into any more.
+    manager.addNestedPass<func::FuncOp>(createMoveLayoutsPass());
     manager.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  }
   manager.addPass(createConvertCS336ToExecPass());
   buildPlanning(manager, options.target);
 }

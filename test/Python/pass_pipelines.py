@@ -17,7 +17,10 @@ DIFFERENTIATE = [*GRADIENTS, "--cs336-optimizer", *CLEANUP]
 AFTER_DIFFERENTIATE = [
     "cs336-hoist-invariants",
     "cs336-fuse-epilogues",
-    "cs336-fuse-elementwise",
+    "cs336-bound-indices": ["--cs336-name-ports"],
+    # In one type of elements, all layout operations of the model are at the borders of kernels.
+    "cs336-move-layouts": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
+    "cs336-fuse-elementwise": [*DIFFERENTIATE, "--cs336-move-layouts"],
 ]
 REQUIRED = {
     # Without casts there is nothing to keep a shadow of.

@@ -119,13 +119,59 @@ def test_long_chains_are_computed_again() -> None:
     ],
     ids=["layouts", "indices"],
 )
-@pytest.mark.parametrize("passes", ["func.func(cs336-fuse-elementwise)", "cs336-name-ports,cs336-hoist-invariants"])
+@pytest.mark.parametrize(
+    "passes", ["func.func(cs336-move-layouts,cs336-fuse-elementwise)", "cs336-name-ports,cs336-hoist-invariants"]
+)
 def test_long_chains_without_arithmetic(lines: list[str], passes: str) -> None:
     # With two uses, %y stays before the chain.
     sums = ["%end = cs336.add %last, %y : tensor<8x8xf32>", "%z = cs336.add %end, %x : tensor<8x8xf32>"]
     text = "\n".join([*lines, *sums, "return %z : tensor<8x8xf32>"])
     module = cs336.parse(f"func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {{\n{text}\n}}")
     assert "cs336.add" in str(module.run_passes(passes))
+
+
+WIDEN = "%y = cs336.cast %x : tensor<8x8xbf16> -> tensor<8x8xf32>"
+FLATTEN = "reshape {} : tensor<8x8xf32> -> tensor<64xf32>"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [WIDEN, *steps(DEEP, "%y", "tanh {} : tensor<8x8xf32>"), f"%flat = cs336.{FLATTEN.format('%last')}"],
+        [
+            WIDEN,
+            *steps(DEEP, "%y", FLATTEN, "reshape {} : tensor<64xf32> -> tensor<8x8xf32>"),
+            f"%flat = cs336.{FLATTEN.format('%last')}",
+        ],
+    ],
+    ids=["arithmetic", "layouts"],
+)
+def test_layouts_move_past_long_chains(lines: list[str]) -> None:
+    text = "\n".join([*lines, "%z = cs336.exp %flat : tensor<64xf32>", "return %z : tensor<64xf32>"])
+    module = cs336.parse(f"func.func @f(%x: tensor<8x8xbf16>) -> tensor<64xf32> {{\n{text}\n}}")
+    moved = str(module.run_passes("func.func(cs336-move-layouts)")).splitlines()
+    layouts = [i for i, line in enumerate(moved) if "cs336.reshape" in line]
+    arithmetic = [i for i, line in enumerate(moved) if "cs336.cast" in line or "cs336.tanh" in line]
+    assert layouts
+    assert max(layouts) < min(arithmetic)
+
+
+def test_many_layouts_of_one_value_move() -> None:
+    """Each of the readers of a conversion looks at another part of it."""
+    size = 30_000
+    parts = [
+        f"%p{i} = cs336.slice %y offsets = [{i}] : tensor<{size}xf32> -> tensor<1xf32>\n"
+        f"%e{i} = cs336.exp %p{i} : tensor<1xf32>"
+        for i in range(size)
+    ]
+    text, types = "\n".join(parts), ", ".join(["tensor<1xf32>"] * size)
+    module = cs336.parse(
+        f"func.func @f(%x: tensor<{size}xbf16>) -> ({types}) {{\n"
+        f"%y = cs336.cast %x : tensor<{size}xbf16> -> tensor<{size}xf32>\n{text}\n"
+        f"return {', '.join(f'%e{i}' for i in range(size))} : {types}\n}}"
+    )
+    moved = str(module.run_passes("func.func(cs336-move-layouts)"))
+    assert moved.count("tensor<1xbf16> -> tensor<1xf32>") == size
 
 
 def attention(mask: list[str]) -> cs336.Module:

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AbsorbConversions.h"
-#include "LayoutBorders.h"
 #include "OutlineGroups.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
@@ -30,7 +29,6 @@ class FuseElementwisePass : public cs336::impl::FuseElementwisePassBase<FuseElem
   PassCounter numGroups{this, "num-groups", "Number of groups made"};
   PassCounter numFused{this, "num-fused", "Number of operations put into groups"};
   PassCounter numRecomputed{this, "num-recomputed", "Number of operations computed again instead of stored"};
-  PassCounter numLayouts{this, "num-layouts", "Number of layout operations moved to the border of a kernel"};
   PassCounter bytesSaved{this, "bytes-saved", "Bytes that need not be read or written"};
 };
 } // namespace
@@ -83,8 +81,6 @@ void FuseElementwisePass::runOnOperation() {
   if (getOperation().isExternal() || !getOperation().getBody().hasOneBlock())
     return;
   Block &block = getOperation().getBody().front();
-  numFused += absorbConversions(block);
-  numLayouts += moveLayoutsToBorders(block);
   FusionRoles roles(block);
   remarkClosedReductions(block, roles);
   FusionRegions regions(block, roles);

@@ -13,6 +13,8 @@
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -26,16 +28,22 @@ public:
 
 private:
   bool isLayout(Operation *op) const;
-  bool reachesKernel(Operation *layout) const;
+  void findFeeders();
+  void hoistAll();
   bool hoist(Operation *layout);
   void sink(Operation *op);
   void mergeEqual();
+  void eraseDead();
   bool isMovable(Operation *layout, Value rematerialized) const;
   Value moveOnto(OpBuilder &builder, Operation *layout, Value rematerialized);
   Operation *cloneOn(OpBuilder &builder, Operation *op, ValueRange operands, ArrayRef<int64_t> shape, Type element);
 
   FusionRoles roles;
   Block &block;
+  /// Layout operations whose result a kernel reads that could compute their operand, too. Moves do not change this.
+  DenseSet<Operation *> feeders;
+  /// Layout operations to hoist, the next one at the end.
+  SetVector<Operation *> pending;
   unsigned numMoved = 0;
 };
 } // namespace
@@ -56,17 +64,12 @@ Operation *LayoutMover::cloneOn(OpBuilder &builder, Operation *op, ValueRange op
   return copy;
 }
 
-/// Whether a kernel that could compute the operand, too, reads the result.
-bool LayoutMover::reachesKernel(Operation *layout) const {
-  SmallVector<Operation *> pending{layout};
-  while (!pending.empty())
-    for (Operation *user : pending.pop_back_val()->getUsers()) {
-      if (roles.isFusible(user))
-        return true;
-      if (isLayout(user))
-        pending.push_back(user);
-    }
-  return false;
+/// Finds the layout operations that kernels read, directly or through other layout operations.
+void LayoutMover::findFeeders() {
+  for (Operation &op : llvm::reverse(block))
+    if (isLayout(&op) &&
+        llvm::any_of(op.getUsers(), [&](Operation *user) { return roles.isFusible(user) || feeders.contains(user); }))
+      feeders.insert(&op);
 }
 
 /// The dims of a broadcast whose result is transposed.
@@ -107,7 +110,7 @@ Value LayoutMover::moveOnto(OpBuilder &builder, Operation *layout, Value remater
 /// layout(f(x, y)) → f(layout(x), layout(y)), where f(x, y) need not be computed for anybody else, or is a conversion.
 bool LayoutMover::hoist(Operation *layout) {
   Operation *op = layout->getOperand(0).getDefiningOp();
-  if (!op || roles.get(op) != FusionRole::Pointwise || !roles.isRecomputable(op) || !reachesKernel(layout))
+  if (!op || roles.get(op) != FusionRole::Pointwise || !roles.isRecomputable(op) || !feeders.contains(layout))
     return false;
   auto canMove = [&](Value operand) { return !roles.isRematerialized(operand) || isMovable(layout, operand); };
   if (!(roles.isConversion(op) || op->hasOneUse()) || !llvm::all_of(op->getOperands(), canMove))
@@ -117,14 +120,20 @@ bool LayoutMover::hoist(Operation *layout) {
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) -> Value {
     if (roles.isRematerialized(operand))
       return moveOnto(builder, layout, operand);
-    return cloneOn(builder, layout, operand, shape, tensorType(operand).getElementType())->getResult(0);
+    Operation *copy = cloneOn(builder, layout, operand, shape, tensorType(operand).getElementType());
+    feeders.insert(copy);
+    pending.insert(copy);
+    return copy->getResult(0);
   });
   Operation *moved = cloneOn(builder, op, operands, shape, tensorType(op->getResult(0)).getElementType());
+  // What the layout operation stood in the way of.
+  for (Operation *user : layout->getUsers())
+    if (isLayout(user))
+      pending.insert(user);
   layout->getResult(0).replaceAllUsesWith(moved->getResult(0));
   layout->erase();
   if (op->use_empty())
     op->erase();
-  ++numMoved;
   return true;
 }
 
@@ -156,19 +165,53 @@ void LayoutMover::sink(Operation *op) {
   ++numMoved;
 }
 
+/// Hoists layout operations until none can move, the last first.
+void LayoutMover::hoistAll() {
+  findFeeders();
+  for (Operation &op : block)
+    if (isLayout(&op))
+      pending.insert(&op);
+  while (!pending.empty())
+    numMoved += hoist(pending.pop_back_val());
+}
+
+namespace {
+/// Compares operations by what they compute, wherever they come from.
+struct EqualOperation : DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+                                             OperationEquivalence::ignoreHashValue,
+                                             OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() || b == getTombstoneKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a), const_cast<Operation *>(b),
+                                                OperationEquivalence::IgnoreLocations);
+  }
+};
+} // namespace
+
 /// What moved past several users of one value became several equal operations.
 void LayoutMover::mergeEqual() {
+  DenseSet<Operation *, EqualOperation> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isLayout(&op) && !roles.isConversion(&op))
       continue;
-    for (Operation *known : op.getOperand(0).getUsers())
-      if (known != &op && known->getName() == op.getName() && known->getResultTypes() == op.getResultTypes() &&
-          known->getAttrDictionary() == op.getAttrDictionary() && known->isBeforeInBlock(&op)) {
-        op.replaceAllUsesWith(known);
-        op.erase();
-        break;
-      }
+    auto [first, isNew] = known.insert(&op);
+    if (isNew)
+      continue;
+    op.replaceAllUsesWith(*first);
+    op.erase();
   }
+}
+
+void LayoutMover::eraseDead() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
 }
 
 unsigned LayoutMover::run() {
@@ -178,21 +221,13 @@ unsigned LayoutMover::run() {
   SmallVector<ConcatOp> concats(block.getOps<ConcatOp>());
   for (ConcatOp concat : llvm::reverse(concats))
     numMoved += joinConcats(concat);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead();
   roles = FusionRoles(block);
-  // From the last on, as a layout operation that moves stands before; again, as one may have stood in another's way.
-  bool isMoved = true;
-  while (isMoved) {
-    isMoved = false;
-    for (Operation *next = block.getTerminator(); Operation *op = next->getPrevNode();) {
-      isMoved |= isLayout(op) && hoist(op);
-      next = next->getPrevNode() == op ? op : next;
-    }
-  }
+  hoistAll();
   if (numMoved != 0)
     mergeEqual();
+  // Index arithmetic that has moved copies instead.
+  eraseDead();
   return numMoved;
 }
 

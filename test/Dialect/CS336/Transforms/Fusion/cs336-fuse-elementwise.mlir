@@ -1,8 +1,8 @@
-// RUN: cs336-opt %s --split-input-file --cs336-fuse-elementwise --mlir-print-debuginfo=false | FileCheck %s
-// RUN: cs336-opt %s --split-input-file --cs336-fuse-elementwise -o %t.once.mlir
-// RUN: cs336-opt %t.once.mlir --split-input-file --cs336-fuse-elementwise -o %t.twice.mlir
+// RUN: cs336-opt %s --split-input-file --cs336-move-layouts --cs336-fuse-elementwise --mlir-print-debuginfo=false | FileCheck %s
+// RUN: cs336-opt %s --split-input-file --cs336-move-layouts --cs336-fuse-elementwise -o %t.once.mlir
+// RUN: cs336-opt %t.once.mlir --split-input-file --cs336-move-layouts --cs336-fuse-elementwise -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
-// RUN: cs336-opt %s --split-input-file --cs336-fuse-elementwise --remarks-filter=cs336-fuse-elementwise --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: cs336-opt %s --split-input-file --cs336-move-layouts --cs336-fuse-elementwise --remarks-filter=cs336-fuse-elementwise --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // What was fused and written out again is the program that it was.
 // RUN: cs336-opt-test %t.once.mlir --split-input-file --test-inline-groups --mlir-print-debuginfo=false | FileCheck %s --check-prefix=INLINED
 // INLINED-NOT: cs336.fused

@@ -109,6 +109,49 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def MoveLayoutsPass : Pass<"cs336-move-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Move layout operations to the borders of future kernels";
+  let description = [{
+    Moves slices, reshapes, transposes and other operations that only move elements out of chains of element-wise
+    operations. At the border of a kernel they become strides of its loads and stores. Inside a chain they would end the
+    kernel.
+
+    - A layout operation moves before the element-wise operation that it reads, towards the loads. The element-wise
+      operation must have no other reader, or be a conversion of types, and a kernel must read the result.
+    - A conversion moves before a concatenation, so that the layout operations between them follow the concatenation,
+      towards the stores.
+    - Concatenations of reshaped or transposed concatenations become one concatenation of concatenations: the gradient
+      of a packed projection, whose parts are the pairs of rotary embedding.
+    - Equal layout operations and conversions of one value, which result from moves past several readers, become one.
+    - Groups that already exist compute a conversion of what they read themselves if that reads fewer bytes.
+
+    Run it after `cs336-decompose`, `cs336-differentiate`, `cs336-optimizer` and `cs336-fuse-epilogues`, and directly
+    before `cs336-fuse-elementwise`, which groups the remaining chains. It changes functions with one block only. The
+    values that the function computes stay the same. A second run changes nothing.
+
+    Before:
+
+    ```mlir
+    %c = cs336.cast %x : tensor<4x16xbf16> -> tensor<4x16xf32>
+    %r = cs336.reshape %c : tensor<4x16xf32> -> tensor<4x2x8xf32>
+    %t = cs336.transpose %r perm = [1, 0, 2] : tensor<4x2x8xf32> -> tensor<2x4x8xf32>
+    %y = cs336.exp %t : tensor<2x4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %r = cs336.reshape %x : tensor<4x16xbf16> -> tensor<4x2x8xbf16>
+    %t = cs336.transpose %r perm = [1, 0, 2] : tensor<4x2x8xbf16> -> tensor<2x4x8xbf16>
+    %c = cs336.cast %t : tensor<2x4x8xbf16> -> tensor<2x4x8xf32>
+    %y = cs336.exp %c : tensor<2x4x8xf32>
+    ```
+
+    Counts `num-moved`, layout operations moved; `num-absorbed`, conversions moved into groups.
+  }];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Group element-wise operations, row reductions and layout operations into kernels";
   let description = [{
@@ -137,11 +180,9 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
     A chain of operations of any length becomes a number of kernels that is linear in its length.
 
     An element-wise value that several kernels need is computed again in each of them if this moves fewer bytes than
-    storing it and costs at most 2 FLOPs per byte. A reduction is never computed again. Layout operations move to the
-    borders of kernels, where they become strides: past element-wise operations towards the loads, and past a
-    concatenation towards the stores.
+    storing it and costs at most 2 FLOPs per byte. A reduction is never computed again.
 
-    Run it after `cs336-decompose`, `cs336-differentiate` and `cs336-optimizer`, and before `convert-cs336-to-exec`. It
+    Run it after `cs336-move-layouts`, and before `convert-cs336-to-exec`. It
     changes functions with one block only. Existing groups are kept. The order of operations may change.
 
     Remarks: `Fused` for each group, with the bytes before and after. `NotFused` and `KernelEnds` are
@@ -168,8 +209,7 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
     ```
 
     Counts `num-groups`, groups created; `num-fused`, operations moved into groups; `num-recomputed`, operations
-    computed again instead of stored; `num-layouts`, layout operations moved; `bytes-saved`, bytes that the unfused
-    operations would read or write in addition.
+    computed again instead of stored; `bytes-saved`, bytes that the unfused operations would read or write in addition.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
