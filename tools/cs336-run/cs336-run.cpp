@@ -12,6 +12,7 @@
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Program.h"
 #include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/Registration.h"
 #include "cs336/Driver/ToolMain.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
@@ -292,6 +293,7 @@ absl::Status Runner::run() {
 }
 
 static int runTool(int argc, char **argv) {
+  registerPasses();
   Flags flags;
   cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
