@@ -33,9 +33,6 @@ def CS336_Dialect : Dialect {
     | `cs336.optimizer` | function | `#cs336.optimizer`: the update of a `train` function |
     | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function changes |
 
-    Numbers in the dialect's attributes and in the assembly of its operations may be written with and without a decimal
-    point: `1.0e-03`, `1e-3`. MLIR's own attributes, such as `dense<…>`, need the point.
-
     A `"derived"` value is computed by a function of mode `prepare`, from parameters or from nothing. A function that
     updates the parameter also returns the new derived value. No checkpoint contains derived values.
   }];
