@@ -41,7 +41,8 @@ static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, Dialec
   }
   // Diagnostics that a test expects are compared as they are.
   if (!config.shouldVerifyDiagnostics())
-    cs336::addPositionHandlers(registry, (*input)->getBuffer(), (*input)->getBufferIdentifier(), config.inputSplitMarker());
+    cs336::addPositionHandlers(registry, (*input)->getBuffer(), (*input)->getBufferIdentifier(),
+                               config.inputSplitMarker());
   bool hasRunFailed = false;
   llvm::Error error = cs336::writeOutput(outputFile, [&](raw_ostream &stream) {
     hasRunFailed = failed(MlirOptMain(stream, std::move(*input), registry, config));
