@@ -17,18 +17,6 @@
 
 using namespace llvm;
 
-/// Writes all of `text`; stops where the reader is gone.
-static void writeAll(int descriptor, StringRef text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return;
-    text = text.drop_front(written);
-  }
-}
-
 namespace {
 /// A message at the start of what was read.
 struct Frame {
@@ -47,8 +35,8 @@ static std::optional<Frame> findFrame(StringRef text) {
   return text.size() >= begin + size ? std::optional(Frame{begin, size}) : std::nullopt;
 }
 
-/// Copies messages from `input` to `output` until `input` ends.
-static void copyMessages(int input, int output, function_ref<void(std::string &)> change) {
+/// Copies messages from `input` to standard output until `input` ends. Errors of standard output stay in its stream.
+static void copyMessages(int input, function_ref<void(std::string &)> change) {
   std::string waiting;
   char bytes[1 << 16];
   while (true) {
@@ -62,14 +50,15 @@ static void copyMessages(int input, int output, function_ref<void(std::string &)
       std::string message = waiting.substr(frame->begin, frame->size);
       waiting.erase(0, frame->begin + frame->size);
       change(message);
-      writeAll(output, "Content-Length: " + std::to_string(message.size()) + "\r\n\r\n" + message);
+      outs() << "Content-Length: " << message.size() << "\r\n\r\n" << message;
     }
     if (!StringRef("Content-Length: ").starts_with(StringRef(waiting).take_front(16))) {
-      writeAll(output, waiting);
+      outs() << waiting;
       waiting.clear();
     }
+    outs().flush();
   }
-  writeAll(output, waiting);
+  outs() << waiting;
 }
 
 static Error getSystemError() { return errorCodeToError(std::error_code(errno, std::generic_category())); }
@@ -90,7 +79,7 @@ Expected<std::optional<int>> cs336::lsp::filterOutput(function_ref<void(std::str
     return std::nullopt;
   }
   ::close(ends[1]);
-  copyMessages(ends[0], STDOUT_FILENO, change);
+  copyMessages(ends[0], change);
   ::close(ends[0]);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
