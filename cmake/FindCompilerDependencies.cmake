@@ -11,7 +11,8 @@ separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
 
 add_library(cs336_mlir INTERFACE)
 target_include_directories(cs336_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-target_include_directories(cs336_mlir INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+target_include_directories(cs336_mlir INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_definitions(cs336_mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
 # LLVM's headers give classes another layout with NDEBUG than without, and the library's own constructors fill them, so what
 # includes them agrees with how the library was built, whatever the build type. What does not, keeps its assertions.

@@ -12,7 +12,10 @@
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -91,15 +94,28 @@ static void addCleanup(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
-void cs336::buildPlanning(OpPassManager &manager, Target target) {
-  if (target == Target::CUDA) {
+/// Adds the passes of one option.
+static LogicalResult addExtra(OpPassManager &manager, const ExtraPasses &extra, PipelineError error) {
+  if (extra.getValue().empty())
+    return success();
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (succeeded(parsePassPipeline(extra.getValue(), manager, stream)))
+    return success();
+  return error("the option " + extra.getArgStr() +
+               " of the pipeline is no list of passes: " + StringRef(message).rtrim());
+}
+
+LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
+  bool isCUDA = options.target == Target::CUDA;
+  if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
     // Before workspaces, of which a batch would want one for all.
     manager.addPass(createBatchLaunchesPass());
     manager.addPass(createAddWorkspacesPass());
   }
-  manager.addNestedPass<exec::EntryOp>(
-      exec::createPlanMemoryPass({target == Target::CUDA ? kCUDAAlignment : kCPUAlignment}));
+  manager.addNestedPass<exec::EntryOp>(exec::createPlanMemoryPass({isCUDA ? kCUDAAlignment : kCPUAlignment}));
+  return addExtra(manager, options.extraAfterPlanning, error);
 }
 
 /// By default programs whose operations all write their results drop large ones again, where that saves memory worth
@@ -113,33 +129,55 @@ static void addRecomputation(OpPassManager &manager, const PipelineOptions &opti
   manager.addNestedPass<func::FuncOp>(createRecomputePointwisePass(chosen));
 }
 
-void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
+//===----------------------------------------------------------------------===//
+// Sections of the pipeline
+//===----------------------------------------------------------------------===//
+
+static void addPreparation(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
   // Before composites with indices are decomposed.
   manager.addNestedPass<func::FuncOp>(createBoundIndicesPass());
+}
+
+static void addRecognition(OpPassManager &manager, const PipelineOptions &options) {
   // Before autocast, whose casts would stand between scores and softmax; what it makes has a policy of its own.
   if (options.fuses(Fusion::Flash))
     manager.addNestedPass<func::FuncOp>(createFlashAttentionPass());
   // Before casts: a softmax is one operation to autocast's policy.
   if (options.fuses(Fusion::Softmax))
     manager.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());
+}
+
+static void addPrecision(OpPassManager &manager, const PipelineOptions &options) {
   addAutocast(manager, options.dtype);
   if (options.mergeGemms)
     manager.addPass(createMergeGemmsPass());
   if (options.dtype == ComputeType::FP16)
     manager.addNestedPass<func::FuncOp>(createScaleLossPass());
+}
+
+static void addDecomposition(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(createDecomposePass());
   addCleanup(manager);
+}
+
+static void addDifferentiation(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
   // On gradients, which the optimizer replaces by updates.
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
   addRecomputation(manager, options);
+}
+
+static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
   // After the updates, which write the shadows.
   if (options.weightShadows && options.fuses(Fusion::Elementwise))
     manager.addPass(createWeightShadowsPass());
   addCleanup(manager);
+}
+
+static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   if (options.hoistInvariants)
     manager.addPass(createHoistInvariantsPass());
   if (options.fuseEpilogues && options.fuses(Fusion::Elementwise))
@@ -149,11 +187,86 @@ void cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options
     manager.addNestedPass<func::FuncOp>(createMoveLayoutsPass());
     manager.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   }
+}
+
+LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
+  addPreparation(manager, options);
+  if (failed(addExtra(manager, options.extraBeforeRecognition, error)))
+    return failure();
+  addRecognition(manager, options);
+  if (failed(addExtra(manager, options.extraAfterRecognition, error)))
+    return failure();
+  addPrecision(manager, options);
+  if (failed(addExtra(manager, options.extraAfterAutocast, error)))
+    return failure();
+  addDecomposition(manager);
+  if (failed(addExtra(manager, options.extraAfterDecomposition, error)))
+    return failure();
+  addDifferentiation(manager, options);
+  if (failed(addExtra(manager, options.extraAfterDifferentiation, error)))
+    return failure();
+  addOptimizer(manager, options);
+  if (failed(addExtra(manager, options.extraAfterOptimizer, error)))
+    return failure();
+  addFusion(manager, options);
+  if (failed(addExtra(manager, options.extraAfterFusion, error)))
+    return failure();
   manager.addPass(createConvertCS336ToExecPass());
-  buildPlanning(manager, options.target);
+  if (failed(addExtra(manager, options.extraAfterLowering, error)))
+    return failure();
+  return buildPlanning(manager, options, error);
+}
+
+//===----------------------------------------------------------------------===//
+// Options as text
+//===----------------------------------------------------------------------===//
+
+StringRef PipelineOptions::getExtraBeforePlanning() const {
+  for (const ExtraPasses *extra :
+       {&extraBeforeRecognition, &extraAfterRecognition, &extraAfterAutocast, &extraAfterDecomposition,
+        &extraAfterDifferentiation, &extraAfterOptimizer, &extraAfterFusion, &extraAfterLowering})
+    if (!extra->getValue().empty())
+      return extra->getArgStr();
+  return "";
+}
+
+bool PipelineOptions::hasExtraPasses() const {
+  return !getExtraBeforePlanning().empty() || !extraAfterPlanning.getValue().empty();
+}
+
+SmallVector<StringRef> cs336::splitPipelineOptions(StringRef text) {
+  SmallVector<StringRef> options;
+  size_t begin = 0;
+  int64_t depth = 0;
+  char quote = 0;
+  for (size_t position = 0; position <= text.size(); ++position) {
+    char c = position < text.size() ? text[position] : ' ';
+    if (quote != 0) {
+      if (c == quote)
+        quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}') {
+      --depth;
+    }
+    bool isEnd = position == text.size() || (llvm::isSpace(c) && quote == 0 && depth <= 0);
+    if (!isEnd)
+      continue;
+    if (position > begin)
+      options.push_back(text.slice(begin, position));
+    begin = position + 1;
+  }
+  return options;
 }
 
 void cs336::registerPipelines() {
-  PassPipelineRegistration<PipelineOptions>(
-      "cs336-pipeline", "From a model's functions to planned entries: every pass, in order", buildPipeline);
+  registerPassPipeline(
+      "cs336-pipeline", "From a model's functions to planned entries: every pass, in order",
+      [](OpPassManager &manager, StringRef text, PipelineError error) {
+        PipelineOptions options;
+        return failure(failed(options.parseFromString(text)) || failed(buildPipeline(manager, options, error)));
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> handler) { handler(PipelineOptions()); });
 }

@@ -268,7 +268,7 @@ def compile(
         if value is not None and value not in known:
             raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
     parsed = parse(module) if isinstance(module, str) else module
-    given = {option.split("=")[0]: option for option in pipeline.split()}
+    given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(pipeline)}
     chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
     chosen = {key: value for key, value in chosen.items() if value is not None}
     for key, value in chosen.items():

@@ -83,6 +83,13 @@ static std::vector<std::string> getSizeNames() {
   return {names.begin(), names.end()};
 }
 
+static std::vector<std::string> splitOptions(const std::string &text) {
+  std::vector<std::string> options;
+  for (llvm::StringRef option : splitPipelineOptions(text))
+    options.push_back(option.str());
+  return options;
+}
+
 /// The dialect's operations; whether each can be differentiated, by itself or once decomposed.
 static nb::dict getOperations() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -105,6 +112,7 @@ void python::bindCompiler(nb::module_ &module) {
       .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"),
            nb::arg("dump_dir"))
       .def("costs", &getCosts);
+  module.def("split_pipeline_options", &splitOptions, nb::arg("text"));
   module.def("transformer", &getTransformer, nb::arg("description"));
   module.def("parameter_count", &getParameterCount, nb::arg("description"));
   module.def("size_names", &getSizeNames);

@@ -7,6 +7,7 @@
 
 #include "IRModule.h"
 
+#include "cs336/Diagnostics/PositionHandler.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
@@ -23,6 +24,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -52,7 +54,8 @@ namespace {
 /// Keeps the errors of a context, to be thrown, and its warnings.
 class Diagnostics {
 public:
-  explicit Diagnostics(MLIRContext *context)
+  /// Without a source, locations are all that there is.
+  Diagnostics(MLIRContext *context, const IRModule::Source *source)
       : handler(context, [this](Diagnostic &diagnostic) {
           bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
           if (!isError && diagnostic.getSeverity() != DiagnosticSeverity::Warning)
@@ -61,7 +64,10 @@ public:
           append(stream, diagnostic);
           for (Diagnostic &note : diagnostic.getNotes())
             append(stream, note);
-        }) {}
+        }) {
+    if (source)
+      positions.emplace(source->text, source->name, context);
+  }
 
   [[noreturn]] void raise(const std::string &otherwise) const {
     throw std::invalid_argument(text.empty() ? otherwise : StringRef(text).rtrim().str());
@@ -77,6 +83,7 @@ private:
 
   std::string text, warnings;
   ScopedDiagnosticHandler handler;
+  std::optional<PositionHandler> positions;
 };
 
 } // namespace
@@ -86,11 +93,11 @@ IRModule IRModule::build(const std::string &description) {
   if (!model)
     throw std::invalid_argument(llvm::toString(model.takeError()));
   Context context = makeContext();
-  Diagnostics diagnostics(context.get());
+  Diagnostics diagnostics(context.get(), /*source=*/nullptr);
   FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(*model, UnknownLoc::get(context.get()));
   if (failed(module))
     diagnostics.raise("the model cannot be built");
-  return {std::move(context), std::move(*module)};
+  return {std::move(context), std::move(*module), nullptr};
 }
 
 static void throwIfTooDeep(const std::string &text, const std::string &name) {
@@ -101,12 +108,13 @@ static void throwIfTooDeep(const std::string &text, const std::string &name) {
 IRModule IRModule::parse(const std::string &text, const std::string &name) {
   throwIfTooDeep(text, name);
   Context context = makeContext();
-  Diagnostics diagnostics(context.get());
+  auto source = std::make_shared<const Source>(Source{text, name});
+  Diagnostics diagnostics(context.get(), source.get());
   ParserConfig config(context.get());
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config, name);
   if (!module)
     diagnostics.raise("the text cannot be parsed");
-  return {std::move(context), std::move(module)};
+  return {std::move(context), std::move(module), std::move(source)};
 }
 
 std::string IRModule::print(bool withLocations) const {
@@ -120,7 +128,7 @@ std::string IRModule::print(bool withLocations) const {
 
 IRModule IRModule::runPasses(const std::string &pipeline) const {
   throwIfTooDeep(pipeline, "pipeline");
-  Diagnostics diagnostics(context.get());
+  Diagnostics diagnostics(context.get(), source.get());
   PassManager manager(context.get(), ModuleOp::getOperationName());
   std::string message;
   llvm::raw_string_ostream stream(message);
@@ -129,11 +137,11 @@ IRModule IRModule::runPasses(const std::string &pipeline) const {
   OwningOpRef<ModuleOp> copy = module->clone();
   if (failed(manager.run(*copy)))
     diagnostics.raise("a pass of '" + pipeline + "' failed");
-  return {context, std::move(copy)};
+  return {context, std::move(copy), source};
 }
 
 CompiledBytes IRModule::compile(const CompileOptions &options) const {
-  Diagnostics diagnostics(context.get());
+  Diagnostics diagnostics(context.get(), source.get());
   OwningOpRef<ModuleOp> copy = module->clone();
   FailureOr<std::vector<uint8_t>> bytes = compileModule(*copy, options);
   if (failed(bytes))

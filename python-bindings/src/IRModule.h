@@ -46,13 +46,20 @@ public:
   /// Costs by function and operation, in the order of the module.
   std::vector<OperationCost> getCosts() const;
 
+  /// Text that a module was parsed from, and the name that stands for its file.
+  struct Source {
+    std::string text, name;
+  };
+
 private:
   using Context = std::shared_ptr<mlir::MLIRContext>;
-  IRModule(Context context, mlir::OwningOpRef<mlir::ModuleOp> module)
-      : context(std::move(context)), module(std::move(module)) {}
+  IRModule(Context context, mlir::OwningOpRef<mlir::ModuleOp> module, std::shared_ptr<const Source> source)
+      : context(std::move(context)), source(std::move(source)), module(std::move(module)) {}
 
   // The context outlives the module.
   Context context;
+  /// Null for a module that was built.
+  std::shared_ptr<const Source> source;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 

@@ -62,7 +62,8 @@ def test_links_lead_somewhere(path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=name_of)
 def test_named_files_exist(path: pathlib.Path) -> None:
-    text = path.read_text(encoding="utf-8")
+    # Files that a guide has its readers create do not exist yet.
+    text = re.sub(r"^Create `[^`]*`:$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     named = [target.split(":")[0] for target in PATH.findall(text) if not PLACEHOLDER.search(target)]
     assert not [target for target in named if not any(ROOT.glob(target.rstrip("/")))]
 

@@ -205,6 +205,11 @@ class Program:
             f"compare {predicate} {x.name}, {y.name} : {x.type}", "i1", PREDICATES[predicate](x.array, y.array)
         )
 
+    def logical(self, name: str, *operands: Value) -> Value:
+        """One of the operations in `LOGICAL`."""
+        result = LOGICAL[name](*(operand.array for operand in operands))
+        return self._append(f"{name} {', '.join(operand.name for operand in operands)} : RESULT", "i1", result)
+
     def select(self, predicate: Value, x: Value, y: Value) -> Value:
         p = predicate.array
         return self._append(
@@ -535,6 +540,7 @@ BINARY: dict[str, Callable[[Array, Array], tuple[Array, Array, Array]]] = {
 }
 """Value and both slopes of every operation of two operands; at ties of max and min no slope is defined."""
 
+LOGICAL: dict[str, Callable[..., Array]] = {"and": np.logical_and, "or": np.logical_or, "not": np.logical_not}
 PREDICATES: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,
     "ne": np.not_equal,

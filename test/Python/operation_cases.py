@@ -119,6 +119,28 @@ def _select(program: Program, p: list[Value]) -> Value:
     return program.select(program.compare("ge", rows, columns), p[0], p[1])
 
 
+def _logic(program: Program, p: list[Value]) -> Value:
+    """Select by every connective: ((i ≥ j and i + j < 5) or i = 0) and not j = 2."""
+    shape = (4, 5)
+    i, j = (program.iota(axis, shape, "i64") for axis in (0, 1))
+    five, two, zero = (program.constant(np.full(shape, number), "i64") for number in (5, 2, 0))
+    near = program.compare("lt", program.binary("add", i, j), five)
+    mask = program.logical("and", program.compare("ge", i, j), near)
+    mask = program.logical("or", mask, program.compare("eq", i, zero))
+    mask = program.logical("and", mask, program.logical("not", program.compare("eq", j, two)))
+    return program.select(mask, p[0], p[1])
+
+
+def _stored_logic(program: Program, p: list[Value]) -> Value:
+    """Connect masks of floats, whose comparisons have no opposite."""
+    positive, smaller = (
+        program.compare("gt", p[0], p[1]),
+        program.compare("lt", p[0], program.constant(0.1, "f64", (3, 4))),
+    )
+    mask = program.logical("or", program.logical("not", positive), smaller)
+    return program.select(program.logical("not", mask), p[0], program.cast(mask, "f64"))
+
+
 def _embedding(program: Program, p: list[Value]) -> Value:
     return program.embedding(p[0], program.constant(np.array([[1, 4, 1], [0, 1, 4]]), "i64"))
 
@@ -159,6 +181,8 @@ CASES: list[Case] = [
     *_unary_cases(),
     *_binary_cases(),
     Case("select", ((3, 4), (3, 4)), _select),
+    Case("select-logic", ((4, 5), (4, 5)), _logic),
+    Case("select-logic-of-floats", ((3, 4), (3, 4)), _stored_logic),
     Case("cast", ((3, 4),), lambda program, p: program.cast(p[0], "f32"), step=1.0, tolerance=1e-6, is_narrow=True),
     Case("broadcast", ((3, 1),), lambda program, p: program.broadcast(p[0], [0, 2], [3, 4, 1])),
     Case("broadcast-scalar", ((),), lambda program, p: program.broadcast(p[0], [], [2, 3])),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from dialect_program import BINARY, PREDICATES, UNARY, Program, Value, is_float
+from dialect_program import BINARY, LOGICAL, PREDICATES, UNARY, Program, Value, is_float
 
 SIZES = (1, 1, 2, 3, 4, 5, 7, 8, 9, 17)
 MOST_ELEMENTS = 700
@@ -161,12 +161,22 @@ class GraphBuilder:
             return self.program.compare(names[self._int(0, 5)], rows, columns)
         return self.program.compare(names[self._int(2, 5)], x, y) if self._apart(x, y) else None
 
+    def _connected(self, predicate: Value, x: Value, y: Value) -> Value:
+        """Negate a predicate, or connect it with another one."""
+        name = list(LOGICAL)[self._int(0, len(LOGICAL) - 1)]
+        if name == "not":
+            return self.program.logical(name, predicate)
+        other = self._predicate(x.shape, x, y)
+        return self.program.logical(name, predicate, predicate if other is None else other)
+
     def _select(self) -> Value | None:
         x = self._pick()
         y = self._like(x)
         predicate = self._predicate(x.shape, x, y)
         if predicate is None:
             return None
+        if self._chance(0.3):
+            predicate = self._connected(predicate, x, y)
         if self._chance(0.2):
             return self.program.cast(predicate, x.dtype)
         return self.program.select(predicate, x, y)

@@ -14,6 +14,7 @@
 #include "NormErrorCommand.h"
 #include "PlanCommand.h"
 #include "StudyCommand.h"
+#include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
@@ -76,6 +77,7 @@ static int measure(int argc, char **argv) {
   for (Command *command : commands)
     command->hideOtherOptions();
   cl::ParseCommandLineOptions(argc, argv, kOverview);
+  cs336::registerPasses();
   absl::Status status = absl::InvalidArgumentError("say what to do: cs336-bench model --help; cs336-bench --help lists "
                                                    "all that there is");
   for (Command *command : commands)

@@ -7,6 +7,7 @@
 
 #include "TensorSummary.h"
 #include "ValueDump.h"
+#include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/InputTensors.h"
@@ -292,6 +293,7 @@ absl::Status Runner::run() {
 }
 
 static int runTool(int argc, char **argv) {
+  registerPasses();
   Flags flags;
   cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);

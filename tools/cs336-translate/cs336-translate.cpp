@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cs336/Diagnostics/PositionHandler.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Driver/Compile/Registration.h"
@@ -126,7 +127,8 @@ namespace {
 /// IR as the tool read it. The sources outlive the module, whose diagnostics quote them.
 struct InputModule {
   llvm::SourceMgr sources;
-  std::optional<SourceMgrDiagnosticHandler> diagnostics;
+  std::optional<SourceMgrDiagnosticHandler> printer;
+  std::optional<cs336::PositionHandler> positions;
   OwningOpRef<ModuleOp> module;
 };
 } // namespace
@@ -145,7 +147,8 @@ static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &
   }
   auto input = std::make_unique<InputModule>();
   input->sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
-  input->diagnostics.emplace(input->sources, &context);
+  input->printer.emplace(input->sources, &context);
+  input->positions.emplace(input->sources, &context);
   input->module = parseSourceFile<ModuleOp>(input->sources, &context);
   return input->module ? std::move(input) : nullptr;
 }
@@ -236,6 +239,7 @@ static int translate(int argc, char **argv) {
   cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
+  cs336::registerPasses();
   DialectRegistry registry;
   cs336::registerDialects(registry);
   MLIRContext context(registry);

@@ -11,7 +11,10 @@
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Pass/PassOptions.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/LogicalResult.h"
 
 namespace mlir {
 class OpPassManager;
@@ -33,6 +36,12 @@ llvm::StringRef stringifyFusion(Fusion level);
 /// The values of `--dtype` and `--fusion`, wherever these are flags or options.
 llvm::cl::ValuesClass getComputeTypeValues();
 llvm::cl::ValuesClass getFusionValues();
+
+/// A place in `--cs336-pipeline` where an option adds passes: its text is a pass pipeline on the module.
+struct ExtraPasses : mlir::detail::PassOptions::Option<std::string> {
+  ExtraPasses(mlir::detail::PassOptions &parent, llvm::StringRef name, llvm::StringRef place)
+      : Option(parent, name, llvm::cl::desc(("Passes to run " + place).str())) {}
+};
 
 /// Options of `--cs336-pipeline`.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
@@ -73,6 +82,25 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};
 
+  // In the order of the pipeline, whose sections in Pipelines.cpp they are named after.
+  ExtraPasses extraBeforeRecognition{*this, "extra-before-recognition",
+                                     "on functions whose ports have names and whose indices are bounded"};
+  ExtraPasses extraAfterRecognition{*this, "extra-after-recognition", "after attention and softmax were recognised"};
+  ExtraPasses extraAfterAutocast{*this, "extra-after-autocast",
+                                 "after mixed precision, merged GEMMs and the scaled loss"};
+  ExtraPasses extraAfterDecomposition{*this, "extra-after-decomposition", "on primitives, before differentiation"};
+  ExtraPasses extraAfterDifferentiation{*this, "extra-after-differentiation",
+                                        "after gradients, and what they recompute, were added"};
+  ExtraPasses extraAfterOptimizer{*this, "extra-after-optimizer", "on the whole step, before anything is fused"};
+  ExtraPasses extraAfterFusion{*this, "extra-after-fusion", "on the last IR in the cs336 dialect"};
+  ExtraPasses extraAfterLowering{*this, "extra-after-lowering", "on exec IR, before memory is planned"};
+  ExtraPasses extraAfterPlanning{*this, "extra-after-planning", "on planned exec IR, at the end"};
+
+  /// Returns whether any option adds passes.
+  bool hasExtraPasses() const;
+  /// Returns the name of a given option that adds passes before planning; empty if there is none.
+  llvm::StringRef getExtraBeforePlanning() const;
+
   /// Whether the level of fusion is this one or includes it.
   bool fuses(Fusion part) const { return fusion >= part; }
 };
@@ -80,11 +108,18 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 /// Adds `--cs336-autocast` to the type; nothing for fp32, which is the types that the program has.
 void addAutocast(mlir::OpPassManager &manager, ComputeType type);
 
-/// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect.
-void buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options);
+/// Takes the reason why a pipeline cannot be built, and returns failure.
+using PipelineError = llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)>;
 
-/// The end of the pipeline: from commands in order to a memory plan.
-void buildPlanning(mlir::OpPassManager &manager, Target target);
+/// From a model's functions, in the cs336 dialect, to planned entries in the exec dialect. Fails if an option that adds
+/// passes cannot be parsed; their passes must be registered.
+llvm::LogicalResult buildPipeline(mlir::OpPassManager &manager, const PipelineOptions &options, PipelineError error);
+
+/// The end of the pipeline: from commands in order to a memory plan. Fails as `buildPipeline`.
+llvm::LogicalResult buildPlanning(mlir::OpPassManager &manager, const PipelineOptions &options, PipelineError error);
+
+/// Splits the text of options ("dtype=bf16 extra-after-fusion='cse'") at spaces outside of quotes and braces.
+llvm::SmallVector<llvm::StringRef> splitPipelineOptions(llvm::StringRef text);
 
 /// Makes `--cs336-pipeline` known to command lines and textual pipelines.
 void registerPipelines();

@@ -51,16 +51,20 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
   PassManager manager(module.getContext(), module.getOperationName());
   // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
   // the last. What comes in has been verified by the parser, and from that every pass makes what the next one takes.
-  manager.enableVerifier(false);
+  // Passes that a user adds are verified, and so is what takes their IR.
+  manager.enableVerifier(pipeline.hasExtraPasses());
   auto entries = module.getOps<exec::EntryOp>();
-  if (entries.empty()) {
-    buildPipeline(manager, pipeline);
-  } else {
-    auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
-    if (llvm::all_of(entries, isPlanned))
-      return success();
-    buildPlanning(manager, options.target);
-  }
+  auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
+  auto fail = [&](const Twine &message) { return emitError(UnknownLoc::get(module.getContext())) << message; };
+  if (!entries.empty() && pipeline.hasExtraPasses() &&
+      (!pipeline.getExtraBeforePlanning().empty() || llvm::all_of(entries, isPlanned)))
+    return fail(
+        "options of the pipeline add passes, and the module is exec IR that is past them: give the module before "
+        "--cs336-pipeline, or run passes with cs336-opt");
+  if (!entries.empty() && llvm::all_of(entries, isPlanned))
+    return success();
+  if (failed(entries.empty() ? buildPipeline(manager, pipeline, fail) : buildPlanning(manager, pipeline, fail)))
+    return failure();
 
   TimingScope scope = nestScope(options, "pipeline");
   manager.enableTiming(scope);

@@ -22,6 +22,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
@@ -38,6 +39,7 @@ void cs336::registerAllDialects(DialectRegistry &registry) {
 }
 
 void cs336::registerPasses() {
+  mlir::registerTransformsPasses();
   registerCS336Passes();
   registerCS336CodegenPasses();
   registerCS336TargetCPUPasses();

@@ -62,13 +62,6 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
       cl::cat(category), cl::sub(subcommand));
 }
 
-/// The parts of an option's text: "fusion=all".
-static llvm::SmallVector<llvm::StringRef> splitOptions(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef> options;
-  text.split(options, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  return options;
-}
-
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
 
 /// The values of a flag as they are written; empty if it was not given.
@@ -83,7 +76,7 @@ absl::Status CompileFlags::checkPipelineOptions() const {
   if (checkpoint.getNumOccurrences() > 0)
     values["checkpoint"] = std::to_string(checkpoint);
   llvm::StringMap<llvm::StringRef> given;
-  for (llvm::StringRef option : splitOptions(pipeline)) {
+  for (llvm::StringRef option : splitPipelineOptions(pipeline)) {
     llvm::StringRef name = getOptionName(option);
     if (auto [first, isNew] = given.try_emplace(name, option); !isNew)
       return absl::InvalidArgumentError(absl::StrCat("--pipeline-options gives '", name.str(), "' twice: '",
@@ -93,7 +86,7 @@ absl::Status CompileFlags::checkPipelineOptions() const {
                                                      "' in --pipeline-options: give one of the two"));
   }
   if (ladder && *ladder)
-    for (llvm::StringRef option : splitOptions(getLadder(ComputeType::FP32).front().options))
+    for (llvm::StringRef option : splitPipelineOptions(getLadder(ComputeType::FP32).front().options))
       if (llvm::StringRef other = given.lookup(getOptionName(option)); !other.empty())
         return absl::InvalidArgumentError(absl::StrCat("--ladder conflicts with '", other.str(),
                                                        "' in --pipeline-options: every rung sets that option"));

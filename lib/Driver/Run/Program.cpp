@@ -7,6 +7,7 @@
 
 #include "cs336/Driver/Run/Program.h"
 
+#include "cs336/Diagnostics/PositionHandler.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Support/Nesting.h"
 #include "cs336/Support/ReadInput.h"
@@ -33,7 +34,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::uni
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sources, &context);
+  SourceMgrDiagnosticHandler printer(sources, &context);
+  PositionHandler positions(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return absl::InvalidArgumentError(absl::StrCat(name.str(), ": is neither an executable nor IR that can be read"));

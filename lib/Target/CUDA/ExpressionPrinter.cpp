@@ -368,6 +368,8 @@ static Expression printSpelled(const Spelling &spelling, Type type, ArrayRef<Exp
     if (!type.isInteger(1))
       return Expression::infix(operands[0], spelling.text, operands[1], spelling.precedence);
     StringRef op = getLogicalOperator(spelling.text);
+    if (op == "!=" && operands[1].text == "true")
+      return negate(operands[0]);
     Precedence precedence = op == "&&"   ? Precedence::LogicalAnd
                             : op == "||" ? Precedence::LogicalOr
                                          : Precedence::Equality;

@@ -109,3 +109,20 @@ func.func @reduce_of_one(%x: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4xf32>) 
   %1 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x1xf32> -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// The negation of a comparison is the opposite comparison. An order of floats has none: NaN is neither less nor greater.
+// CHECK-LABEL: @negated_comparisons
+func.func @negated_comparisons(%i: tensor<4xi64>, %j: tensor<4xi64>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  // CHECK: %[[GE:.*]] = cs336.compare ge %{{.*}}, %{{.*}} : tensor<4xi64>
+  %lt = cs336.compare lt %i, %j : tensor<4xi64>
+  %0 = cs336.not %lt : tensor<4xi1>
+  // CHECK: %[[NE:.*]] = cs336.compare ne %{{.*}}, %{{.*}} : tensor<4xf32>
+  %eq = cs336.compare eq %x, %y : tensor<4xf32>
+  %1 = cs336.not %eq : tensor<4xi1>
+  // CHECK: %[[LT:.*]] = cs336.compare lt %{{.*}}, %{{.*}} : tensor<4xf32>
+  // CHECK: %[[NOT:.*]] = cs336.not %[[LT]]
+  %order = cs336.compare lt %x, %y : tensor<4xf32>
+  %2 = cs336.not %order : tensor<4xi1>
+  // CHECK: return %[[GE]], %[[NE]], %[[NOT]]
+  return %0, %1, %2 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}

@@ -66,6 +66,39 @@ func.func @select(%x: tensor<4xf32>, %y: tensor<4xf32>, %p: tensor<4xi1>) -> (te
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: @logic
+// CHECK-SAME: (%[[P:.*]]: tensor<3xi1>)
+func.func @logic(%p: tensor<3xi1>) -> (tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>) {
+  // CHECK-DAG: %[[TRUE:.*]] = cs336.constant dense<true> : tensor<3xi1>
+  // CHECK-DAG: %[[FALSE:.*]] = cs336.constant dense<false> : tensor<3xi1>
+  %true = cs336.constant dense<true> : tensor<3xi1>
+  %false = cs336.constant dense<false> : tensor<3xi1>
+  %0 = cs336.and %true, %p : tensor<3xi1>
+  %1 = cs336.and %p, %false : tensor<3xi1>
+  %2 = cs336.and %p, %p : tensor<3xi1>
+  %3 = cs336.or %p, %true : tensor<3xi1>
+  %4 = cs336.or %false, %p : tensor<3xi1>
+  %5 = cs336.or %p, %p : tensor<3xi1>
+  %n = cs336.not %p : tensor<3xi1>
+  %6 = cs336.not %n : tensor<3xi1>
+  // CHECK: return %[[P]], %[[FALSE]], %[[P]], %[[TRUE]], %[[P]], %[[P]], %[[P]]
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>, tensor<3xi1>
+}
+
+// CHECK-LABEL: @logic_of_tables
+func.func @logic_of_tables() -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  %p = cs336.constant dense<[true, true, false, false]> : tensor<4xi1>
+  %q = cs336.constant dense<[true, false, true, false]> : tensor<4xi1>
+  %0 = cs336.and %p, %q : tensor<4xi1>
+  %1 = cs336.or %p, %q : tensor<4xi1>
+  %2 = cs336.not %p : tensor<4xi1>
+  // CHECK-DAG: %[[AND:.*]] = cs336.constant dense<[true, false, false, false]>
+  // CHECK-DAG: %[[OR:.*]] = cs336.constant dense<[true, true, true, false]>
+  // CHECK-DAG: %[[NOT:.*]] = cs336.constant dense<[false, false, true, true]>
+  // CHECK: return %[[AND]], %[[OR]], %[[NOT]]
+  return %0, %1, %2 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}
+
 // A truncation rounds; the extension after it does not bring the digits back.
 // CHECK-LABEL: @truncation_stays
 func.func @truncation_stays(%x: tensor<4xf32>) -> tensor<4xf32> {

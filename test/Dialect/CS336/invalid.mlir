@@ -26,6 +26,30 @@ func.func @shapes(%x: tensor<4xf32>, %y: tensor<5xf32>) {
 
 // -----
 
+func.func @and_of_numbers(%p: tensor<4xi1>, %x: tensor<4xi64>) {
+  // expected-error@+1 {{operand #1 must be statically shaped tensor of 1-bit signless integer values}}
+  %0 = "cs336.and"(%p, %x) : (tensor<4xi1>, tensor<4xi64>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @or_of_shapes(%p: tensor<4xi1>, %q: tensor<1xi1>) {
+  // expected-error@+1 {{requires the same type for all operands and results}}
+  %0 = "cs336.or"(%p, %q) : (tensor<4xi1>, tensor<1xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @not_of_floats(%x: tensor<4xf32>) {
+  // expected-error@+1 {{operand #0 must be statically shaped tensor of 1-bit signless integer values}}
+  %0 = "cs336.not"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @predicate(%x: tensor<4xf32>) {
   // expected-error@+1 {{operand #0 must be statically shaped tensor of 1-bit signless integer values}}
   %0 = "cs336.select"(%x, %x, %x) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

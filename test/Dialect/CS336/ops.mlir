@@ -74,6 +74,17 @@ func.func @choice(%x: tensor<4x8xf16>) {
   return
 }
 
+// CHECK-LABEL: @logic
+func.func @logic(%p: tensor<4x8xi1>, %q: tensor<4x8xi1>) {
+  // CHECK: %[[AND:.*]] = cs336.and %{{.*}}, %{{.*}} : tensor<4x8xi1>
+  // CHECK: %[[OR:.*]] = cs336.or %[[AND]], %{{.*}} : tensor<4x8xi1>
+  // CHECK: cs336.not %[[OR]] : tensor<4x8xi1>
+  %0 = cs336.and %p, %q : tensor<4x8xi1>
+  %1 = cs336.or %0, %q : tensor<4x8xi1>
+  %2 = cs336.not %1 : tensor<4x8xi1>
+  return
+}
+
 // CHECK-LABEL: @sources
 func.func @sources() {
   // CHECK: cs336.constant dense<5.000000e-01> : tensor<4x8xf32>

@@ -46,7 +46,7 @@ Decoder::Decoder(const Recipe &recipe, Graph &graph)
 
 const std::vector<Decoder::Step> &Decoder::steps() {
   static const std::vector<Step> steps = {
-      &Decoder::source,     &Decoder::constant,    &Decoder::iota,      &Decoder::unary,        &Decoder::unary,
+      &Decoder::source,     &Decoder::constant,    &Decoder::iota,      &Decoder::unary,        &Decoder::logic,
       &Decoder::unary,      &Decoder::binary,      &Decoder::binary,    &Decoder::binary,       &Decoder::integers,
       &Decoder::comparison, &Decoder::select,      &Decoder::cast,      &Decoder::broadcast,    &Decoder::broadcast,
       &Decoder::reduce,     &Decoder::reduce,      &Decoder::reshape,   &Decoder::transpose,    &Decoder::slice,

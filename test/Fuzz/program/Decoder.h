@@ -69,6 +69,7 @@ private:
   int binary();
   int integers();
   int comparison();
+  int logic();
   int select();
   int cast();
   int broadcast();

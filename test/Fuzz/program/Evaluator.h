@@ -71,6 +71,8 @@ private:
   Number gelu(const Number &x) const;
   Number geluTanh(const Number &x) const;
   Number compare(const Number &x, const Number &y) const;
+  /// And and or: an operand that is `deciding` decides the result.
+  Number connect(const Number &x, const Number &y, double deciding) const;
   Number select(const Number &predicate, const Number &x, const Number &y) const;
   Number cast(const Number &x) const;
   void broadcast();

@@ -50,6 +50,9 @@ enum class Op : uint8_t {
   kMin,
   kPow,
   kCompare,
+  kAnd,
+  kOr,
+  kNot,
   kSelect,
   kCast,
   // Layout.

@@ -108,6 +108,12 @@ int GraphBuilder::compare(Predicate predicate, int x, int y) {
   return append({.op = Op::kCompare, .type = {DType::kI1, shape(x)}, .operands = {x, y}, .integers = {predicate}});
 }
 
+int GraphBuilder::logic(Op op, int p, int q) {
+  if (!areSame(p, q) || dtype(p) != DType::kI1)
+    return kNone;
+  return append({.op = op, .type = type(p), .operands = op == Op::kNot ? std::vector{p} : std::vector{p, q}});
+}
+
 int GraphBuilder::select(int predicate, int x, int y) {
   bool isPredicate = predicate != kNone && dtype(predicate) == DType::kI1;
   if (!isPredicate || !areSame(x, y) || shape(predicate) != shape(x))

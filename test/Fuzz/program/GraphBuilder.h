@@ -44,6 +44,8 @@ public:
   int unary(Op op, int x);
   int binary(Op op, int x, int y);
   int compare(Predicate predicate, int x, int y);
+  /// `Op::kNot` ignores the second operand.
+  int logic(Op op, int p, int q);
   int select(int predicate, int x, int y);
   int cast(int x, DType dtype);
 

@@ -71,6 +71,16 @@ int Decoder::comparison() {
   return build.compare(predicate, x, like(x));
 }
 
+int Decoder::logic() {
+  constexpr Op kOps[] = {Op::kAnd, Op::kOr, Op::kNot};
+  Op op = kOps[below(std::size(kOps))];
+  int p = pick([&](int p) { return build.dtype(p) == DType::kI1; });
+  if (p == kNone)
+    return comparison();
+  int q = pick([&](int q) { return build.dtype(q) == DType::kI1 && build.shape(q) == build.shape(p); });
+  return build.logic(op, p, q);
+}
+
 int Decoder::select() {
   int x = pickNumber(), y = like(x);
   if (x == kNone)

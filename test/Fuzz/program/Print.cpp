@@ -18,12 +18,12 @@ namespace {
 
 /// Mnemonics in the order of Op.
 constexpr const char *kMnemonics[] = {
-    "parameter", "input",    "constant",   "iota",   "neg",          "exp",     "log",       "rsqrt",
-    "sqrt",      "sin",      "cos",        "tanh",   "erf",          "sigmoid", "silu",      "relu",
-    "gelu",      "gelu",     "add",        "sub",    "mul",          "div",     "max",       "min",
-    "pow",       "compare",  "select",     "cast",   "broadcast",    "reshape", "transpose", "slice",
-    "pad",       "concat",   "reduce",     "reduce", "matmul",       "linear",  "embedding", "softmax",
-    "attention", "rms_norm", "layer_norm", "rope",   "cross_entropy"};
+    "parameter", "input",     "constant", "iota",      "neg",      "exp",        "log",    "rsqrt",
+    "sqrt",      "sin",       "cos",      "tanh",      "erf",      "sigmoid",    "silu",   "relu",
+    "gelu",      "gelu",      "add",      "sub",       "mul",      "div",        "max",    "min",
+    "pow",       "compare",   "and",      "or",        "not",      "select",     "cast",   "broadcast",
+    "reshape",   "transpose", "slice",    "pad",       "concat",   "reduce",     "reduce", "matmul",
+    "linear",    "embedding", "softmax",  "attention", "rms_norm", "layer_norm", "rope",   "cross_entropy"};
 constexpr const char *kPredicates[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 
 std::string typeOf(const TensorType &type) {

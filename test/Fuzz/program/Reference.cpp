@@ -45,6 +45,13 @@ Number Evaluator::compare(const Number &x, const Number &y) const {
   }
 }
 
+Number Evaluator::connect(const Number &x, const Number &y, double deciding) const {
+  auto decides = [&](const Number &number) { return number.isKnown() && number.value == deciding; };
+  if (decides(x) || decides(y))
+    return exact(deciding);
+  return x.isKnown() && y.isKnown() ? exact(1 - deciding) : unknown();
+}
+
 Number Evaluator::select(const Number &predicate, const Number &x, const Number &y) const {
   return predicate.isKnown() ? (predicate.value != 0 ? x : y) : unknown();
 }
@@ -168,6 +175,12 @@ void Evaluator::run() {
     return fillBinary([&](const Number &x, const Number &y) { return math.pow(x, y); });
   case Op::kCompare:
     return fillBinary([&](const Number &x, const Number &y) { return compare(x, y); });
+  case Op::kAnd:
+    return fillBinary([&](const Number &x, const Number &y) { return connect(x, y, 0); });
+  case Op::kOr:
+    return fillBinary([&](const Number &x, const Number &y) { return connect(x, y, 1); });
+  case Op::kNot:
+    return fillPointwise([&](const Number &x) { return x.isKnown() ? exact(x.value == 0) : unknown(); });
   case Op::kSelect:
     return fill([&](const Dims &at) { return select(operands[0].at(at), operands[1].at(at), operands[2].at(at)); });
   case Op::kCast:

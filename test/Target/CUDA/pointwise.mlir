@@ -55,6 +55,16 @@ exec.kernel @causal_mask(%scores: tensor<12x32x32xf32>) : (memref<12x32x32xf32>)
   exec.yield %masked : tensor<12x32x32xf32>
 }
 
+// CHECK: logic(const bool *in0, const bool *in1, bool *out0) {
+// CHECK: y0[lane] = !(x0[lane] && x1[lane] || !x1[lane]);
+exec.kernel @logic(%p: tensor<4x24xi1>, %q: tensor<4x24xi1>) : (memref<4x24xi1>, memref<4x24xi1>) -> memref<4x24xi1> {
+  %both = cs336.and %p, %q : tensor<4x24xi1>
+  %no = cs336.not %q : tensor<4x24xi1>
+  %either = cs336.or %both, %no : tensor<4x24xi1>
+  %neither = cs336.not %either : tensor<4x24xi1>
+  exec.yield %neither : tensor<4x24xi1>
+}
+
 // Eight bf16 are 16 bytes; eight floats are twice that.
 // CHECK: cast_bf16(const float *in0, __nv_bfloat16 *out0) {
 // CHECK: const Vector<float, 8> x0 = loadVector<8>(in0 + i0);

@@ -20,7 +20,8 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// As `registerDialects`, and everything that mlir-opt knows.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// The project's passes and pipelines, for command lines and textual pipelines.
+/// The project's passes and pipelines and MLIR's general ones (canonicalize, cse, …), for command lines and textual
+/// pipelines.
 void registerPasses();
 
 /// As `registerPasses`, and everything that mlir-opt knows.

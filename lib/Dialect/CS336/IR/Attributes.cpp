@@ -15,18 +15,6 @@
 using namespace mlir;
 using namespace cs336;
 
-AsmPrinter &cs336::operator<<(AsmPrinter &printer, Real real) {
-  printer.printFloat(APFloat(real.value));
-  return printer;
-}
-
-FailureOr<Real> FieldParser<Real>::parse(AsmParser &parser) {
-  double value;
-  if (failed(parser.parseFloat(value)))
-    return failure();
-  return Real(value);
-}
-
 #define GET_ATTRDEF_CLASSES
 #include "cs336/Dialect/CS336/IR/CS336Attributes.cpp.inc"
 

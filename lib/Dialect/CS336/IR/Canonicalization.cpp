@@ -86,6 +86,45 @@ void AddOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext
 }
 
 //===----------------------------------------------------------------------===//
+// Not
+//===----------------------------------------------------------------------===//
+
+/// Returns the predicate that holds where `predicate` does not. Where numbers may be NaN, an order has no opposite.
+static std::optional<Predicate> getOpposite(Predicate predicate, bool mayBeNaN) {
+  if (mayBeNaN && predicate != Predicate::EQ && predicate != Predicate::NE)
+    return std::nullopt;
+  switch (predicate) {
+  case Predicate::EQ:
+    return Predicate::NE;
+  case Predicate::NE:
+    return Predicate::EQ;
+  case Predicate::LT:
+    return Predicate::GE;
+  case Predicate::LE:
+    return Predicate::GT;
+  case Predicate::GT:
+    return Predicate::LE;
+  case Predicate::GE:
+    return Predicate::LT;
+  }
+  llvm_unreachable("every predicate has a case");
+}
+
+static LogicalResult negateComparison(NotOp op, PatternRewriter &rewriter) {
+  auto compare = op.getOperand().getDefiningOp<CompareOp>();
+  if (!compare)
+    return failure();
+  bool mayBeNaN = isa<FloatType>(compare.getLhs().getType().getElementType());
+  std::optional<Predicate> opposite = getOpposite(compare.getPredicate(), mayBeNaN);
+  if (!opposite)
+    return failure();
+  rewriter.replaceOpWithNewOp<CompareOp>(op, *opposite, compare.getLhs(), compare.getRhs());
+  return success();
+}
+
+void NotOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) { patterns.add(negateComparison); }
+
+//===----------------------------------------------------------------------===//
 // Matmul
 //===----------------------------------------------------------------------===//
 

@@ -140,6 +140,18 @@ LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned 
 // Custom assembly and builders
 //===----------------------------------------------------------------------===//
 
+/// Parses a float64 without its type.
+static ParseResult parseReal(OpAsmParser &parser, FloatAttr &attribute) {
+  FailureOr<Real> value = FieldParser<Real>::parse(parser);
+  if (failed(value))
+    return failure();
+  attribute = parser.getBuilder().getF64FloatAttr(*value);
+  return success();
+}
+static void printReal(OpAsmPrinter &printer, Operation *, FloatAttr attribute) {
+  printer.printAttributeWithoutType(attribute);
+}
+
 /// A predicate has the shape of the values that it selects: nothing is printed.
 static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &predicate) {
   auto tensor = dyn_cast<RankedTensorType>(result);

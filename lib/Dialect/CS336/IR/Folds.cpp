@@ -106,6 +106,30 @@ OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
                                                      [](APFloat a, const APFloat &b) { return a / b; });
 }
 
+OpFoldResult AndOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs() || isSplatOf(adaptor.getRhs(), 1.0))
+    return getLhs();
+  if (isSplatOf(adaptor.getRhs(), 0.0))
+    return getRhs();
+  return constFoldBinaryOp<IntegerAttr, APInt, void>(adaptor.getOperands(),
+                                                     [](const APInt &a, const APInt &b) { return a & b; });
+}
+
+OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs() || isSplatOf(adaptor.getRhs(), 0.0))
+    return getLhs();
+  if (isSplatOf(adaptor.getRhs(), 1.0))
+    return getRhs();
+  return constFoldBinaryOp<IntegerAttr, APInt, void>(adaptor.getOperands(),
+                                                     [](const APInt &a, const APInt &b) { return a | b; });
+}
+
+OpFoldResult NotOp::fold(FoldAdaptor adaptor) {
+  if (auto inner = getOperand().getDefiningOp<NotOp>())
+    return inner.getOperand();
+  return constFoldUnaryOp<IntegerAttr, APInt, void>(adaptor.getOperands(), [](const APInt &value) { return ~value; });
+}
+
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (getTrueValue() == getFalseValue())
     return getTrueValue();

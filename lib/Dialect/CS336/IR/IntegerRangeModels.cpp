@@ -118,8 +118,15 @@ struct Arithmetic {
 };
 
 template <ConstantIntRanges (*inferRange)(Ranges)>
-struct Extremum {
+struct OfOperands {
   static ConstantIntRanges infer(Operation *, Ranges operands) { return inferRange(operands); }
+};
+
+struct Complement {
+  static ConstantIntRanges infer(NotOp op, Ranges operands) {
+    return intrange::inferXor(
+        {operands.front(), ConstantIntRanges::constant(APInt::getAllOnes(widthOf(op.getResult())))});
+  }
 };
 
 struct Choice {
@@ -183,8 +190,11 @@ void cs336::attachIntegerRangeModels(MLIRContext &context) {
   attach<Arithmetic<intrange::inferAdd>, AddOp>(context);
   attach<Arithmetic<intrange::inferSub>, SubOp>(context);
   attach<Arithmetic<intrange::inferMul>, MulOp>(context);
-  attach<Extremum<intrange::inferMaxS>, MaxOp>(context);
-  attach<Extremum<intrange::inferMinS>, MinOp>(context);
+  attach<OfOperands<intrange::inferMaxS>, MaxOp>(context);
+  attach<OfOperands<intrange::inferMinS>, MinOp>(context);
+  attach<OfOperands<intrange::inferAnd>, AndOp>(context);
+  attach<OfOperands<intrange::inferOr>, OrOp>(context);
+  attach<Complement, NotOp>(context);
   attach<Choice, SelectOp>(context);
   attach<Conversion, CastOp>(context);
   CheckBoundOp::attachInterface<CheckModel>(context);

@@ -168,7 +168,7 @@ Value PowOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
 }
 
 //===----------------------------------------------------------------------===//
-// Comparison, selection, conversion
+// Comparison, logic, selection, conversion
 //===----------------------------------------------------------------------===//
 
 static arith::CmpFPredicate getFloatPredicate(Predicate predicate) {
@@ -215,6 +215,17 @@ Value CompareOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalar
   return arith::CmpFOp::create(builder, loc, getFloatPredicate(getPredicate()),
                                convertScalar(builder, loc, scalars[0], compute),
                                convertScalar(builder, loc, scalars[1], compute));
+}
+
+Value AndOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
+  return arith::AndIOp::create(builder, loc, scalars[0], scalars[1]);
+}
+Value OrOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
+  return arith::OrIOp::create(builder, loc, scalars[0], scalars[1]);
+}
+Value NotOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
+  Value yes = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  return arith::XOrIOp::create(builder, loc, scalars.front(), yes);
 }
 
 Value SelectOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {

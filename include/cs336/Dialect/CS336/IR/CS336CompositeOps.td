@@ -98,7 +98,7 @@ def CS336_RMSNormOp : CS336_CompositeOp<"rms_norm", "Keep", [AllTypesMatch<["inp
   }];
   let arguments = (ins CS336_FloatTensor:$input, CS336_FloatTensor:$weight, F64Attr:$eps);
   let results = (outs CS336_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $weight `eps` `=` $eps attr-dict `:` type($input) `,` type($weight)";
+  let assemblyFormat = "$input `,` $weight `eps` `=` custom<Real>($eps) attr-dict `:` type($input) `,` type($weight)";
   let hasVerifier = 1;
 }
 
@@ -118,7 +118,7 @@ def CS336_LayerNormOp : CS336_CompositeOp<"layer_norm", "Float32", [AllTypesMatc
   }];
   let arguments = (ins CS336_FloatTensor:$input, CS336_FloatTensor:$weight, CS336_FloatTensor:$bias, F64Attr:$eps);
   let results = (outs CS336_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $weight `,` $bias `eps` `=` $eps attr-dict `:` type($input) `,` type($weight)";
+  let assemblyFormat = "$input `,` $weight `,` $bias `eps` `=` custom<Real>($eps) attr-dict `:` type($input) `,` type($weight)";
   let hasVerifier = 1;
 }
 
@@ -140,7 +140,7 @@ def CS336_RoPEOp : CS336_CompositeOp<"rope", "Keep", [AllTypesMatch<["input", "r
   }];
   let arguments = (ins CS336_FloatTensor:$input, F64Attr:$theta);
   let results = (outs CS336_FloatTensor:$result);
-  let assemblyFormat = "$input `theta` `=` $theta attr-dict `:` type($input)";
+  let assemblyFormat = "$input `theta` `=` custom<Real>($theta) attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 

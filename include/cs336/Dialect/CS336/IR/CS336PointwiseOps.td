@@ -148,7 +148,7 @@ def CS336_PowOp : CS336_PointwiseOp<"pow", [SameOperandsAndResultType, Different
 }
 
 //===----------------------------------------------------------------------===//
-// Comparison, selection, conversion
+// Comparison, logic, selection, conversion
 //===----------------------------------------------------------------------===//
 
 def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeOpAdaptor, CS336_AutocastOpInterface]> {
@@ -167,6 +167,41 @@ def CS336_CompareOp : CS336_PointwiseOp<"compare", [SameTypeOperands, InferTypeO
     ::cs336::AutocastPolicy getAutocastPolicy() { return ::cs336::AutocastPolicy::Widest; }
   }];
   let assemblyFormat = "custom<Enumerator>($predicate) $lhs `,` $rhs attr-dict `:` type($lhs)";
+}
+
+// Logic on masks, which are tensors of i1.
+class CS336_LogicalOp<string mnemonic, string formula, list<Trait> traits = []>
+    : CS336_PointwiseOp<mnemonic, traits # [SameOperandsAndResultType]> {
+  let summary = formula;
+  let results = (outs CS336_BoolTensor:$result);
+  let hasFolder = 1;
+}
+
+class CS336_LogicalConnective<string mnemonic, string formula> : CS336_LogicalOp<mnemonic, formula, [Commutative]> {
+  let description = [{
+    Combines the elements at the same index of two tensors of i1. Both operands and the result have the same type: the
+    operation does not broadcast. It has no gradient.
+
+    `%r = cs336.}] # mnemonic # [{ %p, %q : tensor<4x8xi1>`
+  }];
+  let arguments = (ins CS336_BoolTensor:$lhs, CS336_BoolTensor:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+def CS336_AndOp : CS336_LogicalConnective<"and", "True where both operands are">;
+def CS336_OrOp : CS336_LogicalConnective<"or", "True where at least one of the operands is">;
+
+def CS336_NotOp : CS336_LogicalOp<"not", "True where the operand is false"> {
+  let description = [{
+    Negates every element of a tensor of i1. It has no gradient.
+
+    `%r = cs336.not %p : tensor<4x8xi1>`
+
+    Canonicalization turns the negation of a comparison into the opposite comparison. The comparisons `lt`, `le`, `gt`
+    and `ge` of floats have none, because they are false for NaN.
+  }];
+  let arguments = (ins CS336_BoolTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasCanonicalizer = 1;
 }
 
 def CS336_SelectOp : CS336_PointwiseOp<"select", [Differentiable, CS336_AutocastOpInterface,

@@ -250,6 +250,16 @@ std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes
     return compare(comparison.getPredicate(),
                    {lhs->query - rhs->query, lhs->key - rhs->key, lhs->constant - rhs->constant});
   }
+  if (auto negation = dyn_cast_or_null<NotOp>(op)) {
+    std::optional<BitVector> bits = readPredicate(negation.getOperand(), axes);
+    return bits ? std::optional(bits->flip()) : std::nullopt;
+  }
+  if (isa_and_present<AndOp, OrOp>(op)) {
+    std::optional<BitVector> lhs = readPredicate(op->getOperand(0), axes), rhs = readPredicate(op->getOperand(1), axes);
+    if (!lhs || !rhs)
+      return std::nullopt;
+    return isa<AndOp>(op) ? *lhs &= *rhs : *lhs |= *rhs;
+  }
   if (auto select = dyn_cast_or_null<SelectOp>(op)) {
     std::optional<BitVector> chosen = readPredicate(select.getPredicate(), axes);
     std::optional<BitVector> lhs = readPredicate(select.getTrueValue(), axes);

@@ -190,6 +190,37 @@ func.func @shifted(%q: tensor<4x8xf32>, %k: tensor<3x8xf32>, %v: tensor<3x8xf32>
 
 // -----
 
+// Not (j > i or j > i + 1), and j ≤ i + 1: connected masks.
+// REMARK: 1 x 4 queries x 3 keys, 1 head of 8, causal
+// CHECK-LABEL: func.func @connected(
+// CHECK: cs336.attention {{.*}} {causal,
+func.func @connected(%q: tensor<4x8xf32>, %k: tensor<3x8xf32>, %v: tensor<3x8xf32>) -> tensor<4x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<3x8xf32> -> tensor<4x3xf32>
+  %infinity = cs336.constant dense<0xFF800000> : tensor<4x3xf32>
+  %i = cs336.iota axis = 0 : tensor<4x3xi64>
+  %j = cs336.iota axis = 1 : tensor<4x3xi64>
+  %one = cs336.constant dense<1> : tensor<4x3xi64>
+  %next = cs336.add %i, %one : tensor<4x3xi64>
+  %after = cs336.compare gt %j, %i : tensor<4x3xi64>
+  %later = cs336.compare gt %j, %next : tensor<4x3xi64>
+  %hidden = cs336.or %after, %later : tensor<4x3xi1>
+  %visible = cs336.not %hidden : tensor<4x3xi1>
+  %near = cs336.compare ge %next, %j : tensor<4x3xi64>
+  %m1 = cs336.and %visible, %near : tensor<4x3xi1>
+  %x = cs336.select %m1, %s, %infinity : tensor<4x3xf32>
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x3xf32> -> tensor<4xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x3xf32>
+  %d = cs336.sub %x, %m : tensor<4x3xf32>
+  %e = cs336.exp %d : tensor<4x3xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x3xf32> -> tensor<4xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x3xf32>
+  %p = cs336.div %e, %z : tensor<4x3xf32>
+  %o = cs336.matmul %p, %v : tensor<4x3xf32>, tensor<3x8xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
+}
+
+// -----
+
 // not (j > i), written as a selection.
 // REMARK: 1 x 4 queries x 3 keys, 1 head of 8, causal
 // CHECK-LABEL: func.func @negated(
