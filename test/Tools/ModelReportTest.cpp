@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelReport.h"
+#include "cs336/Bench/Model/ModelReport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

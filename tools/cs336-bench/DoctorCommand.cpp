@@ -7,8 +7,8 @@
 
 #include "DoctorCommand.h"
 
-#include "ByteSize.h"
-#include "PeerProcess.h"
+#include "cs336/Bench/Peer/PeerProcess.h"
+#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CUDA/NVRTC.h"
 #include "cs336/runtime/CacheFolder.h"

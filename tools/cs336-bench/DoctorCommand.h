@@ -8,8 +8,8 @@
 #ifndef CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 #define CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 
-#include "Command.h"
-#include "FormatFlag.h"
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/FormatFlag.h"
 #include "cs336/Driver/FlagParsers.h"
 
 #include "absl/status/status.h"

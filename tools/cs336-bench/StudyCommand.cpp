@@ -7,8 +7,8 @@
 
 #include "StudyCommand.h"
 
-#include "Interruption.h"
 #include "Studies.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -8,7 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_STUDYCOMMAND_H
 #define CS336_TOOLS_BENCH_STUDYCOMMAND_H
 
-#include "Command.h"
+#include "cs336/Bench/Command/Command.h"
 
 #include "absl/status/status.h"
 #include "llvm/ADT/ArrayRef.h"
