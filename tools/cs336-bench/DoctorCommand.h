@@ -9,7 +9,7 @@
 #define CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Driver/FlagParsers.h"
 
 #include "absl/status/status.h"
@@ -31,7 +31,7 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Looking"};
   TextFlag peerPython;
-  FormatFlag format;
+  OutputFlags output;
 };
 
 } // namespace cs336::bench

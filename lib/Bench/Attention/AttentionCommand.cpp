@@ -8,7 +8,7 @@
 #include "cs336/Bench/Attention/AttentionCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
-#include "cs336/Bench/Model/ModelReport.h"
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 
@@ -74,7 +74,7 @@ AttentionCommand::AttentionCommand()
            cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
       peerPython("peer-python", cl::desc("The Python that has PyTorch and safetensors (default python3)"),
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
-      format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &caseCategory}, subcommand); }
 
@@ -98,6 +98,10 @@ absl::Status AttentionCommand::checkFlags() const {
       llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
     return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
   if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (absl::Status status = output.check(getAttentionColumns({}, parsePeer(peer, kVariants, "naive"))); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
   return compile.check(device);
 }
@@ -185,8 +189,8 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
-  makeAttentionReport(rows, std::move(context)).print(format, llvm::outs());
-  llvm::outs().flush();
+  if (absl::Status written = output.write(makeAttentionReport(rows, std::move(context))); !written.ok())
+    return written;
   for (const AttentionRow &row : rows)
     if (!row.measurement.backwardStatus.ok())
       llvm::errs() << getFailureText(row.measurement.backwardStatus) << ": "

@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Attention/AttentionPeer.h"
 
+#include "cs336/Bench/Peer/Tolerance.h"
 #include "cs336/runtime/TensorFile.h"
 
 #include "absl/strings/str_cat.h"

@@ -7,7 +7,7 @@
 
 #include "cs336/Bench/Attention/AttentionReport.h"
 
-#include "cs336/Bench/Model/ModelReport.h"
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -44,12 +44,6 @@ static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double
   return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
 }
 
-/// How often `theirs` has the time of `ours`; nothing where either was not measured.
-static Cell makeSpeedUp(const std::optional<BackwardTimes> &theirs, const std::optional<BackwardTimes> &ours) {
-  bool areMeasured = theirs && theirs->isMeasured() && ours && ours->isMeasured();
-  return areMeasured ? Cell::number(theirs->median / ours->median, 2) : Cell::empty();
-}
-
 static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
   std::vector<std::string> variants;
   for (const AttentionRow &row : rows)
@@ -57,57 +51,6 @@ static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
       if (!llvm::is_contained(variants, peer.variant))
         variants.push_back(peer.variant);
   return variants;
-}
-
-static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> variants) {
-  std::vector<Report::Column> columns{{"batch", "batch_size"},
-                                      {"heads", "num_heads"},
-                                      {"S", "length"},
-                                      {"d", "head_dim"},
-                                      {"mask", "mask"},
-                                      {"part", "part"},
-                                      {"dtype", "dtype"},
-                                      {"fusion", "fusion"},
-                                      {"ladder", "ladder", true},
-                                      {"added", "added"},
-                                      {"warm-up", "warmup"},
-                                      {"steps", "steps"},
-                                      {"forward (ms)", "forward_median_ms"},
-                                      {"mean (ms)", "forward_mean_ms"},
-                                      {"std (ms)", "forward_std_ms"},
-                                      {"min (ms)", "forward_min_ms"},
-                                      {"sum of forwards (ms)", "forward_sum_ms"},
-                                      {"backward (ms)", "backward_median_ms"},
-                                      {"mean (ms)", "backward_mean_ms"},
-                                      {"sum of backwards (ms)", "backward_sum_ms"},
-                                      {"event forward (ms)", "event_forward_ms"},
-                                      {"event backward (ms)", "event_backward_ms"},
-                                      {"forward TFLOP/s", "forward_tflops"},
-                                      {"backward TFLOP/s", "backward_tflops"},
-                                      {"before backward (MiB)", "before_backward_mib"},
-                                      {"peak forward (MiB)", "forward_peak_mib"},
-                                      {"peak backward (MiB)", "backward_peak_mib"},
-                                      {"commands forward", "forward_commands"},
-                                      {"backward", "backward_commands"},
-                                      {"speed-up forward", "forward_speedup"},
-                                      {"backward", "backward_speedup"},
-                                      {"over fp32 forward", "dtype_forward_speedup"},
-                                      {"backward", "dtype_backward_speedup"},
-                                      {"compile (s)", "compile_seconds", true},
-                                      {"forward steps (ms)", "forward_step_ms", true},
-                                      {"loss steps (ms)", "loss_step_ms", true},
-                                      {"forward and backward steps (ms)", "forward_backward_step_ms", true}};
-  for (const std::string &variant : variants)
-    llvm::append_values(columns,
-                        Report::Column{"torch " + variant + " forward (ms)", "torch_" + variant + "_forward_median_ms"},
-                        Report::Column{"ratio", "torch_" + variant + "_forward_ratio"},
-                        Report::Column{"backward (ms)", "torch_" + variant + "_backward_median_ms"},
-                        Report::Column{"ratio", "torch_" + variant + "_backward_ratio"},
-                        Report::Column{"values differ by", "torch_" + variant + "_difference"},
-                        Report::Column{"before backward (MiB)", "torch_" + variant + "_before_backward_mib"},
-                        Report::Column{"peak (MiB)", "torch_" + variant + "_peak_mib"});
-  columns.push_back({"status", "status", true});
-  return columns;
 }
 
 /// The measurement of the same case that `isBase` finds, if both passes were measured; none for a base itself.
@@ -143,123 +86,253 @@ static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::Ar
   });
 }
 
-static Cell makeMiB(int64_t bytes) {
-  return bytes > 0 ? Cell::number(static_cast<double>(bytes) / 1048576.0, 1) : Cell::empty();
+using Columns = std::vector<Column<AttentionRow>>;
+using Number = std::optional<double>;
+
+/// Nothing if memory did not suffice.
+static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
+  if (!measurement.backwardStatus.ok())
+    return std::nullopt;
+  return subtract(measurement.both.host, measurement.loss.host);
 }
 
-static Cell makeMiB(std::optional<double> mebibytes) { return mebibytes ? Cell::number(*mebibytes, 1) : Cell::empty(); }
+static Number getForwardMedian(const AttentionMeasurement &measurement) {
+  return measurement.forwardStatus.ok() ? Number(computeStatistics(measurement.forward.host).median) : Number();
+}
 
-static Cell makeTimes(llvm::ArrayRef<double> times) { return {"", json::Array(times)}; }
+/// By which factor the backward pass is shorter than that of `base`. Nothing where noise hides either.
+static Number getBackwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  std::optional<BackwardTimes> ours = getBackward(row.measurement), theirs;
+  if (base)
+    theirs = getBackward(*base);
+  bool areMeasured = theirs && theirs->isMeasured() && ours && ours->isMeasured();
+  return areMeasured ? Number(theirs->median / ours->median) : Number();
+}
+
+static Number getForwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  Number forward = getForwardMedian(row.measurement);
+  return base && forward ? Number(computeStatistics(base->forward.host).median / *forward) : Number();
+}
+
+static Cell makeMiB(int64_t bytes) { return Cell::mebibytes(bytes > 0 ? std::optional(bytes) : std::nullopt); }
 
 static double getTeraRate(double flops, double milliseconds) {
   return milliseconds > 0 ? flops / (milliseconds * 1e9) : 0;
 }
 
-static Cell makeBackwardRate(const AttentionCase &attention, const std::optional<BackwardTimes> &backward) {
-  if (!backward)
-    return Cell::empty();
-  return backward->isMeasured() ? Cell::number(getTeraRate(attention.getBackwardFlops(), backward->median), 3)
-                                : Cell("lost in noise", nullptr);
-}
-
-static void appendPeer(const AttentionRow &row, llvm::StringRef variant, std::optional<BackwardTimes> backward,
-                       std::vector<Cell> &cells) {
-  const AttentionMeasurement &measurement = row.measurement;
-  auto peer = llvm::find_if(measurement.peers, [&](const auto &each) { return each.variant == variant; });
-  if (peer == measurement.peers.end() || !peer->status.ok()) {
-    cells.push_back(peer == measurement.peers.end() ? Cell::empty()
-                                                    : Cell(getFailureText(peer->status).str(), nullptr));
-    cells.resize(cells.size() + 6, Cell::empty());
-    return;
-  }
-  auto makeRatio = [&](double theirs, double ours) {
-    return peer->isClose ? Cell::number(theirs / ours, 2) : Cell("mismatch", nullptr);
+static void appendSettings(Columns &columns) {
+  using Row = AttentionRow;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::Setting) {
+    columns.push_back({std::move(title), std::move(key), get, show});
   };
-  double forward = computeStatistics(peer->forwardMilliseconds).median;
-  double ownForward = computeStatistics(measurement.forward.host).median;
-  double theirBackward = computeStatistics(peer->backwardMilliseconds).median;
-  json::Object differences{{"output", peer->outputDifference}, {"gradient", peer->gradientDifference}};
-  llvm::append_values(
-      cells, Cell::number(forward, 3), makeRatio(forward, ownForward), Cell::number(theirBackward, 3),
-      backward && backward->isMeasured() ? makeRatio(theirBackward, backward->median) : Cell::empty(),
-      Cell(llvm::formatv("o {0:e1}, gradient {1:e1}", peer->outputDifference, peer->gradientDifference).str(),
-           std::move(differences)),
-      makeMiB(peer->beforeBackwardMiB), makeMiB(peer->backwardPeakMiB));
+  add("batch", "batch_size", [](const Row &row) { return Cell::integer(row.attention.batchSize); });
+  add("heads", "num_heads", [](const Row &row) { return Cell::integer(row.attention.numHeads); });
+  add("S", "length", [](const Row &row) { return Cell::integer(row.attention.length); });
+  add("d", "head_dim", [](const Row &row) { return Cell::integer(row.attention.headDim); });
+  add("mask", "mask", [](const Row &row) { return Cell(std::string(row.attention.isCausal ? "causal" : "full")); });
+  add("part", "part", [](const Row &row) { return Cell(row.attention.getPartName()); });
+  add("dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.attention.computeType)); });
+  add("fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); });
+  add(
+      "ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
+  add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
+  add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
+  add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); });
 }
 
-/// Columns from the median of forward to its sum; then of backward.
-static void appendTimes(const AttentionMeasurement &measurement, std::optional<BackwardTimes> backward,
-                        std::vector<Cell> &cells) {
-  if (measurement.forwardStatus.ok()) {
-    Statistics forward = computeStatistics(measurement.forward.host);
-    llvm::append_values(cells, Cell::number(forward.median, 3), Cell::number(forward.mean, 3),
-                        Cell::number(forward.std, 3), Cell::number(forward.min, 3),
-                        Cell::number(sum(measurement.forward.host), 1));
-  } else {
-    cells.emplace_back(getFailureText(measurement.forwardStatus).str(), nullptr);
-    cells.resize(cells.size() + 4, Cell::empty());
-  }
-  if (backward)
-    llvm::append_values(
-        cells, backward->isMeasured() ? Cell::number(backward->median, 3) : Cell("lost in noise", backward->median),
-        Cell::number(backward->mean, 3), Cell::number(backward->sum, 1));
-  else
-    llvm::append_values(cells, Cell(getFailureText(measurement.backwardStatus).str(), nullptr), Cell::empty(),
-                        Cell::empty());
-  bool hasEvents = !measurement.forward.device.empty(), hasBackwardEvents = !measurement.both.device.empty();
-  cells.push_back(hasEvents ? Cell::number(computeStatistics(measurement.forward.device).median, 3) : Cell::empty());
-  cells.push_back(hasBackwardEvents ? Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3)
-                                    : Cell::empty());
+/// The host's times, then the GPU's. Passes without them say why beside their median.
+static void appendTimes(Columns &columns) {
+  using M = AttentionMeasurement;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const M &), Show show = Show::Result) {
+    columns.push_back(
+        {std::move(title), std::move(key), [get](const AttentionRow &row) { return get(row.measurement); }, show});
+  };
+  auto addForward = [&](std::string title, std::string key, double (*get)(const std::vector<double> &), int digits) {
+    auto extract = [get, digits](const AttentionRow &row) {
+      const M &measurement = row.measurement;
+      return measurement.forwardStatus.ok() ? Cell::number(get(measurement.forward.host), digits) : Cell::empty();
+    };
+    columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
+  };
+  add("forward (ms)", "forward_median_ms", [](const M &measurement) {
+    Number median = getForwardMedian(measurement);
+    return median ? Cell::number(median, 3) : Cell::note(getFailureText(measurement.forwardStatus));
+  });
+  addForward(
+      "mean forward (ms)", "forward_mean_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).mean; }, 3);
+  addForward(
+      "std forward (ms)", "forward_std_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).std; }, 3);
+  addForward(
+      "min forward (ms)", "forward_min_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).min; }, 3);
+  addForward(
+      "sum of forwards (ms)", "forward_sum_ms", [](const std::vector<double> &times) { return sum(times); }, 1);
+  add("backward (ms)", "backward_median_ms", [](const M &measurement) {
+    std::optional<BackwardTimes> backward = getBackward(measurement);
+    if (!backward)
+      return Cell::note(getFailureText(measurement.backwardStatus));
+    return backward->isMeasured() ? Cell::number(backward->median, 3) : Cell("lost in noise", backward->median);
+  });
+  auto addBackward = [&](std::string title, std::string key, double BackwardTimes::*member, int digits) {
+    auto extract = [member, digits](const AttentionRow &row) {
+      std::optional<BackwardTimes> backward = getBackward(row.measurement);
+      return backward ? Cell::number((*backward).*member, digits) : Cell::empty();
+    };
+    columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
+  };
+  addBackward("mean backward (ms)", "backward_mean_ms", &BackwardTimes::mean, 3);
+  addBackward("sum of backwards (ms)", "backward_sum_ms", &BackwardTimes::sum, 1);
+  add(
+      "event forward (ms)", "event_forward_ms",
+      [](const M &measurement) {
+        const std::vector<double> &times = measurement.forward.device;
+        return times.empty() ? Cell::empty() : Cell::number(computeStatistics(times).median, 3);
+      },
+      Show::OnRequest);
+  add(
+      "event backward (ms)", "event_backward_ms",
+      [](const M &measurement) {
+        if (measurement.both.device.empty())
+          return Cell::empty();
+        return Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3);
+      },
+      Show::OnRequest);
 }
 
-static std::vector<Cell> makeRow(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
-                                 llvm::ArrayRef<std::string> variants) {
-  const AttentionCase &attention = row.attention;
-  const AttentionMeasurement &measurement = row.measurement;
-  std::optional<BackwardTimes> backward;
-  if (measurement.backwardStatus.ok())
-    backward = subtract(measurement.both.host, measurement.loss.host);
-  std::vector<Cell> cells{Cell::integer(attention.batchSize),
-                          Cell::integer(attention.numHeads),
-                          Cell::integer(attention.length),
-                          Cell::integer(attention.headDim),
-                          Cell(attention.isCausal ? "causal" : "full"),
-                          Cell(attention.getPartName().str()),
-                          Cell(stringifyComputeType(attention.computeType).str()),
-                          Cell(stringifyFusion(row.fusion).str()),
-                          Cell::optional(row.pipeline.ladder),
-                          Cell::optional(row.pipeline.added),
-                          Cell::integer(row.warmup),
-                          Cell::integer(row.steps)};
-  appendTimes(measurement, backward, cells);
-  std::optional<double> forward;
-  if (measurement.forwardStatus.ok())
-    forward = computeStatistics(measurement.forward.host).median;
-  llvm::append_values(cells,
-                      forward ? Cell::number(getTeraRate(attention.getForwardFlops(), *forward), 3) : Cell::empty(),
-                      makeBackwardRate(attention, backward), makeMiB(measurement.memory.beforeBackward),
-                      makeMiB(measurement.memory.forwardPeak), makeMiB(measurement.memory.backwardPeak),
-                      Cell::integer(measurement.forwardCommands), Cell::integer(measurement.backwardCommands));
-  for (const AttentionMeasurement *base : {findUnfused(row, rows), findFloat32(row, rows)}) {
-    std::optional<BackwardTimes> baseBackward;
-    if (base)
-      baseBackward = subtract(base->both.host, base->loss.host);
-    cells.push_back(base && forward ? Cell::number(computeStatistics(base->forward.host).median / *forward, 2)
-                                    : Cell::empty());
-    cells.push_back(makeSpeedUp(baseBackward, backward));
-  }
-  llvm::append_values(cells, Cell::number(measurement.compileSeconds, 2), makeTimes(measurement.forward.host),
-                      makeTimes(measurement.loss.host), makeTimes(measurement.both.host));
+/// Speed-ups over the row's base cases.
+static void appendSpeedUps(Columns &columns, llvm::ArrayRef<AttentionRow> rows) {
+  using Find = const AttentionMeasurement *(*)(const AttentionRow &, llvm::ArrayRef<AttentionRow>);
+  auto add = [&](const std::string &title, const std::string &key, Find find) {
+    columns.push_back({title + " fwd", key + "forward_speedup", [=](const AttentionRow &row) {
+                         return Cell::number(getForwardSpeedUp(row, find(row, rows)), 2);
+                       }});
+    columns.push_back({title + " bwd", key + "backward_speedup", [=](const AttentionRow &row) {
+                         return Cell::number(getBackwardSpeedUp(row, find(row, rows)), 2);
+                       }});
+  };
+  add("speed-up", "", findUnfused);
+  add("over fp32", "dtype_", findFloat32);
+}
+
+static void appendResources(Columns &columns) {
+  using Row = AttentionRow;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::OnRequest) {
+    columns.push_back({std::move(title), std::move(key), get, show});
+  };
+  add(
+      "forward TFLOP/s", "forward_tflops",
+      [](const Row &row) {
+        Number forward = getForwardMedian(row.measurement);
+        return forward ? Cell::number(getTeraRate(row.attention.getForwardFlops(), *forward), 3) : Cell::empty();
+      },
+      Show::Result);
+  add("backward TFLOP/s", "backward_tflops", [](const Row &row) {
+    std::optional<BackwardTimes> backward = getBackward(row.measurement);
+    if (!backward)
+      return Cell::empty();
+    return backward->isMeasured() ? Cell::number(getTeraRate(row.attention.getBackwardFlops(), backward->median), 3)
+                                  : Cell::note("lost in noise");
+  });
+  add(
+      "held (MiB)", "before_backward_mib",
+      [](const Row &row) { return makeMiB(row.measurement.memory.beforeBackward); }, Show::Result);
+  add("peak forward (MiB)", "forward_peak_mib",
+      [](const Row &row) { return makeMiB(row.measurement.memory.forwardPeak); });
+  add(
+      "peak (MiB)", "backward_peak_mib", [](const Row &row) { return makeMiB(row.measurement.memory.backwardPeak); },
+      Show::Result);
+  add("commands forward", "forward_commands",
+      [](const Row &row) { return Cell::integer(row.measurement.forwardCommands); });
+  add("commands backward", "backward_commands",
+      [](const Row &row) { return Cell::integer(row.measurement.backwardCommands); });
+}
+
+/// What JSON has alone: every step's time.
+static void appendSteps(Columns &columns) {
+  columns.push_back({"compile (s)", "compile_seconds",
+                     [](const AttentionRow &row) { return Cell::number(row.measurement.compileSeconds, 2); },
+                     Show::OnRequest});
+  auto add = [&](std::string title, std::string key, StepTimes AttentionMeasurement::*times) {
+    auto extract = [times](const AttentionRow &row) { return Cell::data(json::Array((row.measurement.*times).host)); };
+    columns.push_back({std::move(title), std::move(key), extract, Show::Data});
+  };
+  add("forward steps (ms)", "forward_step_ms", &AttentionMeasurement::forward);
+  add("loss steps (ms)", "loss_step_ms", &AttentionMeasurement::loss);
+  add("forward and backward steps (ms)", "forward_backward_step_ms", &AttentionMeasurement::both);
+}
+
+/// The columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
+static void appendPeer(Columns &columns, const std::string &variant) {
+  using Peer = AttentionPeerMeasurement;
+  using Get = Cell (*)(const AttentionRow &, const Peer &);
+  auto find = [variant](const AttentionRow &row) -> const Peer * {
+    const auto *peer =
+        llvm::find_if(llvm::ArrayRef(row.measurement.peers), [&](const Peer &each) { return each.variant == variant; });
+    return peer == llvm::ArrayRef(row.measurement.peers).end() ? nullptr : peer;
+  };
+  auto add = [&](std::string title, llvm::StringRef key, Get get, Show show = Show::Result) {
+    columns.push_back({std::move(title), "torch_" + variant + key.str(),
+                       [find, get](const AttentionRow &row) {
+                         const Peer *peer = find(row);
+                         return peer && peer->status.ok() ? get(row, *peer) : Cell::empty();
+                       },
+                       show});
+  };
+  columns.push_back(
+      {variant + " forward (ms)", "torch_" + variant + "_forward_median_ms", [find](const AttentionRow &row) {
+         const Peer *peer = find(row);
+         if (!peer || !peer->status.ok())
+           return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+         return Cell::number(computeStatistics(peer->forwardMilliseconds).median, 3);
+       }});
+  add(variant + " ratio", "_forward_ratio", [](const AttentionRow &row, const Peer &peer) {
+    if (!peer.isClose)
+      return Cell::note("mismatch");
+    return Cell::number(
+        computeStatistics(peer.forwardMilliseconds).median / computeStatistics(row.measurement.forward.host).median, 2);
+  });
+  add(variant + " backward (ms)", "_backward_median_ms", [](const AttentionRow &, const Peer &peer) {
+    return Cell::number(computeStatistics(peer.backwardMilliseconds).median, 3);
+  });
+  add(variant + " ratio", "_backward_ratio", [](const AttentionRow &row, const Peer &peer) {
+    std::optional<BackwardTimes> backward = getBackward(row.measurement);
+    if (!backward || !backward->isMeasured())
+      return Cell::empty();
+    return peer.isClose ? Cell::number(computeStatistics(peer.backwardMilliseconds).median / backward->median, 2)
+                        : Cell::note("mismatch");
+  });
+  add("o, grad differ by", "_difference", [](const AttentionRow &, const Peer &peer) {
+    return Cell(llvm::formatv("{0:e1}, {1:e1}", peer.outputDifference, peer.gradientDifference).str(),
+                json::Object{{"output", peer.outputDifference}, {"gradient", peer.gradientDifference}});
+  });
+  add(
+      variant + " held (MiB)", "_before_backward_mib",
+      [](const AttentionRow &, const Peer &peer) { return Cell::number(peer.beforeBackwardMiB, 1); }, Show::OnRequest);
+  add(
+      variant + " peak (MiB)", "_peak_mib",
+      [](const AttentionRow &, const Peer &peer) { return Cell::number(peer.backwardPeakMiB, 1); }, Show::OnRequest);
+}
+
+Columns cs336::bench::getAttentionColumns(llvm::ArrayRef<AttentionRow> rows, llvm::ArrayRef<std::string> variants) {
+  Columns columns;
+  appendSettings(columns);
+  appendTimes(columns);
+  appendSpeedUps(columns, rows);
+  appendResources(columns);
+  appendSteps(columns);
   for (const std::string &variant : variants)
-    appendPeer(row, variant, backward, cells);
-  cells.push_back(Cell(measurement.backwardStatus.ok() ? "ok" : std::string(measurement.backwardStatus.message())));
-  return cells;
+    appendPeer(columns, variant);
+  columns.push_back({"status", "status",
+                     [](const AttentionRow &row) {
+                       const absl::Status &status = row.measurement.backwardStatus;
+                       return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
+                     },
+                     Show::OnRequest});
+  return columns;
 }
 
 Report cs336::bench::makeAttentionReport(llvm::ArrayRef<AttentionRow> rows, json::Object context) {
-  std::vector<std::string> variants = getVariants(rows);
-  Report report(getColumns(variants), std::move(context));
-  for (const AttentionRow &row : rows)
-    report.addRow(makeRow(row, rows, variants));
-  return report;
+  return {std::move(context), {{"attention", "", getAttentionColumns(rows, getVariants(rows)), rows}}, {}};
 }

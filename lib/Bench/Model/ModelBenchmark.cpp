@@ -177,7 +177,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   first.values = run.values;
   if (options.profile) {
     report("profiling", 1);
-    absl::StatusOr<std::unique_ptr<RunProfile>> profile = profileModel(*executable, *batch, description, options);
+    absl::StatusOr<RunProfile> profile = profileModel(*executable, *batch, description, options);
     if (!profile.ok())
       return profile.status();
     first.profile = *std::move(profile);

@@ -8,11 +8,10 @@
 #include "cs336/Bench/Model/ModelCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
-#include "cs336/Bench/Model/ModelProfile.h"
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Model/PeakRate.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -58,7 +57,7 @@ ModelCommand::ModelCommand()
            cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
       noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
             cl::sub(subcommand)),
-      format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
 
@@ -100,7 +99,10 @@ absl::Status ModelCommand::checkFlags() const {
     return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
                                                    "', must be torch or torch: and a list with commas of eager, "
                                                    "primitive, sdpa, compile, graphs and graphs-bf16w"));
-  return absl::OkStatus();
+  if (absl::Status status = output.check(getModelColumns({}, parsePeer(peer, kVariants, "eager"), perStep));
+      !status.ok())
+    return status;
+  return compile.checkOutputs({output.getPath()});
 }
 
 void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
@@ -129,10 +131,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;
-      const TransformerConfig &config = description.transformer;
-      progress.start(llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
-                                   config.contextLength, stringifyComputeType(own.computeType),
-                                   describeFusion(own.fusion, pipeline), stringifyMode(description.mode)));
+      progress.start(describeModel({description, own.computeType, own.fusion, std::nullopt, {}, pipeline}));
       std::optional<double> peak;
       if (!noMFU) {
         progress.update("peak of products", 0);
@@ -205,10 +204,9 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
-  makeModelReport(rows, std::move(context), perStep).print(format, llvm::outs());
-  if (profile)
-    printProfiles(rows, format, most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : RunProfile::kAll);
-  llvm::outs().flush();
+  size_t largest = most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : std::numeric_limits<size_t>::max();
+  if (absl::Status written = output.write(makeModelReport(rows, std::move(context), perStep, largest)); !written.ok())
+    return written;
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
       llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)

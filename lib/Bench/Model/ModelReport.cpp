@@ -7,11 +7,12 @@
 
 #include "cs336/Bench/Model/ModelReport.h"
 
+#include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -36,23 +37,6 @@ std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measuremen
       .str();
 }
 
-std::string cs336::bench::describeFusion(Fusion level, const PipelineVariant &pipeline) {
-  if (!pipeline.added.empty() && pipeline.added != "none")
-    return "with " + pipeline.added;
-  return level == Fusion::None ? "unfused" : ("fusion " + stringifyFusion(level)).str();
-}
-
-std::string cs336::bench::describeSize(const TransformerConfig &config) {
-  for (llvm::StringRef name : TransformerConfig::getSizeNames()) {
-    TransformerConfig named;
-    llvm::cantFail(named.setSize(name));
-    if (named.dModel == config.dModel && named.dFF == config.dFF && named.numLayers == config.numLayers &&
-        named.numHeads == config.numHeads)
-      return name.str();
-  }
-  return llvm::formatv("d{0} ff{1} L{2} h{3}", config.dModel, config.dFF, config.numLayers, config.numHeads);
-}
-
 /// The same model, whatever it is compiled to and computes.
 static bool isSameModel(const ModelRow &a, const ModelRow &b) {
   const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
@@ -60,12 +44,6 @@ static bool isSameModel(const ModelRow &a, const ModelRow &b) {
                                      [&](const auto &field) { return left.*field.member == right.*field.member; });
   return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
          a.measurement.warmup == b.measurement.warmup;
-}
-
-llvm::StringRef cs336::bench::getFailureText(const absl::Status &status) {
-  if (absl::IsResourceExhausted(status))
-    return "OOM";
-  return absl::IsUnimplemented(status) ? "unsupported" : "";
 }
 
 /// The mean time of the forward pass of the same model, if it was measured too.
@@ -81,31 +59,30 @@ static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef
 
 /// By which factor the row's median is below that of the same step of another row, which `isBase` finds; nothing of the
 /// row itself, and where that was not measured.
-static Cell makeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
-                        llvm::function_ref<bool(const ModelRow &)> isBase) {
+static std::optional<double> getSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
+                                        llvm::function_ref<bool(const ModelRow &)> isBase) {
   if (isBase(row))
-    return Cell::empty();
+    return std::nullopt;
   for (const ModelRow &other : rows)
     if (isBase(other) && other.description.mode == row.description.mode && other.measurement.status.ok() &&
         isSameModel(row, other))
-      return Cell::number(computeStatistics(other.measurement.stepMilliseconds).median /
-                              computeStatistics(row.measurement.stepMilliseconds).median,
-                          2);
-  return Cell::empty();
+      return computeStatistics(other.measurement.stepMilliseconds).median /
+             computeStatistics(row.measurement.stepMilliseconds).median;
+  return std::nullopt;
 }
 
 /// In float32, all else being equal. In a ladder types are not all that differs.
-static Cell makeTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
-  return makeSpeedUp(row, rows, [&](const ModelRow &other) {
+static std::optional<double> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  return getSpeedUp(row, rows, [&](const ModelRow &other) {
     return other.computeType == ComputeType::FP32 && other.fusion == row.fusion && row.pipeline.added.empty() &&
            other.pipeline.added.empty();
   });
 }
 
 /// Over no fusion, or the foot of the row's ladder.
-static Cell makeFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+static std::optional<double> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   bool isRung = !row.pipeline.added.empty();
-  return makeSpeedUp(row, rows, [&](const ModelRow &other) {
+  return getSpeedUp(row, rows, [&](const ModelRow &other) {
     if (isRung)
       return other.pipeline.added == "none" && other.pipeline.ladder == row.pipeline.ladder;
     return other.pipeline.added.empty() && other.fusion == Fusion::None && other.computeType == row.computeType;
@@ -122,188 +99,255 @@ static std::vector<std::string> getVariants(llvm::ArrayRef<ModelRow> rows) {
   return variants;
 }
 
-static std::vector<Report::Column> getColumns(llvm::ArrayRef<std::string> variants, bool perStep) {
-  std::vector<Report::Column> columns{{"size", "size"},
-                                      {"params (M)", "parameters_millions"},
-                                      {"d_model", "d_model", true},
-                                      {"d_ff", "d_ff", true},
-                                      {"num_layers", "num_layers", true},
-                                      {"num_heads", "num_heads", true},
-                                      {"vocab_size", "vocab_size", true},
-                                      {"batch", "batch_size"},
-                                      {"context", "context_length"},
-                                      {"built in", "build_dtype"},
-                                      {"dtype", "dtype"},
-                                      {"fusion", "fusion"},
-                                      {"ladder", "ladder", true},
-                                      {"added", "added"},
-                                      {"mode", "mode"},
-                                      {"warm-up", "warmup"},
-                                      {"steps", "steps"},
-                                      {"mean (ms)", "mean_ms"},
-                                      {"std (ms)", "std_ms"},
-                                      {"median (ms)", "median_ms"},
-                                      {"min (ms)", "min_ms"},
-                                      {"std/mean", "std_over_mean"},
-                                      {"event (ms)", "event_ms"},
-                                      {"kernels (ms)", "kernels_ms"},
-                                      {"launches", "launches"},
-                                      {"gap (µs/node)", "gap_us_per_node"},
-                                      {"idle (µs/node)", "idle_us_per_node"},
-                                      {"backward (ms)", "backward_ms"},
-                                      {"backward/forward", "backward_over_forward"},
-                                      {"over fp32", "dtype_speedup"},
-                                      {"over unfused", "fusion_speedup"},
-                                      {"tokens/s", "tokens_per_second"},
-                                      {"GFLOP/s", "gflops_per_second"},
-                                      {"MFU", "mfu"},
-                                      {"peak (GFLOP/s)", "peak_gflops_per_second", true},
-                                      {"memory (MiB)", "memory_mib"},
-                                      {"device memory (MiB)", "device_memory_mib"},
-                                      {"compile (s)", "compile_seconds"},
-                                      {"load (s)", "load_seconds"},
-                                      {"distinct kernels", "distinct_kernels", true},
-                                      {"steps (ms)", "step_ms", !perStep},
-                                      {"event steps (ms)", "event_step_ms", true}};
-  for (const std::string &variant : variants)
-    llvm::append_values(columns, Report::Column{"torch " + variant + " (ms)", "torch_" + variant + "_median_ms"},
-                        Report::Column{"ratio", "torch_" + variant + "_ratio"},
-                        Report::Column{"values differ by", "torch_" + variant + "_difference"},
-                        Report::Column{"torch first step (s)", "torch_" + variant + "_first_step_seconds", true},
-                        Report::Column{"torch memory (MiB)", "torch_" + variant + "_device_mib", true});
-  columns.push_back({"status", "status", true});
-  return columns;
+namespace {
+/// A GPU's own time of a step beside the sum over its kernels, in milliseconds and per step.
+struct KernelTimes {
+  double event, kernels, launches, idleMicroseconds;
+};
+} // namespace
+
+/// Nothing without a profile of a GPU.
+static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement) {
+  if (measurement.deviceMilliseconds.empty() || !measurement.profile || !measurement.profile->graphWork)
+    return std::nullopt;
+  const GraphWork &work = *measurement.profile->graphWork;
+  if (work.nodes == 0)
+    return std::nullopt;
+  auto steps = static_cast<double>(measurement.deviceMilliseconds.size()), nodes = static_cast<double>(work.nodes);
+  return KernelTimes{computeStatistics(measurement.deviceMilliseconds).median,
+                     static_cast<double>(work.nanoseconds) * 1e-6 / steps, nodes / steps,
+                     static_cast<double>(work.idleNanoseconds) * 1e-3 / nodes};
 }
 
-/// The columns of one variant.
-static void appendPeer(const ModelRow &row, llvm::StringRef variant, std::vector<Cell> &cells) {
-  const Measurement &measurement = row.measurement;
-  auto peer = llvm::find_if(measurement.peers, [&](const PeerMeasurement &peer) { return peer.variant == variant; });
-  if (peer == measurement.peers.end() || !peer->status.ok()) {
-    Cell time = peer == measurement.peers.end() ? Cell::empty() : Cell(getFailureText(peer->status).str(), nullptr);
-    llvm::append_values(cells, time, Cell::empty(), Cell::empty(), Cell::empty(), Cell::empty());
-    return;
-  }
-  Agreement agreement = compare(*measurement.values, peer->values, row.computeType);
-  double median = computeStatistics(peer->stepMilliseconds).median;
-  double ratio = median / computeStatistics(measurement.stepMilliseconds).median;
-  std::string difference = llvm::formatv("loss {0:e1}", agreement.loss);
-  if (agreement.gradNorm)
-    difference += llvm::formatv(", gradient {0:e1}", *agreement.gradNorm);
-  json::Object differences{{"loss", agreement.loss},
-                           {"grad_norm", agreement.gradNorm ? json::Value(*agreement.gradNorm) : nullptr}};
-  llvm::append_values(cells, Cell::number(median, 3),
-                      agreement.isClose ? Cell::number(ratio, 2) : Cell("mismatch", nullptr),
-                      Cell(difference, std::move(differences)), Cell::number(peer->firstStepSeconds, 2),
-                      peer->deviceMiB ? Cell::number(*peer->deviceMiB, 1) : Cell::empty());
+using Columns = std::vector<Column<ModelRow>>;
+
+/// A column of rows that were measured; nothing in others.
+static Column<ModelRow> makeNumber(std::string title, std::string key, int digits,
+                                   std::function<std::optional<double>(const ModelRow &)> get,
+                                   Show show = Show::Result) {
+  auto extract = [get = std::move(get), digits](const ModelRow &row) {
+    return row.measurement.status.ok() ? Cell::number(get(row), digits) : Cell::empty();
+  };
+  return {std::move(title), std::move(key), std::move(extract), show};
 }
 
-static Cell makeList(llvm::ArrayRef<double> numbers, int digits) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::interleave(
-      numbers, stream, [&](double number) { stream << llvm::format("%.*f", digits, number); }, " ");
-  return {std::move(text), json::Array(numbers)};
+static Column<ModelRow> makeStatistic(std::string title, std::string key, double Statistics::*member,
+                                      Show show = Show::Result) {
+  auto get = [member](const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).*member; };
+  return makeNumber(std::move(title), std::move(key), 3, get, show);
 }
 
-static Cell makeMiB(std::optional<int64_t> bytes) {
-  return bytes ? Cell::number(static_cast<double>(*bytes) / 1048576.0, 1) : Cell::empty();
+static double getSeconds(const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).mean / 1e3; }
+
+/// FLOP/s.
+static double getRate(const ModelRow &row) {
+  return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
 }
 
-/// A GPU's own time of a step beside the sum over its kernels: event, kernels, launches, gap; and the time between
-/// kernels while they were profiled.
-static void appendDeviceTimes(const Measurement &measurement, std::vector<Cell> &cells) {
-  if (measurement.deviceMilliseconds.empty()) {
-    cells.resize(cells.size() + 5, Cell::empty());
-    return;
-  }
-  double event = computeStatistics(measurement.deviceMilliseconds).median;
-  cells.push_back(Cell::number(event, 3));
-  std::optional<GraphWork> work = measurement.profile ? measurement.profile->getGraphWork() : std::nullopt;
-  if (!work || work->nodes == 0) {
-    cells.resize(cells.size() + 4, Cell::empty());
-    return;
-  }
-  auto steps = static_cast<double>(measurement.deviceMilliseconds.size());
-  double kernels = static_cast<double>(work->nanoseconds) * 1e-6 / steps;
-  double launches = static_cast<double>(work->nodes) / steps;
-  llvm::append_values(
-      cells, Cell::number(kernels, 3), Cell::number(launches, 0), Cell::number((event - kernels) * 1e3 / launches, 3),
-      Cell::number(static_cast<double>(work->idleNanoseconds) * 1e-3 / static_cast<double>(work->nodes), 3));
+/// The host's times of the timed steps. Rows without them say why beside their mean.
+static void appendHostTimes(Columns &columns) {
+  columns.push_back({"mean (ms)", "mean_ms", [](const ModelRow &row) {
+                       if (!row.measurement.status.ok())
+                         return Cell::note(getFailureText(row.measurement.status));
+                       return Cell::number(computeStatistics(row.measurement.stepMilliseconds).mean, 3);
+                     }});
+  columns.push_back(makeStatistic("std (ms)", "std_ms", &Statistics::std));
+  columns.push_back(makeStatistic("median (ms)", "median_ms", &Statistics::median));
+  columns.push_back(makeStatistic("min (ms)", "min_ms", &Statistics::min, Show::OnRequest));
+  auto getSpread = [](const ModelRow &row) {
+    Statistics statistics = computeStatistics(row.measurement.stepMilliseconds);
+    return statistics.mean > 0 ? statistics.std / statistics.mean : 0;
+  };
+  columns.push_back(makeNumber("std/mean", "std_over_mean", 4, getSpread, Show::OnRequest));
+}
+
+/// A GPU's own times, and the time between kernels while they were profiled.
+static void appendDeviceTimes(Columns &columns) {
+  using Number = std::optional<double>;
+  auto getEvent = [](const ModelRow &row) -> Number {
+    const std::vector<double> &times = row.measurement.deviceMilliseconds;
+    return times.empty() ? Number() : computeStatistics(times).median;
+  };
+  auto makeTime = [](std::string title, std::string key, int digits, double (*get)(const KernelTimes &)) {
+    return makeNumber(std::move(title), std::move(key), digits, [get](const ModelRow &row) -> Number {
+      std::optional<KernelTimes> times = getKernelTimes(row.measurement);
+      return times ? Number(get(*times)) : Number();
+    });
+  };
+  columns.push_back(makeNumber("event (ms)", "event_ms", 3, getEvent));
+  columns.push_back(makeTime("kernels (ms)", "kernels_ms", 3, [](const KernelTimes &times) { return times.kernels; }));
+  columns.push_back(makeTime("launches", "launches", 0, [](const KernelTimes &times) { return times.launches; }));
+  columns.push_back(makeTime("gap (µs/node)", "gap_us_per_node", 3, [](const KernelTimes &times) {
+    return (times.event - times.kernels) * 1e3 / times.launches;
+  }));
+  columns.push_back(makeTime("idle (µs/node)", "idle_us_per_node", 3,
+                             [](const KernelTimes &times) { return times.idleMicroseconds; }));
+}
+
+/// The row beside other rows: what backward adds to forward, and speed-ups.
+static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
+  using Number = std::optional<double>;
+  auto getBackward = [rows](const ModelRow &row) -> Number {
+    Number forward = findForwardMean(row, rows);
+    return forward ? Number(getSeconds(row) * 1e3 - *forward) : Number();
+  };
+  auto getRatio = [rows, getBackward](const ModelRow &row) -> Number {
+    Number backward = getBackward(row);
+    return backward ? Number(*backward / *findForwardMean(row, rows)) : Number();
+  };
+  columns.push_back(makeNumber("backward (ms)", "backward_ms", 3, getBackward));
+  columns.push_back(makeNumber("backward/forward", "backward_over_forward", 2, getRatio, Show::OnRequest));
+  columns.push_back(
+      makeNumber("over fp32", "dtype_speedup", 2, [rows](const ModelRow &row) { return getTypeSpeedUp(row, rows); }));
+  columns.push_back(makeNumber("over unfused", "fusion_speedup", 2,
+                               [rows](const ModelRow &row) { return getFusionSpeedUp(row, rows); }));
+}
+
+static void appendRates(Columns &columns) {
+  using Number = std::optional<double>;
+  columns.push_back(makeNumber("tokens/s", "tokens_per_second", 1, [](const ModelRow &row) {
+    const TransformerConfig &config = row.description.transformer;
+    return static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength) / getSeconds(row);
+  }));
+  columns.push_back(makeNumber(
+      "GFLOP/s", "gflops_per_second", 2, [](const ModelRow &row) { return getRate(row) / 1e9; }, Show::OnRequest));
+  columns.push_back(makeNumber("MFU", "mfu", 3, [](const ModelRow &row) {
+    return row.peakRate ? Number(getRate(row) / *row.peakRate) : Number();
+  }));
+  columns.push_back(makeNumber(
+      "peak (GFLOP/s)", "peak_gflops_per_second", 1,
+      [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));
 }
 
 /// What is known of a measurement whether or not it succeeded, and every step's time.
-static void appendResources(const Measurement &measurement, std::vector<Cell> &cells) {
-  std::optional<int64_t> planned = measurement.memoryBytes ? std::optional(measurement.memoryBytes) : std::nullopt;
-  llvm::append_values(cells, makeMiB(planned), makeMiB(measurement.deviceMemoryBytes),
-                      Cell::number(measurement.compileSeconds, 2),
-                      measurement.loadSeconds ? Cell::number(*measurement.loadSeconds, 2) : Cell::empty(),
-                      Cell::integer(measurement.numKernels));
-  for (llvm::ArrayRef<double> times :
-       {llvm::ArrayRef(measurement.stepMilliseconds), llvm::ArrayRef(measurement.deviceMilliseconds)})
-    cells.push_back(times.empty() || !measurement.status.ok() ? Cell::empty() : makeList(times, 3));
-}
-
-static std::vector<Cell> makeRow(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
-                                 llvm::ArrayRef<std::string> variants) {
-  const TransformerConfig &config = row.description.transformer;
-  const Measurement &measurement = row.measurement;
-  std::vector<Cell> cells{
-      describeSize(config),
-      Cell::number(static_cast<double>(config.getParameterCount()) / 1e6, 3),
-      Cell::integer(config.dModel),
-      Cell::integer(config.dFF),
-      Cell::integer(config.numLayers),
-      Cell::integer(config.numHeads),
-      Cell::integer(config.vocabSize),
-      Cell::integer(config.batchSize),
-      Cell::integer(config.contextLength),
-      Cell(row.description.dtype == BuildType::F64 ? "f64" : "f32"),
-      Cell(stringifyComputeType(row.computeType).str()),
-      Cell(stringifyFusion(row.fusion).str()),
-      Cell::optional(row.pipeline.ladder),
-      Cell::optional(row.pipeline.added),
-      Cell(stringifyMode(row.description.mode).str()),
-      Cell::integer(measurement.warmup),
-      Cell::integer(measurement.stepMilliseconds.size()),
+static void appendResources(Columns &columns, bool perStep) {
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Measurement &), Show show) {
+    columns.push_back(
+        {std::move(title), std::move(key), [get](const ModelRow &row) { return get(row.measurement); }, show});
   };
-  if (!measurement.status.ok()) {
-    constexpr size_t kTimes = 18; // Columns from the mean to the peak.
-    cells.emplace_back(getFailureText(measurement.status).str(), nullptr);
-    cells.resize(cells.size() + kTimes - 1, Cell::empty());
-    appendResources(measurement, cells);
-    for (const std::string &variant : variants)
-      appendPeer(row, variant, cells);
-    cells.push_back(Cell(std::string(measurement.status.message())));
-    return cells;
-  }
-
-  Statistics statistics = computeStatistics(measurement.stepMilliseconds);
-  double seconds = statistics.mean / 1e3;
-  double tokens = static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength);
-  std::optional<double> forward = findForwardMean(row, rows);
-  double backward = forward ? statistics.mean - *forward : 0;
-  double rate = getModelFlops(config, row.description.mode) / seconds;
-  llvm::append_values(cells, Cell::number(statistics.mean, 3), Cell::number(statistics.std, 3),
-                      Cell::number(statistics.median, 3), Cell::number(statistics.min, 3),
-                      Cell::number(statistics.mean > 0 ? statistics.std / statistics.mean : 0, 4));
-  appendDeviceTimes(measurement, cells);
-  llvm::append_values(cells, forward ? Cell::number(backward, 3) : Cell::empty(),
-                      forward ? Cell::number(backward / *forward, 2) : Cell::empty(), makeTypeSpeedUp(row, rows),
-                      makeFusionSpeedUp(row, rows), Cell::number(tokens / seconds, 1), Cell::number(rate / 1e9, 2),
-                      row.peakRate ? Cell::number(rate / *row.peakRate, 3) : Cell::empty(),
-                      row.peakRate ? Cell::number(*row.peakRate / 1e9, 1) : Cell::empty());
-  appendResources(measurement, cells);
-  for (const std::string &variant : variants)
-    appendPeer(row, variant, cells);
-  cells.push_back(Cell("ok"));
-  return cells;
+  using M = Measurement;
+  add(
+      "memory (MiB)", "memory_mib",
+      [](const M &m) { return Cell::mebibytes(m.memoryBytes ? std::optional(m.memoryBytes) : std::nullopt); },
+      Show::Result);
+  add(
+      "device memory (MiB)", "device_memory_mib", [](const M &m) { return Cell::mebibytes(m.deviceMemoryBytes); },
+      Show::OnRequest);
+  add(
+      "compile (s)", "compile_seconds", [](const M &m) { return Cell::number(m.compileSeconds, 2); }, Show::OnRequest);
+  add(
+      "load (s)", "load_seconds", [](const M &m) { return Cell::number(m.loadSeconds, 2); }, Show::OnRequest);
+  add(
+      "distinct kernels", "distinct_kernels", [](const M &m) { return Cell::integer(m.numKernels); }, Show::OnRequest);
+  auto addTimes = [&](std::string title, std::string key, std::vector<double> M::*times, Show show) {
+    auto extract = [times](const ModelRow &row) {
+      const std::vector<double> &steps = row.measurement.*times;
+      return steps.empty() || !row.measurement.status.ok() ? Cell::empty() : Cell::list(steps, 3);
+    };
+    columns.push_back({std::move(title), std::move(key), extract, show});
+  };
+  addTimes("steps (ms)", "step_ms", &M::stepMilliseconds, perStep ? Show::Text : Show::OnRequest);
+  addTimes("event steps (ms)", "event_step_ms", &M::deviceMilliseconds, Show::OnRequest);
 }
 
-Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep) {
-  std::vector<std::string> variants = getVariants(rows);
-  Report report(getColumns(variants, perStep), std::move(context));
-  for (const ModelRow &row : rows)
-    report.addRow(makeRow(row, rows, variants));
+/// The columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
+static void appendPeer(Columns &columns, const std::string &variant) {
+  auto find = [variant](const ModelRow &row) -> const PeerMeasurement * {
+    const auto *peer = llvm::find_if(llvm::ArrayRef(row.measurement.peers),
+                                     [&](const PeerMeasurement &peer) { return peer.variant == variant; });
+    return peer == llvm::ArrayRef(row.measurement.peers).end() ? nullptr : peer;
+  };
+  using Get = Cell (*)(const ModelRow &, const PeerMeasurement &);
+  auto add = [&](std::string title, llvm::StringRef key, Get get, Show show = Show::Result) {
+    columns.push_back({std::move(title), "torch_" + variant + key.str(),
+                       [find, get](const ModelRow &row) {
+                         const PeerMeasurement *peer = find(row);
+                         return peer && peer->status.ok() ? get(row, *peer) : Cell::empty();
+                       },
+                       show});
+  };
+  columns.push_back({variant + " (ms)", "torch_" + variant + "_median_ms", [find](const ModelRow &row) {
+                       const PeerMeasurement *peer = find(row);
+                       if (!peer || !peer->status.ok())
+                         return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+                       return Cell::number(computeStatistics(peer->stepMilliseconds).median, 3);
+                     }});
+  add(variant + " ratio", "_ratio", [](const ModelRow &row, const PeerMeasurement &peer) {
+    if (!compare(*row.measurement.values, peer.values, row.computeType).isClose)
+      return Cell::note("mismatch");
+    return Cell::number(computeStatistics(peer.stepMilliseconds).median /
+                            computeStatistics(row.measurement.stepMilliseconds).median,
+                        2);
+  });
+  add("loss, grad differ by", "_difference", [](const ModelRow &row, const PeerMeasurement &peer) {
+    Agreement agreement = compare(*row.measurement.values, peer.values, row.computeType);
+    std::string text = llvm::formatv("{0:e1}", agreement.loss);
+    if (agreement.gradNorm)
+      text += llvm::formatv(", {0:e1}", *agreement.gradNorm);
+    json::Value gradNorm = agreement.gradNorm ? json::Value(*agreement.gradNorm) : nullptr;
+    return Cell(text, json::Object{{"loss", agreement.loss}, {"grad_norm", std::move(gradNorm)}});
+  });
+  add(
+      "torch first step (s)", "_first_step_seconds",
+      [](const ModelRow &, const PeerMeasurement &peer) { return Cell::number(peer.firstStepSeconds, 2); },
+      Show::OnRequest);
+  add(
+      "torch memory (MiB)", "_device_mib",
+      [](const ModelRow &, const PeerMeasurement &peer) { return Cell::number(peer.deviceMiB, 1); }, Show::OnRequest);
+}
+
+Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
+                                      bool perStep) {
+  Columns columns = getModelSettings<ModelRow>();
+  Columns shape = getModelShape<ModelRow>();
+  columns.insert(columns.begin() + 2, shape.begin(), shape.end()); // After the size and its parameters.
+  columns.push_back(
+      {"warm-up", "warmup", [](const ModelRow &row) { return Cell::integer(row.measurement.warmup); }, Show::Setting});
+  columns.push_back(
+      {"steps", "steps",
+       [](const ModelRow &row) { return Cell::integer(static_cast<int64_t>(row.measurement.stepMilliseconds.size())); },
+       Show::Setting});
+  appendHostTimes(columns);
+  appendDeviceTimes(columns);
+  appendComparisons(columns, rows);
+  appendRates(columns);
+  appendResources(columns, perStep);
+  for (const std::string &variant : variants)
+    appendPeer(columns, variant);
+  columns.push_back({"status", "status",
+                     [](const ModelRow &row) {
+                       const absl::Status &status = row.measurement.status;
+                       return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
+                     },
+                     Show::OnRequest});
+  columns.push_back({"profile", "profile",
+                     [](const ModelRow &row) {
+                       const std::optional<RunProfile> &profile = row.measurement.profile;
+                       return profile ? Cell::data(makeProfileTable("", "", *profile).getObjects()) : Cell::empty();
+                     },
+                     Show::Data});
+  return columns;
+}
+
+std::string cs336::bench::describeModel(const ModelRow &row) {
+  const TransformerConfig &config = row.description.transformer;
+  return llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
+                       config.contextLength, stringifyComputeType(row.computeType),
+                       describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+}
+
+Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep,
+                                     size_t largest) {
+  Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
+  bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
+  for (auto [index, row] : llvm::enumerate(rows)) {
+    const std::optional<RunProfile> &profile = row.measurement.profile;
+    if (!profile)
+      continue;
+    std::string title = llvm::formatv("{0} steps of {1}: {2}", row.measurement.stepMilliseconds.size(),
+                                      describeModel(row), describeTotal(*profile));
+    report.tables.push_back(makeProfileTable(isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(),
+                                             std::move(title), *profile, largest));
+  }
   return report;
 }

@@ -19,19 +19,6 @@ using namespace cs336::bench;
 using runtime::DType;
 using runtime::TensorView;
 
-double cs336::bench::getTolerance(ComputeType type) {
-  switch (type) {
-  case ComputeType::FP32:
-    return 1e-4;
-  case ComputeType::TF32:
-    return 5e-3;
-  case ComputeType::BF16:
-  case ComputeType::FP16:
-    return 3e-2;
-  }
-  llvm_unreachable("every type has a tolerance");
-}
-
 Agreement cs336::bench::compare(const StepValues &ours, const StepValues &theirs, ComputeType type) {
   auto getDifference = [](double a, double b) { return std::abs(a - b) / std::abs(b); };
   double tolerance = getTolerance(type);

@@ -43,7 +43,7 @@ AccumulateCommand::AccumulateCommand()
             cl::sub(subcommand)),
       printProgram("print-program", cl::desc("Print the program, and run nothing"), cl::cat(category),
                    cl::sub(subcommand)),
-      device(category, subcommand), format(category, subcommand),
+      device(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AccumulateCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
@@ -115,6 +115,27 @@ absl::StatusOr<std::vector<double>> AccumulateCommand::accumulate(const CompileO
   return sums;
 }
 
+namespace {
+/// A sum as it was computed.
+struct SumRow {
+  const Sum *sum;
+  Fusion fusion;
+  double result;
+};
+} // namespace
+
+static std::vector<Column<SumRow>> getColumns(double value, int64_t count, const std::string &device) {
+  using Row = SumRow;
+  return {{"sum", "sum_dtype", [](const Row &row) { return Cell(row.sum->sumType); }},
+          {"addend", "addend_dtype", [](const Row &row) { return Cell(row.sum->addendType); }},
+          {"addition", "addition", [](const Row &row) { return Cell(row.sum->how); }},
+          {"times", "count", [count](const Row &) { return Cell::integer(count); }, Show::Setting},
+          {"device", "device", [device](const Row &) { return Cell(device); }, Show::Setting},
+          {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
+          {"result", "result", [](const Row &row) { return Cell::number(row.result, 8); }},
+          {"exact", "exact", [=](const Row &) { return Cell::number(value * static_cast<double>(count), 8); }}};
+}
+
 absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
@@ -122,22 +143,16 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   if (count < 1 || count > kMost)
     return absl::InvalidArgumentError(
         absl::StrCat("--count is ", count.getValue(), ", must lie between 1 and ", kMost));
+  std::vector<Column<SumRow>> columns = getColumns(value, count, runtime::ToString(device));
+  if (absl::Status status = output.check(columns); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+    return status;
   if (printProgram) {
     llvm::outs() << makeProgram(count);
     return absl::OkStatus();
   }
-  Report report({{"sum", "sum_dtype"},
-                 {"addend", "addend_dtype"},
-                 {"addition", "addition"},
-                 {"times", "count"},
-                 {"device", "device"},
-                 {"fusion", "fusion"},
-                 {"result", "result"},
-                 {"exact", "exact"}},
-                json::Object{{"benchmark", "accumulate"},
-                             {"command", commandLine},
-                             {"device", describeDevice(device, 0)},
-                             {"value", value.getValue()}});
+  std::vector<SumRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
     for (const PipelineVariant &variant : compile.getPipelines()) {
       CompileOptions own = options;
@@ -149,14 +164,15 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
       if (!sums.ok())
         return sums.status();
       for (auto [sum, result] : llvm::zip_equal(kSums, *sums))
-        report.addRow({Cell(sum.sumType.str()), Cell(sum.addendType.str()), Cell(sum.how.str()), Cell::integer(count),
-                       Cell(runtime::ToString(device)), Cell(stringifyFusion(pipeline.fusion).str()),
-                       Cell::number(result, 8), Cell::number(value * static_cast<double>(count), 8)});
+        rows.push_back({&sum, pipeline.fusion, result});
     }
     return absl::OkStatus();
   });
   if (!status.ok())
     return status;
-  report.print(format, llvm::outs());
-  return absl::OkStatus();
+  json::Object context{{"benchmark", "accumulate"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, 0)},
+                       {"value", value.getValue()}};
+  return output.write({std::move(context), {{"accumulate", "", columns, llvm::ArrayRef(rows)}}, {}});
 }

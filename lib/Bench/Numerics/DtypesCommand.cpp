@@ -48,7 +48,7 @@ public:
   void addColumn(ModuleOp module);
   void addGradients(ModuleOp module);
   void finishColumn() { ++column; }
-  Report makeReport(ArrayRef<ComputeType> types, StringRef commandLine);
+  ArrayRef<ValueRow> getRows() const { return rows; }
 
 private:
   void set(const Twine &name, StringRef what, Type type);
@@ -99,18 +99,15 @@ void TypeTable::addGradients(ModuleOp module) {
     }
 }
 
-Report TypeTable::makeReport(ArrayRef<ComputeType> types, StringRef commandLine) {
-  std::vector<Report::Column> titles{{"value", "value"}, {"what", "what"}};
-  for (ComputeType type : types)
-    titles.push_back({stringifyComputeType(type).str(), stringifyComputeType(type).str()});
-  Report report(std::move(titles), json::Object{{"benchmark", "dtypes"}, {"command", commandLine}});
-  for (const ValueRow &row : rows) {
-    std::vector<Cell> cells{Cell(row.name), Cell(row.what)};
-    for (const std::string &type : row.types)
-      cells.emplace_back(type);
-    report.addRow(std::move(cells));
+static std::vector<Column<ValueRow>> getColumns(ArrayRef<ComputeType> types) {
+  std::vector<Column<ValueRow>> columns{
+      {"value", "value", [](const ValueRow &row) { return Cell(row.name); }, Show::Text},
+      {"what", "what", [](const ValueRow &row) { return Cell(row.what); }}};
+  for (auto [index, type] : llvm::enumerate(types)) {
+    std::string name = stringifyComputeType(type).str();
+    columns.push_back({name, name, [index](const ValueRow &row) { return Cell(row.types[index]); }});
   }
-  return report;
+  return columns;
 }
 
 DtypesCommand::DtypesCommand()
@@ -118,7 +115,7 @@ DtypesCommand::DtypesCommand()
       program(cl::Positional, cl::desc("[program.mlir]"), cl::cat(category), cl::sub(subcommand)),
       dtypes("dtype", cl::desc("Types to compare (default fp32,fp16,bf16)"), getComputeTypeValues(), cl::CommaSeparated,
              cl::cat(category), cl::sub(subcommand)),
-      format(category, subcommand) {}
+      output(category, subcommand) {}
 
 void DtypesCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
@@ -149,6 +146,9 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
   SmallVector<ComputeType> types(dtypes.begin(), dtypes.end());
   if (types.empty())
     types = {ComputeType::FP32, ComputeType::FP16, ComputeType::BF16};
+  std::vector<Column<ValueRow>> columns = getColumns(types);
+  if (absl::Status status = output.check(columns); !status.ok())
+    return status;
   TypeTable table(types.size());
   for (ComputeType type : types) {
     absl::Status status = withIR(
@@ -156,6 +156,6 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
     if (!status.ok())
       return status;
   }
-  table.makeReport(types, commandLine).print(format, llvm::outs());
-  return absl::OkStatus();
+  json::Object context{{"benchmark", "dtypes"}, {"command", commandLine}};
+  return output.write({std::move(context), {{"dtypes", "", columns, table.getRows()}}, {}});
 }

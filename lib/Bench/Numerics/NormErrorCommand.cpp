@@ -43,7 +43,7 @@ NormErrorCommand::NormErrorCommand()
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       seed("seed", cl::desc("Seed of the inputs (default 0)"), cl::value_desc("number"), cl::init(0), cl::cat(category),
            cl::sub(subcommand)),
-      device(category, subcommand), format(category, subcommand), compile(category, subcommand) {}
+      device(category, subcommand), output(category, subcommand), compile(category, subcommand) {}
 
 void NormErrorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
@@ -139,6 +139,23 @@ static Cell makeError(double error) {
   return {llvm::formatv("{0:e2}", error).str(), error};
 }
 
+namespace {
+/// The error of layer norm of inputs with one mean.
+struct ErrorRow {
+  double mean;
+  const Way *way;
+  double error;
+};
+} // namespace
+
+static std::vector<Column<ErrorRow>> getColumns() {
+  using Row = ErrorRow;
+  return {{"mean of x", "mean", [](const Row &row) { return Cell::number(row.mean, 0); }},
+          {"x in", "input_dtype", [](const Row &row) { return Cell(row.way->input); }},
+          {"computed in", "arithmetic_dtype", [](const Row &row) { return Cell(row.way->arithmetic); }},
+          {"error", "error", [](const Row &row) { return makeError(row.error); }}};
+}
+
 absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
@@ -149,25 +166,28 @@ absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   std::vector<double> wanted(means.begin(), means.end());
   if (wanted.empty())
     wanted = {0, 10, 1000};
-  Report report(
-      {{"mean of x", "mean"}, {"x in", "input_dtype"}, {"computed in", "arithmetic_dtype"}, {"error", "error"}},
-      json::Object{{"benchmark", "norm-error"},
-                   {"command", commandLine},
-                   {"device", describeDevice(device, 0)},
-                   {"rows", rows.getValue()},
-                   {"width", width.getValue()}});
+  std::vector<Column<ErrorRow>> columns = getColumns();
+  if (absl::Status status = output.check(columns); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+    return status;
+  std::vector<ErrorRow> results;
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
     for (double mean : wanted) {
       absl::StatusOr<std::vector<double>> errors = measure(mean, options);
       if (!errors.ok())
         return errors.status();
       for (auto [way, error] : llvm::zip_equal(kWays, *errors))
-        report.addRow({Cell::number(mean, 0), Cell(way.input.str()), Cell(way.arithmetic.str()), makeError(error)});
+        results.push_back({mean, &way, error});
     }
     return absl::OkStatus();
   });
   if (!status.ok())
     return status;
-  report.print(format, llvm::outs());
-  return absl::OkStatus();
+  json::Object context{{"benchmark", "norm-error"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, 0)},
+                       {"rows", rows.getValue()},
+                       {"width", width.getValue()}};
+  return output.write({std::move(context), {{"norm-error", "", columns, llvm::ArrayRef(results)}}, {}});
 }

@@ -25,7 +25,7 @@ PlanCommand::PlanCommand()
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
-      format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
   device.setDescription("What to plan for: cpu (default) or cuda, whether or not there is one");
 }
 
@@ -73,29 +73,6 @@ absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions,
   return absl::OkStatus();
 }
 
-void PlanCommand::print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLine) const {
-  json::Object context{{"benchmark", "plan"},
-                       {"command", commandLine},
-                       {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
-  makePlanReport(rows, std::move(context), most).print(format, llvm::outs());
-  if (!format.isForPeople())
-    return;
-  if (rows.size() == 1) {
-    const ModelPlan &plan = rows.front().plan;
-    llvm::outs() << "\n";
-    makePhaseReport(plan).print(format, llvm::outs());
-    llvm::outs() << "\nlargest buffers of " << plan.buffers.size() << ":\n\n";
-    makeBufferReport(plan, most).print(format, llvm::outs());
-    llvm::outs() << "\nkernels that move most, of " << plan.kernels.size() << ":\n\n";
-    makeKernelReport(plan, most).print(format, llvm::outs());
-  }
-  if (memoryLimit.getBytes() == 0)
-    return;
-  llvm::outs() << "\n";
-  for (const PlanRow &row : rows)
-    llvm::outs() << describeFit(row) << "\n";
-}
-
 absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.checkWithoutCode(); !status.ok())
     return status;
@@ -105,6 +82,10 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+    return status;
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
   if (!descriptions.ok())
     return descriptions.status();
@@ -114,8 +95,12 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
       compile.compile(device, [&](const CompileOptions &options) { return planAll(*descriptions, options, rows); });
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
-  print(rows, commandLine);
-  llvm::outs().flush();
+  json::Object context{{"benchmark", "plan"},
+                       {"command", commandLine},
+                       {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
+  absl::Status written = output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most)));
+  if (!written.ok())
+    return written;
   if (!status.ok())
     return describeEarlyEnd(status, rows.size(), descriptions->size() * compile.getPipelines().size(),
                             "cells are left out");

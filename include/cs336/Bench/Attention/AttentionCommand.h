@@ -10,7 +10,7 @@
 
 #include "cs336/Bench/Attention/AttentionReport.h"
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/CompileFlags.h"
 
@@ -65,7 +65,7 @@ private:
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
   TextFlag peerPython;
-  FormatFlag format;
+  OutputFlags output;
   CompileFlags compile;
 };
 

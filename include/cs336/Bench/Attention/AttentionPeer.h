@@ -9,7 +9,8 @@
 #define CS336_BENCH_ATTENTION_ATTENTIONPEER_H
 
 #include "cs336/Bench/Attention/AttentionIR.h"
-#include "cs336/Bench/Model/TorchPeer.h"
+#include "cs336/Bench/Peer/PeerOptions.h"
+#include "cs336/Bench/Peer/TorchProcess.h"
 #include "cs336/runtime/Session.h"
 
 #include <optional>

@@ -26,9 +26,14 @@ struct AttentionRow {
 /// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64".
 std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline);
 
-/// A row for every measurement. Times are the host's; backward is what a step with gradients takes longer than one that
-/// computes the loss alone. With a peer, each of its variants has the ratios of its medians to ours, which are left
-/// out where the values disagree. Where a case was measured without fusion too, others have their speed-up over it.
+/// The columns of measured attention, of which `rows` are all. Times are the host's; backward is the time by which a
+/// step with gradients exceeds one that computes the loss alone. Each of the peer's `variants` has the ratios of its
+/// medians to ours, or "mismatch" where values disagree. Where a case was measured without fusion too, others have
+/// their speed-up over it.
+std::vector<Column<AttentionRow>> getAttentionColumns(llvm::ArrayRef<AttentionRow> rows,
+                                                      llvm::ArrayRef<std::string> variants);
+
+/// One table with a row for every measurement.
 Report makeAttentionReport(llvm::ArrayRef<AttentionRow> rows, llvm::json::Object context);
 
 } // namespace cs336::bench

@@ -73,7 +73,7 @@ struct Measurement {
   std::optional<StepValues> values;
   std::vector<PeerMeasurement> peers;
   /// If asked for, and for the first number of warm-up steps.
-  std::unique_ptr<RunProfile> profile;
+  std::optional<RunProfile> profile;
 };
 
 /// Of a session whose steps are measured.

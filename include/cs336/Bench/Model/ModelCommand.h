@@ -9,7 +9,7 @@
 #define CS336_BENCH_MODEL_MODELCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/CompileFlags.h"
@@ -57,7 +57,7 @@ private:
   llvm::cl::opt<bool> profile;
   llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> noMFU;
-  FormatFlag format;
+  OutputFlags output;
   CompileFlags compile;
 };
 

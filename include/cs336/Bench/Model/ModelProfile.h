@@ -8,20 +8,15 @@
 #ifndef CS336_BENCH_MODEL_MODELPROFILE_H
 #define CS336_BENCH_MODEL_MODELPROFILE_H
 
-#include "cs336/Bench/Model/ModelReport.h"
+#include "cs336/Bench/Model/ModelBenchmark.h"
 
 namespace cs336::bench {
 
 /// Runs the warm-up steps of the first measurement and its timed steps again under a profiler, in a session of its own:
 /// being profiled takes time, which the measurement does not show.
-absl::StatusOr<std::unique_ptr<RunProfile>> profileModel(std::shared_ptr<const runtime::Executable> executable,
-                                                         const runtime::TensorMap &batch,
-                                                         const ModelDescription &description,
-                                                         const MeasureOptions &options);
-
-/// Prints the profiles that there are, of each the `most` names that take most time: on the standard output, or where
-/// programs read the report, on the standard error stream.
-void printProfiles(llvm::ArrayRef<ModelRow> rows, Format format, size_t most);
+absl::StatusOr<RunProfile> profileModel(std::shared_ptr<const runtime::Executable> executable,
+                                        const runtime::TensorMap &batch, const ModelDescription &description,
+                                        const MeasureOptions &options);
 
 } // namespace cs336::bench
 

@@ -12,6 +12,7 @@
 #include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/CompileFlags.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -28,25 +29,23 @@ struct ModelRow {
   PipelineVariant pipeline;
 };
 
-/// "small", or "d512 ff1344 L4 h16" for a model without a name.
-std::string describeSize(const TransformerConfig &config);
-
 /// A warning where the device's own count is below the plan, or above it by more than what no plan holds: the code of
 /// kernels, captured graphs and the granularity of allocations. Nothing otherwise.
 std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);
 
-/// "unfused", "fusion softmax"; of a rung of a ladder "with autocast".
-std::string describeFusion(Fusion level, const PipelineVariant &pipeline);
+/// "small, batch 4, context 256, bf16, fusion all, train".
+std::string describeModel(const ModelRow &row);
 
-/// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
-llvm::StringRef getFailureText(const absl::Status &status);
+/// The columns of measured models, of which `rows` are all. Speed-ups and the time of the backward pass compare a row
+/// with others. Each of the peer's `variants` has its median, the ratio to ours, and how far values are apart: where
+/// they disagree, "mismatch" stands instead of the ratio. `perStep` shows every step's time in tables too.
+std::vector<Column<ModelRow>> getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
+                                              bool perStep);
 
-/// A row for every measurement. With a peer, each of its variants has three columns: its median, the ratio to ours, and
-/// how far the values are apart; where they disagree the difference stands instead of the ratio. Where forward and
-/// forward with backward were both measured, the latter's row has their difference and its ratio to forward; where the
-/// same step was measured in float32, or without fusion, others have their speed-ups over it. `perStep`
-/// shows every step's time in tables too.
-Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep);
+/// A table with a row for every measurement, then a table for each profile: "profile", or "profile-N" for row N. The
+/// latter have the `largest` names at most.
+Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep,
+                       size_t largest = std::numeric_limits<size_t>::max());
 
 } // namespace cs336::bench
 

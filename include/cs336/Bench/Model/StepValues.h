@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_MODEL_STEPVALUES_H
 #define CS336_BENCH_MODEL_STEPVALUES_H
 
+#include "cs336/Bench/Peer/Tolerance.h"
 #include "cs336/Frontend/ModelDescription.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "cs336/runtime/Session.h"
@@ -29,9 +30,6 @@ struct Agreement {
   /// Whether both are within what the type explains: sums in another order in float32; products of 11 and of 8 bits.
   bool isClose;
 };
-
-/// The largest relative difference that the type explains.
-double getTolerance(ComputeType type);
 
 Agreement compare(const StepValues &ours, const StepValues &theirs, ComputeType type);
 

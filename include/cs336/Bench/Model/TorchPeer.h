@@ -9,22 +9,10 @@
 #define CS336_BENCH_MODEL_TORCHPEER_H
 
 #include "cs336/Bench/Model/StepValues.h"
+#include "cs336/Bench/Peer/PeerOptions.h"
 #include "cs336/Bench/Peer/TorchProcess.h"
 
 namespace cs336::bench {
-
-/// Which PyTorch to compare with.
-struct PeerOptions {
-  /// Of benchmarks/peers/torch_model.py: "eager", "primitive", "sdpa", "compile", "graphs"; and "graphs-bf16w", which
-  /// is measured for forward passes in bf16 alone. Empty: no peer.
-  std::vector<std::string> variants;
-  /// The interpreter that has PyTorch.
-  std::string python = "python3";
-  /// "cpu", "cuda", "cuda:1"; 0 threads is PyTorch's own choice.
-  std::string device = "cpu";
-  int numThreads = 0;
-  int64_t warmup = 5, steps = 10;
-};
 
 /// What one variant of PyTorch did.
 struct PeerMeasurement {
@@ -39,7 +27,8 @@ struct PeerMeasurement {
   std::optional<double> deviceMiB;
 };
 
-/// Runs benchmarks/peers/torch_model.py.
+/// Runs benchmarks/peers/torch_model.py, whose variants are "eager", "primitive", "sdpa", "compile", "graphs", and
+/// "graphs-bf16w", which is measured for forward passes in bf16 alone.
 class TorchPeer {
 public:
   /// As TorchProcess::start.

@@ -9,7 +9,7 @@
 #define CS336_BENCH_NUMERICS_ACCUMULATECOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Driver/CompileFlags.h"
 
 #include "absl/status/statusor.h"
@@ -39,7 +39,7 @@ private:
   llvm::cl::opt<int64_t> count;
   llvm::cl::opt<bool> printProgram;
   DeviceFlag device;
-  FormatFlag format;
+  OutputFlags output;
   CompileFlags compile;
 };
 

@@ -9,7 +9,7 @@
 #define CS336_BENCH_NUMERICS_DTYPESCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Pipelines/Pipelines.h"
 
 #include "absl/status/status.h"
@@ -32,7 +32,7 @@ private:
   llvm::cl::OptionCategory category{"Types"};
   llvm::cl::opt<std::string> program;
   llvm::cl::list<ComputeType> dtypes;
-  FormatFlag format;
+  OutputFlags output;
 };
 
 } // namespace cs336::bench

@@ -9,7 +9,7 @@
 #define CS336_BENCH_NUMERICS_NORMERRORCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Driver/CompileFlags.h"
 
 #include "absl/status/statusor.h"
@@ -39,7 +39,7 @@ private:
   RealListFlag means;
   llvm::cl::opt<uint64_t> seed;
   DeviceFlag device;
-  FormatFlag format;
+  OutputFlags output;
   CompileFlags compile;
 };
 

@@ -9,7 +9,7 @@
 #define CS336_BENCH_PLAN_PLANCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/FormatFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Report/ByteSize.h"
@@ -36,7 +36,6 @@ private:
                                const CompileOptions &options, Progress &progress) const;
   absl::Status planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                        std::vector<PlanRow> &rows) const;
-  void print(llvm::ArrayRef<PlanRow> rows, llvm::StringRef commandLine) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Planning"};
@@ -45,7 +44,7 @@ private:
   DeviceFlag device;
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<int64_t> most;
-  FormatFlag format;
+  OutputFlags output;
   CompileFlags compile;
 };
 

@@ -29,15 +29,31 @@ struct PlanRow {
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
 
-/// A row for every model: memory, and sums over all phases. Programs also get what the reports below show, of every
-/// row, with at most `most` buffers and kernels.
-Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, int64_t most);
+/// Buffers of one size, type and life, whose sources differ in the layer alone.
+struct BufferGroup {
+  /// One of them; with several, its source is "layers.*.ffn.w13".
+  ModelPlan::Buffer buffer;
+  int64_t count;
+};
 
-/// Of one model: a row for each phase (held: what earlier phases left when it begins; live: the most at one time; peak:
-/// with all that is resident), for each of the largest buffers, and for each of the kernels that move most.
-Report makePhaseReport(const ModelPlan &plan);
-Report makeBufferReport(const ModelPlan &plan, int64_t most);
-Report makeKernelReport(const ModelPlan &plan, int64_t most);
+/// Equal buffers of all layers together, in the order of the first of each group.
+std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+/// A group for each buffer.
+std::vector<BufferGroup> listBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+
+/// The tables of one model. Phases: held is what earlier phases left when one begins, live the most at one time, peak
+/// the same with all that is resident. At most `most` groups of buffers, and kernels, are shown.
+Table makePhaseTable(const ModelPlan &plan);
+Table makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most);
+Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
+
+/// The columns of planned models: memory, and sums over all phases. In JSON each row has the other tables too, with
+/// `most` buffers and kernels, each buffer by itself.
+std::vector<Column<PlanRow>> getPlanColumns(size_t most);
+
+/// "plan" with a row for every model; of a single model also "phases", "buffers" and "kernels". Notes say whether the
+/// models fit.
+Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most);
 
 /// "xl, batch 4, context 512, fp32, unfused, train".
 std::string describePlan(const PlanRow &row);

@@ -7,6 +7,8 @@
 
 #include "cs336/Bench/Model/ModelReport.h"
 
+#include "LineWidths.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,19 +22,11 @@ using ::testing::Not;
 constexpr int64_t kMiB = 1 << 20;
 
 /// As if a GPU had been profiled.
-class FixedProfile : public RunProfile {
-public:
-  explicit FixedProfile(GraphWork work) : work(work) {}
-
-  runtime::RunObserver *getObserver() override { return nullptr; }
-  absl::Status start(runtime::Session &session) override { return absl::OkStatus(); }
-  absl::Status stop(runtime::Session &session) override { return absl::OkStatus(); }
-  std::optional<GraphWork> getGraphWork() const override { return work; }
-  void print(llvm::raw_ostream &stream, size_t most) const override {}
-
-private:
-  GraphWork work;
-};
+RunProfile makeProfile(GraphWork work) {
+  RunProfile profile;
+  profile.graphWork = work;
+  return profile;
+}
 
 ModelRow makeRow(Measurement measurement) {
   ModelDescription description;
@@ -59,11 +53,8 @@ Measurement measureGPU() {
   return measurement;
 }
 
-std::string print(std::vector<ModelRow> &rows, Format format) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  makeModelReport(rows, {}, /*perStep=*/false).print(format, stream);
-  return text;
+std::string print(const std::vector<ModelRow> &rows, Format format) {
+  return print(makeModelReport(rows, {}, /*perStep=*/false), format);
 }
 
 std::string printOne(Measurement measurement, Format format) {
@@ -80,18 +71,22 @@ json::Object getResult(Measurement measurement) {
 TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
   Measurement measurement = measureGPU();
   // Three steps of 250 nodes that take 1.5 ms.
-  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000, 300'000});
-  std::string table = printOne(std::move(measurement), Format::Table);
+  measurement.profile = makeProfile({750, 4'500'000, 300'000});
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(std::move(measurement)));
+  Report report = makeModelReport(rows, {}, /*perStep=*/false);
+  std::string table = print(report, Format::Table);
   EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)  idle (µs/node)"));
   EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000           0.400"));
-  EXPECT_THAT(table, HasSubstr("memory (MiB)  device memory (MiB)  compile (s)  load (s)"));
-  EXPECT_THAT(table, HasSubstr("        10.0                 12.0         0.50      0.25"));
+  report.tables.front().select({"all"});
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("memory (MiB)  device memory (MiB)  compile (s)  load (s)"));
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("        10.0                 12.0         0.50      0.25"));
   EXPECT_THAT(table, Not(HasSubstr("MFU")));
 }
 
 TEST(ModelReportTest, ProgramsGetEveryTimeByBothClocks) {
   Measurement measurement = measureGPU();
-  measurement.profile = std::make_unique<FixedProfile>(GraphWork{750, 4'500'000, 300'000});
+  measurement.profile = makeProfile({750, 4'500'000, 300'000});
   json::Object result = getResult(std::move(measurement));
   EXPECT_EQ(*result.getArray("step_ms"), json::Array({5.0, 3.0, 4.0}));
   EXPECT_EQ(*result.getArray("event_step_ms"), json::Array({2.0, 1.0, 9.0}));
@@ -109,7 +104,7 @@ TEST(ModelReportTest, KernelsNeedAProfile) {
   for (bool ranNothing : {false, true}) {
     Measurement measurement = measureGPU();
     if (ranNothing)
-      measurement.profile = std::make_unique<FixedProfile>(GraphWork());
+      measurement.profile = makeProfile({});
     json::Object result = getResult(std::move(measurement));
     EXPECT_EQ(result.getNumber("event_ms"), 2);
     for (const char *key : {"kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node"})
@@ -139,6 +134,62 @@ TEST(ModelReportTest, WhatDidNotFitHasNoTimes) {
   for (const char *key : {"mean_ms", "event_ms", "mfu", "memory_mib", "load_seconds", "step_ms", "event_step_ms"})
     EXPECT_EQ(*result.get(key), nullptr) << key;
   EXPECT_EQ(result.getString("status"), "too large");
+}
+
+/// Times as long as they get, beside every variant of PyTorch.
+Measurement measureMuch() {
+  Measurement measurement = measureGPU();
+  measurement.warmup = 100;
+  measurement.stepMilliseconds = {123456.789, 234567.891};
+  measurement.deviceMilliseconds = measurement.stepMilliseconds;
+  measurement.memoryBytes = int64_t(140) << 30;
+  measurement.deviceMemoryBytes = measurement.memoryBytes;
+  measurement.profile = makeProfile({123456789, 4'500'000'000'000, 3'000'000'000'000});
+  measurement.values = StepValues{10.5, 1.25};
+  for (const char *variant : {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"}) {
+    PeerMeasurement &peer = measurement.peers.emplace_back();
+    peer.variant = variant;
+    peer.values = StepValues{10.5, 1.25};
+    peer.stepMilliseconds = {123456.789};
+    peer.firstStepSeconds = 123.45;
+    peer.deviceMiB = 143360;
+  }
+  return measurement;
+}
+
+TEST(ModelReportTest, TheWidestDefaultTableFits) {
+  std::vector<ModelRow> rows;
+  for (const char *size : {"medium", "2.35B"})
+    for (ComputeType type : {ComputeType::FP32, ComputeType::BF16})
+      for (Mode mode : {Mode::Forward, Mode::ForwardBackward})
+        for (const char *added : {"none", "hoist-invariants", "fuse-elementwise"}) {
+          ModelRow row = makeRow(measureMuch());
+          llvm::cantFail(row.description.transformer.setSize(size));
+          row.description.mode = mode;
+          row.computeType = type;
+          row.peakRate = 9e14;
+          row.pipeline = {"", added, "bf16"};
+          rows.push_back(std::move(row));
+        }
+  rows.back().description.transformer.contextLength = 65536;
+  rows.back().description.transformer.numLayers = 100; // Without a name.
+  for (Format format : {Format::Table, Format::Markdown})
+    EXPECT_LE(getWidestLine(print(rows, format)), 120);
+  // Nothing is lost: each variant has its ratio.
+  for (const char *title : {"eager ratio", "primitive ratio", "graphs-bf16w ratio"})
+    EXPECT_THAT(print(rows, Format::Table), HasSubstr(title));
+}
+
+TEST(ModelReportTest, EveryProfileHasATable) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureMuch()));
+  EXPECT_EQ(makeModelReport(rows, {}, false).tables.back().getName(), "profile");
+  rows.push_back(makeRow(measureCPU()));
+  rows.push_back(makeRow(measureMuch()));
+  Report report = makeModelReport(rows, {}, false);
+  ASSERT_EQ(report.tables.size(), 3u);
+  EXPECT_EQ(report.tables[1].getName(), "profile-1");
+  EXPECT_EQ(report.tables[2].getName(), "profile-3");
 }
 
 TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
