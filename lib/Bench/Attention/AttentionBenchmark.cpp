@@ -30,11 +30,11 @@ struct Compiled {
 };
 } // namespace
 
-static absl::StatusOr<Compiled> compile(StringRef text, Mode mode, const CompileOptions &options,
-                                        llvm::function_ref<void(StringRef)> warn) {
+static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build, Mode mode,
+                                        const CompileOptions &options, llvm::function_ref<void(StringRef)> warn) {
   Compiled compiled;
   std::vector<uint8_t> bytes;
-  absl::Status status = withIR(text, warn, [&](ModuleOp module) -> LogicalResult {
+  absl::Status status = withProgram(build, warn, [&](ModuleOp module) -> LogicalResult {
     if (failed(runPipeline(module, options)))
       return failure();
     for (auto entry : module.getOps<exec::EntryOp>()) {
@@ -169,11 +169,12 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
   AttentionMeasurement measurement;
   report("compiling", 0);
   Clock::time_point start = Clock::now();
-  absl::StatusOr<Compiled> forward = compile(makeAttentionForward(attention), Mode::Forward, options.compile, warn);
+  absl::StatusOr<Compiled> forward =
+      compile([&](ModuleOp module) { buildAttentionForward(attention, module); }, Mode::Forward, options.compile, warn);
   if (!forward.ok())
     return forward.status();
-  absl::StatusOr<Compiled> backward =
-      compile(makeAttentionBackward(attention), Mode::ForwardBackward, options.compile, warn);
+  absl::StatusOr<Compiled> backward = compile([&](ModuleOp module) { buildAttentionBackward(attention, module); },
+                                              Mode::ForwardBackward, options.compile, warn);
   if (!backward.ok())
     return backward.status();
   measurement.compileSeconds = std::chrono::duration<double>(Clock::now() - start).count();

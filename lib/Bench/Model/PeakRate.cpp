@@ -7,34 +7,53 @@
 
 #include "cs336/Bench/Model/PeakRate.h"
 
-#include "cs336/Driver/Program.h"
+#include "cs336/Bench/Program/FunctionBuilder.h"
+#include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/runtime/Session.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
 
+using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 
-/// {0}: the size; {1}: the element type; {2}: attributes of the product. The factors are parameters, so that nothing
-/// but the product is timed.
-static constexpr char kProgram[] = R"(
-func.func @forward(
-    %a: tensor<{0}x{0}x{1}> {{cs336.kind = "parameter", cs336.name = "a", cs336.init = #cs336.init<truncated_normal, std = 1.0, cut = 3.0>},
-    %b: tensor<{0}x{0}x{1}> {{cs336.kind = "parameter", cs336.name = "b", cs336.init = #cs336.init<truncated_normal, std = 1.0, cut = 3.0>})
-    -> (tensor<{0}x{0}x{1}> {{cs336.kind = "output", cs336.name = "c"}) attributes {{cs336.mode = #cs336.mode<forward>} {{
-  %c = cs336.matmul %a, %b {{transpose_b{2}} : tensor<{0}x{0}x{1}>, tensor<{0}x{0}x{1}> -> tensor<{0}x{0}x{1}>
-  return %c : tensor<{0}x{0}x{1}>
+static Type getElement(Builder builder, BuildType type, ComputeType computeType) {
+  if (type == BuildType::F64)
+    return builder.getF64Type();
+  switch (computeType) {
+  case ComputeType::FP32:
+  case ComputeType::TF32:
+    return builder.getF32Type();
+  case ComputeType::BF16:
+    return builder.getBF16Type();
+  case ComputeType::FP16:
+    return builder.getF16Type();
+  }
+  llvm_unreachable("every type has an element");
 }
-)";
+
+/// c = a·bᵀ of square matrices. They are parameters, so that nothing but the GEMM is timed.
+static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp module) {
+  FunctionBuilder function(module, Mode::Forward);
+  auto type = RankedTensorType::get({size, size}, element);
+  Value a = function.addVariable("a", "parameter", type), b = function.addVariable("b", "parameter", type);
+  Value c = MatmulOp::create(function.getBuilder(), a, b, /*transposeA=*/false, /*transposeB=*/true, precision);
+  function.finish({{"c", c}});
+}
 
 /// Seconds of the fastest of five runs.
-static absl::StatusOr<double> timeProduct(llvm::StringRef text, const MeasureOptions &options) {
+static absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType computeType,
+                                       const MeasureOptions &options) {
   CompileOptions compile = options.compile;
   compile.pipeline.clear();
   compile.dumpDir.clear();
-  auto executable = compileProgram(llvm::MemoryBuffer::getMemBufferCopy(text), "dense product", compile);
+  bool roundsToTF32 = computeType == ComputeType::TF32;
+  auto build = [&](ModuleOp module) {
+    buildGemm(size, getElement(Builder(module.getContext()), type, computeType),
+              roundsToTF32 ? Precision::TF32 : Precision::IEEE, module);
+  };
+  auto executable = compileProgram(build, compile);
   if (!executable.ok())
     return executable.status();
   runtime::SessionOptions sessionOptions;
@@ -60,11 +79,11 @@ static absl::StatusOr<double> timeProduct(llvm::StringRef text, const MeasureOpt
   return shortest.count();
 }
 
-absl::StatusOr<double> PeakRates::measure(llvm::StringRef element, llvm::StringRef attributes) const {
+absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeType) const {
   constexpr int64_t kFirstSize = 1024, kLastSize = 8192;
   constexpr double kLongEnough = 20e-3;
   for (int64_t size = kFirstSize;; size *= 2) {
-    absl::StatusOr<double> seconds = timeProduct(llvm::formatv(kProgram, size, element, attributes).str(), options);
+    absl::StatusOr<double> seconds = timeGemm(size, type, computeType, options);
     if (!seconds.ok())
       return seconds.status();
     auto length = static_cast<double>(size);
@@ -73,27 +92,12 @@ absl::StatusOr<double> PeakRates::measure(llvm::StringRef element, llvm::StringR
   }
 }
 
-static llvm::StringRef getElement(BuildType type, ComputeType computeType) {
-  if (type == BuildType::F64)
-    return "f64";
-  switch (computeType) {
-  case ComputeType::FP32:
-  case ComputeType::TF32:
-    return "f32";
-  case ComputeType::BF16:
-    return "bf16";
-  case ComputeType::FP16:
-    return "f16";
-  }
-  llvm_unreachable("every type has an element");
-}
-
 absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
-  llvm::StringRef element = getElement(type, computeType);
-  bool roundsToTF32 = type == BuildType::F32 && computeType == ComputeType::TF32;
-  llvm::StringRef attributes = roundsToTF32 ? ", precision = #cs336.precision<tf32>" : "";
-  auto [rate, isNew] = rates.try_emplace((element + attributes).str(), 0.0);
+  // Built in float64, a model is computed in it whatever the type.
+  if (type == BuildType::F64)
+    computeType = ComputeType::FP32;
+  auto [rate, isNew] = rates.try_emplace({type, computeType}, 0.0);
   if (isNew)
-    rate->second = measure(element, attributes);
+    rate->second = measure(type, computeType);
   return rate->second;
 }

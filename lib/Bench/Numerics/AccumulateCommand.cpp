@@ -8,12 +8,13 @@
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
-#include "cs336/Driver/Program.h"
+#include "cs336/Bench/Program/FunctionBuilder.h"
+#include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/runtime/Session.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include "absl/strings/str_cat.h"
 
+using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 namespace cl = llvm::cl;
@@ -50,35 +51,25 @@ void AccumulateCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, 
 
 /// One addition after the other: nothing but the order and the types that a loop in a script has. Zero and the number
 /// are inputs, so that nothing can be computed beforehand.
-static std::string makeProgram(int64_t count) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << "!f32 = tensor<f32>\n!f16 = tensor<f16>\n"
-            "func.func @forward(%zero: !f32 {cs336.kind = \"input\", cs336.name = \"zero\"}, %x: !f32 {cs336.kind = "
-            "\"input\", cs336.name = \"x\"}) -> (";
-  llvm::interleaveComma(kSums, stream, [&](const Sum &sum) {
-    stream << (sum.sumType == "float16" ? "!f16" : "!f32") << " {cs336.kind = \"output\", cs336.name = \"" << sum.name
-           << "\"}";
-  });
-  stream << ") attributes {cs336.mode = #cs336.mode<forward>} {\n"
-            "  %x16 = cs336.cast %x : !f32 -> !f16\n  %low0 = cs336.cast %zero : !f32 -> !f16\n"
-            "  %widened = cs336.cast %x16 : !f16 -> !f32\n";
-  auto last = [](llvm::StringRef name, int64_t step) {
-    return step == 0 && name != "low" ? std::string("%zero") : llvm::formatv("%{0}{1}", name, step).str();
-  };
+static void buildProgram(int64_t count, ModuleOp module) {
+  FunctionBuilder function(module, Mode::Forward);
+  ImplicitLocOpBuilder &builder = function.getBuilder();
+  auto wideType = RankedTensorType::get({}, builder.getF32Type()), lowType = wideType.clone(builder.getF16Type());
+  Value zero = function.addInput("zero", wideType), x = function.addInput("x", wideType);
+  Value low = CastOp::create(builder, lowType, x), lowZero = CastOp::create(builder, lowType, zero);
+  Value widened = CastOp::create(builder, wideType, low);
+  Value wideSum = zero, lowSum = lowZero, mixedSum = zero, castSum = zero;
   for (int64_t step = 0; step < count; ++step) {
-    stream << llvm::formatv("  %wide{0} = cs336.add {1}, %x : !f32\n", step + 1, last("wide", step))
-           << llvm::formatv("  %low{0} = cs336.add {1}, %x16 : !f16\n", step + 1, last("low", step))
-           << llvm::formatv("  %mixed{0} = cs336.add {1}, %widened : !f32\n", step + 1, last("mixed", step))
-           << llvm::formatv("  %c{0} = cs336.cast %x16 : !f16 -> !f32\n", step + 1)
-           << llvm::formatv("  %cast{0} = cs336.add {1}, %c{0} : !f32\n", step + 1, last("cast", step));
+    wideSum = AddOp::create(builder, wideType, wideSum, x);
+    lowSum = AddOp::create(builder, lowType, lowSum, low);
+    mixedSum = AddOp::create(builder, wideType, mixedSum, widened);
+    castSum = AddOp::create(builder, wideType, castSum, CastOp::create(builder, wideType, low));
   }
-  stream << "  return ";
-  llvm::interleaveComma(kSums, stream, [&](const Sum &sum) { stream << last(sum.name, count); });
-  stream << " : ";
-  llvm::interleaveComma(kSums, stream, [&](const Sum &sum) { stream << (sum.sumType == "float16" ? "!f16" : "!f32"); });
-  stream << "\n}\n";
-  return text;
+  Value sums[] = {wideSum, lowSum, mixedSum, castSum};
+  std::vector<std::pair<std::string, Value>> outputs;
+  for (auto [sum, value] : llvm::zip_equal(kSums, sums))
+    outputs.emplace_back(sum.name.str(), value);
+  function.finish(outputs);
 }
 
 static absl::StatusOr<runtime::Tensor> makeScalar(float value) {
@@ -89,7 +80,7 @@ static absl::StatusOr<runtime::Tensor> makeScalar(float value) {
 }
 
 absl::StatusOr<std::vector<double>> AccumulateCommand::accumulate(const CompileOptions &options) const {
-  auto executable = compileProgram(llvm::MemoryBuffer::getMemBufferCopy(makeProgram(count)), "accumulation", options);
+  auto executable = compileProgram([&](ModuleOp module) { buildProgram(count, module); }, options);
   if (!executable.ok())
     return executable.status();
   runtime::SessionOptions sessionOptions;
@@ -148,10 +139,12 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
-  if (printProgram) {
-    llvm::outs() << makeProgram(count);
-    return absl::OkStatus();
-  }
+  if (printProgram)
+    return withProgram([&](ModuleOp module) { buildProgram(count, module); }, [](llvm::StringRef) {},
+                       [](ModuleOp module) {
+                         module.print(llvm::outs());
+                         return success();
+                       });
   std::vector<SumRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
     for (const PipelineVariant &variant : compile.getPipelines()) {

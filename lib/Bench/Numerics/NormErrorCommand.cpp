@@ -8,15 +8,18 @@
 #include "cs336/Bench/Numerics/NormErrorCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Program/FunctionBuilder.h"
+#include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Driver/InputTensors.h"
-#include "cs336/Driver/Program.h"
 #include "cs336/runtime/Session.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
 
+using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 namespace cl = llvm::cl;
@@ -47,55 +50,39 @@ NormErrorCommand::NormErrorCommand()
 
 void NormErrorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
-/// The inputs are float64, so that every type rounds the same numbers.
-static std::string makeProgram(int64_t rows, int64_t width) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  auto tensor = [&](llvm::StringRef element) {
-    return llvm::formatv("tensor<{0}x{1}x{2}>", rows, width, element).str();
+static Type getElement(Builder builder, llvm::StringRef name) {
+  return llvm::StringSwitch<Type>(name)
+      .Case("f16", builder.getF16Type())
+      .Case("bf16", builder.getBF16Type())
+      .Default(builder.getF32Type());
+}
+
+/// @forward(x) of float64: the norm in float64, and x in each type normalized in each arithmetic, in the order of
+/// kWays, cast to float64.
+static void buildProgram(int64_t rows, int64_t width, ModuleOp module) {
+  FunctionBuilder function(module, Mode::Forward);
+  ImplicitLocOpBuilder &builder = function.getBuilder();
+  auto wide = RankedTensorType::get({rows, width}, builder.getF64Type());
+  auto cast = [&](Value value, Type element) -> Value { return CastOp::create(builder, wide.clone(element), value); };
+  auto norm = [&](Value value) -> Value {
+    auto type = llvm::cast<RankedTensorType>(value.getType());
+    auto vector = RankedTensorType::get({width}, type.getElementType());
+    Value scale = ConstantOp::create(builder, vector, 1.0), shift = ConstantOp::create(builder, vector, 0.0);
+    return LayerNormOp::create(builder, type, value, scale, shift, builder.getF64FloatAttr(1e-5));
   };
-  std::string wide = tensor("f64");
-  stream << "func.func @forward(%x: " << wide << " {cs336.kind = \"input\", cs336.name = \"x\"}) -> (" << wide
-         << " {cs336.kind = \"output\", cs336.name = \"reference\"}";
-  for (size_t i = 0; i < std::size(kWays); ++i)
-    stream << ", " << wide << " {cs336.kind = \"output\", cs336.name = \"way" << i << "\"}";
-  stream << ") attributes {cs336.mode = #cs336.mode<forward>} {\n";
-  auto norm = [&](const llvm::Twine &result, const llvm::Twine &x, llvm::StringRef element) {
-    std::string type = tensor(element), vector = llvm::formatv("tensor<{0}x{1}>", width, element);
-    std::string name = result.str();
-    stream << "  %scale_" << name << " = cs336.constant dense<1.0> : " << vector << "\n  %shift_" << name
-           << " = cs336.constant dense<0.0> : " << vector << "\n  %" << name << " = cs336.layer_norm %" << x.str()
-           << ", %scale_" << name << ", %shift_" << name << " eps = 1.0e-05 : " << type << ", " << vector << "\n";
-  };
-  auto cast = [&](const llvm::Twine &result, const llvm::Twine &x, llvm::StringRef from, llvm::StringRef to) {
-    stream << "  %" << result.str() << " = cs336.cast %" << x.str() << " : " << tensor(from) << " -> " << tensor(to)
-           << "\n";
-  };
-  norm("reference", "x", "f64");
+  Value x = function.addInput("x", wide);
+  std::vector<std::pair<std::string, Value>> outputs{{"reference", norm(x)}};
   for (auto [i, way] : llvm::enumerate(kWays)) {
-    std::string suffix = std::to_string(i);
-    cast("in" + suffix, "x", "f64", way.input);
-    std::string given = "in" + suffix;
-    if (way.arithmetic != way.input) {
-      cast("wide" + suffix, given, way.input, way.arithmetic);
-      given = "wide" + suffix;
-    }
-    norm("norm" + suffix, given, way.arithmetic);
-    cast("way" + suffix, "norm" + suffix, way.arithmetic, "f64");
+    Value given = cast(x, getElement(builder, way.input));
+    if (way.arithmetic != way.input)
+      given = cast(given, getElement(builder, way.arithmetic));
+    outputs.emplace_back("way" + std::to_string(i), cast(norm(given), wide.getElementType()));
   }
-  stream << "  return %reference";
-  for (size_t i = 0; i < std::size(kWays); ++i)
-    stream << ", %way" << i;
-  stream << " : " << wide;
-  for (size_t i = 0; i < std::size(kWays); ++i)
-    stream << ", " << wide;
-  stream << "\n}\n";
-  return text;
+  function.finish(outputs);
 }
 
 absl::StatusOr<std::vector<double>> NormErrorCommand::measure(double mean, const CompileOptions &options) const {
-  auto executable =
-      compileProgram(llvm::MemoryBuffer::getMemBufferCopy(makeProgram(rows, width)), "layer norm", options);
+  auto executable = compileProgram([&](ModuleOp module) { buildProgram(rows, width, module); }, options);
   if (!executable.ok())
     return executable.status();
   absl::StatusOr<runtime::TensorMap> inputs = makeRandomInputs(*(*executable)->FindEntry("forward"), seed);

@@ -41,11 +41,11 @@ std::string cs336::bench::describeFit(const PlanRow &row) {
                                    formatBytes(row.limitBytes), formatBytes(total - row.limitBytes));
   const WaysToFit &ways = row.waysToFit;
   if (ways.ways.empty())
-    text += llvm::formatv("; parameters and state alone are {0}, and neither a smaller batch, a shorter context, "
+    text += llvm::formatv("\nparameters and state alone are {0}, and neither a smaller batch, a shorter context, "
                           "recomputation, fusion nor bfloat16 suffices",
                           formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
   else
-    text += "; any of these would do:";
+    text += "\nany of these would do:";
   for (const WayToFit &way : ways.ways)
     text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
   if (ways.leastRecomputation)

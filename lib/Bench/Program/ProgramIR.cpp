@@ -12,7 +12,9 @@
 #include "cs336/Frontend/ImportTransformer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -48,6 +50,16 @@ static absl::Status run(llvm::function_ref<OwningOpRef<ModuleOp>(MLIRContext &)>
   return absl::OkStatus();
 }
 
+absl::Status bench::withProgram(llvm::function_ref<void(ModuleOp)> build, llvm::function_ref<void(StringRef)> warn,
+                                llvm::function_ref<LogicalResult(ModuleOp)> use) {
+  auto make = [&](MLIRContext &context) {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+    build(*module);
+    return failed(verify(*module)) ? OwningOpRef<ModuleOp>() : std::move(module);
+  };
+  return run(make, warn, use);
+}
+
 absl::Status bench::withModelIR(const ModelDescription &description, llvm::function_ref<void(StringRef)> warn,
                                 llvm::function_ref<LogicalResult(ModuleOp)> use) {
   auto make = [&](MLIRContext &context) {
@@ -60,4 +72,17 @@ absl::Status bench::withModelIR(const ModelDescription &description, llvm::funct
 absl::Status bench::withIR(StringRef text, llvm::function_ref<void(StringRef)> warn,
                            llvm::function_ref<LogicalResult(ModuleOp)> use) {
   return run([&](MLIRContext &context) { return parseSourceString<ModuleOp>(text, &context); }, warn, use);
+}
+
+absl::StatusOr<std::shared_ptr<const runtime::Executable>>
+bench::compileProgram(llvm::function_ref<void(ModuleOp)> build, const CompileOptions &options) {
+  auto warn = [](StringRef text) { llvm::WithColor::warning(llvm::errs(), "cs336-bench") << text << "\n"; };
+  FailureOr<std::vector<uint8_t>> bytes = failure();
+  absl::Status status = withProgram(build, warn, [&](ModuleOp module) {
+    bytes = compileModule(module, options);
+    return success(succeeded(bytes));
+  });
+  if (!status.ok())
+    return status;
+  return runtime::Executable::FromBytes(*bytes);
 }

@@ -8,8 +8,8 @@
 #ifndef CS336_BENCH_ATTENTION_ATTENTIONBENCHMARK_H
 #define CS336_BENCH_ATTENTION_ATTENTIONBENCHMARK_H
 
-#include "cs336/Bench/Attention/AttentionIR.h"
 #include "cs336/Bench/Attention/AttentionPeer.h"
+#include "cs336/Bench/Attention/AttentionProgram.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/CompileModule.h"
 

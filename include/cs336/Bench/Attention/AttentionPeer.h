@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_ATTENTION_ATTENTIONPEER_H
 #define CS336_BENCH_ATTENTION_ATTENTIONPEER_H
 
-#include "cs336/Bench/Attention/AttentionIR.h"
+#include "cs336/Bench/Attention/AttentionProgram.h"
 #include "cs336/Bench/Peer/PeerOptions.h"
 #include "cs336/Bench/Peer/TorchProcess.h"
 #include "cs336/runtime/Session.h"

@@ -8,22 +8,35 @@
 #ifndef CS336_BENCH_PROGRAM_PROGRAMIR_H
 #define CS336_BENCH_PROGRAM_PROGRAMIR_H
 
+#include "cs336/Driver/CompileModule.h"
 #include "cs336/Frontend/ModelDescription.h"
+#include "cs336/runtime/Executable.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <memory>
 
 namespace cs336::bench {
 
-/// Builds the model's IR and hands it to `use`, in a context of its own. INVALID_ARGUMENT with the diagnostics if
-/// either fails; `warn` hears of warnings.
+/// Hands the module that `build` fills to `use`, in a context of its own. INVALID_ARGUMENT with the diagnostics if the
+/// module is invalid or `use` fails; `warn` hears of warnings.
+absl::Status withProgram(llvm::function_ref<void(mlir::ModuleOp)> build, llvm::function_ref<void(llvm::StringRef)> warn,
+                         llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
+
+/// As `withProgram`, for the model's IR.
 absl::Status withModelIR(const ModelDescription &description, llvm::function_ref<void(llvm::StringRef)> warn,
                          llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
 
-/// As `withModelIR`, of IR as text.
+/// As `withProgram`, for IR that is given as text.
 absl::Status withIR(llvm::StringRef text, llvm::function_ref<void(llvm::StringRef)> warn,
                     llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
+
+/// Compiles the module that `build` fills. Errors as `withProgram`; warnings go to the standard error stream.
+absl::StatusOr<std::shared_ptr<const runtime::Executable>>
+compileProgram(llvm::function_ref<void(mlir::ModuleOp)> build, const CompileOptions &options);
 
 } // namespace cs336::bench
 

@@ -1,17 +1,17 @@
-//===- AttentionIR.h - Attention alone, as programs -------------*- C++ -*-===//
+//===- AttentionProgram.h - Attention alone, as programs --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_BENCH_ATTENTION_ATTENTIONIR_H
-#define CS336_BENCH_ATTENTION_ATTENTIONIR_H
+#ifndef CS336_BENCH_ATTENTION_ATTENTIONPROGRAM_H
+#define CS336_BENCH_ATTENTION_ATTENTIONPROGRAM_H
 
 #include "cs336/Pipelines/Pipelines.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
-#include <string>
 
 namespace cs336::bench {
 
@@ -39,16 +39,16 @@ struct AttentionCase {
   double getBackwardFlops() const { return (part == Part::Whole ? 2.5 : 2.0) * getForwardFlops(); }
 };
 
-/// The function @forward(q, k, v) -> o, written in primitives as in a script: a product, a scale, a mask, a softmax
-/// with its maximum, a product. q, k and v are parameters in the type's own storage. Scores have no v and no last
-/// product.
-std::string makeAttentionForward(const AttentionCase &attention);
+/// Appends @forward(q, k, v) -> o to the module, in primitives as in a script: a matmul, a scale, a mask, a softmax
+/// with its maximum, a matmul. q, k and v are parameters in the type's own storage. Scores have no v and no last
+/// matmul.
+void buildAttentionForward(const AttentionCase &attention, mlir::ModuleOp module);
 
-/// The functions @loss(q, k, v, weights) -> Σ o·weights and @forward_backward of the same, whose gradients passes make:
+/// Appends @loss(q, k, v, weights) -> Σ o·weights and @forward_backward of the same, whose gradients passes make:
 /// `weights` is the gradient of o, a state that no step feeds, so that what @forward_backward takes longer than @loss
 /// is the backward pass.
-std::string makeAttentionBackward(const AttentionCase &attention);
+void buildAttentionBackward(const AttentionCase &attention, mlir::ModuleOp module);
 
 } // namespace cs336::bench
 
-#endif // CS336_BENCH_ATTENTION_ATTENTIONIR_H
+#endif // CS336_BENCH_ATTENTION_ATTENTIONPROGRAM_H
