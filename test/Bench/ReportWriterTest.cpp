@@ -24,13 +24,10 @@ struct Row {
 };
 
 Table makeTable(std::string name, std::string title, std::vector<Row> rows) {
-  std::vector<Column<Row>> columns{{"50% of #1 & {x_y}", "text", [](const Row &row) { return Cell(row.text); }},
-                                   {"gap (µs)", "gap_us", [](const Row &row) { return Cell::number(row.number, 1); }},
-                                   {"list", "list",
-                                    [](const Row &row) {
-                                      return Cell::data(json::Array{row.number, row.number});
-                                    },
-                                    Show::Data}};
+  std::vector<Column<Row>> columns{
+      {"50% of #1 & {x_y}", "text", [](const Row &row) { return Cell(row.text); }},
+      {"gap (µs)", "gap_us", [](const Row &row) { return Cell::number(row.number, 1); }},
+      {"list", "list", [](const Row &row) { return Cell::data(json::Array{row.number, row.number}); }, Show::Data}};
   return {std::move(name), std::move(title), columns, llvm::ArrayRef(rows)};
 }
 

@@ -133,8 +133,7 @@ static void appendSettings(Columns &columns) {
   add("part", "part", [](const Row &row) { return Cell(row.attention.getPartName()); });
   add("dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.attention.computeType)); });
   add("fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); });
-  add(
-      "ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
+  add("ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
   add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
   add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
   add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); });
@@ -167,8 +166,7 @@ static void appendTimes(Columns &columns) {
   addForward(
       "min forward (ms)", "forward_min_ms",
       [](const std::vector<double> &times) { return computeStatistics(times).min; }, 3);
-  addForward(
-      "sum of forwards (ms)", "forward_sum_ms", [](const std::vector<double> &times) { return sum(times); }, 1);
+  addForward("sum of forwards (ms)", "forward_sum_ms", [](const std::vector<double> &times) { return sum(times); }, 1);
   add("backward (ms)", "backward_median_ms", [](const M &measurement) {
     std::optional<BackwardTimes> backward = getBackward(measurement);
     if (!backward)

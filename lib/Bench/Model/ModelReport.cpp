@@ -233,12 +233,9 @@ static void appendResources(Columns &columns, bool perStep) {
   add(
       "device memory (MiB)", "device_memory_mib", [](const M &m) { return Cell::mebibytes(m.deviceMemoryBytes); },
       Show::OnRequest);
-  add(
-      "compile (s)", "compile_seconds", [](const M &m) { return Cell::number(m.compileSeconds, 2); }, Show::OnRequest);
-  add(
-      "load (s)", "load_seconds", [](const M &m) { return Cell::number(m.loadSeconds, 2); }, Show::OnRequest);
-  add(
-      "distinct kernels", "distinct_kernels", [](const M &m) { return Cell::integer(m.numKernels); }, Show::OnRequest);
+  add("compile (s)", "compile_seconds", [](const M &m) { return Cell::number(m.compileSeconds, 2); }, Show::OnRequest);
+  add("load (s)", "load_seconds", [](const M &m) { return Cell::number(m.loadSeconds, 2); }, Show::OnRequest);
+  add("distinct kernels", "distinct_kernels", [](const M &m) { return Cell::integer(m.numKernels); }, Show::OnRequest);
   auto addTimes = [&](std::string title, std::string key, std::vector<double> M::*times, Show show) {
     auto extract = [times](const ModelRow &row) {
       const std::vector<double> &steps = row.measurement.*times;

@@ -151,8 +151,8 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
     return status;
   TypeTable table(types.size());
   for (ComputeType type : types) {
-    absl::Status status = withIR(
-        text, [](StringRef) {}, [&](ModuleOp module) { return fillColumn(module, type, table); });
+    absl::Status status =
+        withIR(text, [](StringRef) {}, [&](ModuleOp module) { return fillColumn(module, type, table); });
     if (!status.ok())
       return status;
   }

@@ -65,7 +65,7 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
     return [member](const Row &row) { return Cell::integer(row.work.*member); };
   };
   std::vector<Column<Row>> columns{
-      {"phase", "phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.phase)); }},
+      {"phase", "phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.phase)); }, Show::Setting},
       {"commands", "commands", [](const Row &row) { return Cell::integer(row.work.getCommands()); }},
       {"kernels", "kernels", getCount(&exec::Work::launches)},
       {"GEMMs", "products", getCount(&exec::Work::products)},
@@ -166,8 +166,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
     columns.push_back({std::move(title), std::move(key), std::move(get), show});
   };
   auto addMiB = [&](std::string title, std::string key, int64_t ModelPlan::*bytes, Show show = Show::Result) {
-    add(
-        std::move(title), std::move(key), [bytes](const Row &row) { return Cell::mebibytes(row.plan.*bytes); }, show);
+    add(std::move(title), std::move(key), [bytes](const Row &row) { return Cell::mebibytes(row.plan.*bytes); }, show);
   };
   addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
   addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
@@ -193,10 +192,8 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
       [](const Row &row) { return Cell::number(row.plan.getCommandsPerLayer(), 1); });
   add("distinct kernels", "distinct_kernels",
       [](const Row &row) { return Cell::integer(static_cast<int64_t>(row.plan.kernels.size())); });
-  add(
-      "GFLOP", "gflop", [](const Row &row) { return makeGiga(row.plan.getWork().flops); }, Show::Result);
-  add(
-      "GB", "gigabytes", [](const Row &row) { return makeGiga(row.plan.getWork().bytes); }, Show::Result);
+  add("GFLOP", "gflop", [](const Row &row) { return makeGiga(row.plan.getWork().flops); }, Show::Result);
+  add("GB", "gigabytes", [](const Row &row) { return makeGiga(row.plan.getWork().bytes); }, Show::Result);
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
   auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
     add(std::move(title), std::move(key), std::move(get), Show::Data);

@@ -26,8 +26,7 @@ class CSVWriter : public ReportWriter {
   bool hasOneTablePerFile() const override { return true; }
 
   void write(const Report &report, llvm::raw_ostream &stream) const override {
-    llvm::interleave(
-        report.tables, stream, [&](const Table &table) { writeTable(table, stream); }, "\n");
+    llvm::interleave(report.tables, stream, [&](const Table &table) { writeTable(table, stream); }, "\n");
   }
 
   static void writeTable(const Table &table, llvm::raw_ostream &stream) {
@@ -36,8 +35,7 @@ class CSVWriter : public ReportWriter {
       if (head.show != Show::Data)
         columns.push_back(column);
     auto writeRow = [&](llvm::function_ref<llvm::StringRef(size_t)> getText) {
-      llvm::interleave(
-          columns, stream, [&](size_t column) { stream << quote(getText(column)); }, ",");
+      llvm::interleave(columns, stream, [&](size_t column) { stream << quote(getText(column)); }, ",");
       stream << "\n";
     };
     writeRow([&](size_t column) -> llvm::StringRef { return table.getHeads()[column].key; });

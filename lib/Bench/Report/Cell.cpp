@@ -30,7 +30,6 @@ Cell Cell::mebibytes(std::optional<int64_t> bytes) {
 Cell Cell::list(llvm::ArrayRef<double> numbers, int digits) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  llvm::interleave(
-      numbers, stream, [&](double number) { stream << llvm::format("%.*f", digits, number); }, " ");
+  llvm::interleave(numbers, stream, [&](double number) { stream << llvm::format("%.*f", digits, number); }, " ");
   return {std::move(text), json::Array(numbers)};
 }

@@ -70,8 +70,7 @@ class LatexWriter : public PageWriter {
     stream << "}\n    \\hline\n";
     auto writeRow = [&](llvm::function_ref<llvm::StringRef(size_t)> getText) {
       stream << "    ";
-      llvm::interleave(
-          block.columns, stream, [&](size_t column) { stream << escape(getText(column)); }, " & ");
+      llvm::interleave(block.columns, stream, [&](size_t column) { stream << escape(getText(column)); }, " & ");
       stream << " \\\\\n";
     };
     writeRow([&](size_t column) -> llvm::StringRef { return table.getHeads()[column].title; });
