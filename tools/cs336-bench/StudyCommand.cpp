@@ -178,7 +178,8 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   bool isJSON = llvm::is_contained(arguments, "--format=json");
   for (size_t i = 0; i + 1 < arguments.size(); ++i)
     isJSON |= arguments[i] == "--format" && arguments[i + 1] == "json";
-  bool isArray = !separateOutputs(lines) && isJSON && lines.size() > 1;
+  bool hasFiles = separateOutputs(lines);
+  bool isArray = !hasFiles && isJSON && lines.size() > 1;
   llvm::outs() << (isArray ? "[\n" : "");
   llvm::StringRef separator;
   size_t complete = 0;
@@ -189,7 +190,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
     } else {
       llvm::outs() << separator;
       llvm::outs().flush();
-      separator = "\n";
+      separator = hasFiles ? "" : "\n";
       status = runLine(line, std::nullopt);
     }
     complete += status.ok();
