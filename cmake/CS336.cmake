@@ -46,15 +46,33 @@ function(cs336_library name)
 endfunction()
 
 # cs336_use_compiler(TARGET lib ...)
-# Links libraries of the compiler into a tool or an extension module: the archives and shared MLIR, or, with
+# Links libraries of the compiler into a tool, a library of a tool, or an extension module: the archives and shared MLIR, or, with
 # CS336_STATIC_LLVM, the one library that Package.cmake makes of all of them.
 function(cs336_use_compiler target)
   if(NOT CS336_STATIC_LLVM)
-    target_link_libraries(${target} PRIVATE ${ARGN})
+    target_link_libraries(${target} PUBLIC ${ARGN})
     return()
   endif()
   # By its path, and not as a target: what it exports depends on the objects of the very targets that link it.
-  target_link_libraries(${target} PRIVATE cs336_mlir cs336_runtime ${CS336_COMPILER_FILE})
+  target_link_libraries(${target} PUBLIC cs336_mlir cs336_runtime ${CS336_COMPILER_FILE})
   add_dependencies(${target} ${ARGN})
   set_property(GLOBAL APPEND PROPERTY CS336_COMPILER_USERS ${target})
+endfunction()
+
+# cs336_tool_library(NAME SOURCES a.cpp ... USE tool-library ... LINK lib ...)
+# A static library that a tool consists of. It uses the compiler as the tool does and is no part of it.
+function(cs336_tool_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USE;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_USE})
+  cs336_use_compiler(${name} ${ARG_LINK})
+endfunction()
+
+# cs336_embed_text(FILE OUTPUT)
+# Writes the text of FILE, a path within the project, as a C++ string literal to OUTPUT in the current build folder.
+function(cs336_embed_text file output)
+  set(path ${PROJECT_SOURCE_DIR}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  file(CONFIGURE OUTPUT ${output} CONTENT "R\"text(${text})text\"\n" @ONLY)
 endfunction()

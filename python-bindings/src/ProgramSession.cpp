@@ -12,7 +12,6 @@
 #include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/Driver/Run/ValueObserver.h"
 #include "cs336/runtime/Checkpoint.h"
-#include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/TensorFile.h"
 
 #include <nanobind/stl/string.h>
@@ -34,17 +33,6 @@ template <typename Function>
 static auto withoutGIL(Function &&function) {
   nb::gil_scoped_release release;
   return function();
-}
-
-/// Before the session that it is to profile.
-static std::unique_ptr<runtime::KernelProfiler> createProfiler() {
-  // CUPTI's own answer to a machine without a GPU is an unknown error.
-  if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); !info.ok())
-    throwDeviceStatus(info.status());
-  absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
-  if (!profiler.ok())
-    throwDeviceStatus(profiler.status());
-  return *std::move(profiler);
 }
 
 namespace {
@@ -76,8 +64,12 @@ private:
 ProgramSession::ProgramSession(std::shared_ptr<const runtime::Executable> executable,
                                const runtime::SessionOptions &options, bool profile) {
   runtime::DeviceId device = valueOrThrow(runtime::ParseDevice(options.device));
-  if (profile && device.kind == runtime::DeviceKind::kCuda)
-    profiler = createProfiler();
+  if (profile || device.kind == runtime::DeviceKind::kCpu) {
+    absl::StatusOr<std::unique_ptr<RunProfiler>> created = RunProfiler::create(device);
+    if (!created.ok())
+      throwDeviceStatus(created.status());
+    profiler = *std::move(created);
+  }
   absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(std::move(executable), options);
   if (!created.ok())
     throwDeviceStatus(created.status());
@@ -175,31 +167,15 @@ nb::list ProgramSession::getValues(const std::string &entry, const nb::dict &inp
 }
 
 nb::list ProgramSession::profile(const std::string &entry, const nb::dict &inputs, int64_t steps) {
-  if (session->device().kind == runtime::DeviceKind::kCpu)
-    return profileCommands(entry, inputs, steps);
-  return profileKernels(entry, inputs, steps);
-}
-
-nb::list ProgramSession::profileCommands(const std::string &entry, const nb::dict &inputs, int64_t steps) {
-  runtime::CommandProfile profile;
-  runSteps(entry, inputs, &profile, steps);
-  nb::list rows;
-  for (const CommandSummary &command : summarizeCommands(profile))
-    rows.append(nb::make_tuple(command.phase, command.name, command.runs, absl::ToDoubleSeconds(command.total)));
-  return rows;
-}
-
-nb::list ProgramSession::profileKernels(const std::string &entry, const nb::dict &inputs, int64_t steps) {
   if (!profiler)
     throw std::runtime_error("the kernels of a GPU can be timed in a session that expects it: cs336.Session(…, "
                              "profile=True)");
-  synchronize();
-  throwIfError(profiler->Start());
-  runSteps(entry, inputs, nullptr, steps);
-  synchronize();
+  throwIfError(withoutGIL([&] { return profiler->start(*session); }));
+  runSteps(entry, inputs, profiler->getObserver(), steps);
+  RunProfile profile = valueOrThrow(withoutGIL([&] { return profiler->stop(*session); }));
   nb::list rows;
-  for (const runtime::KernelSummary &kernel : runtime::SummarizeKernels(valueOrThrow(profiler->Stop())))
-    rows.append(nb::make_tuple("", kernel.name, kernel.instances, static_cast<double>(kernel.total) * 1e-9));
+  for (const RunProfile::Row &row : profile.getRows())
+    rows.append(nb::make_tuple(row.phase, row.name, row.runs, row.seconds));
   return rows;
 }
 

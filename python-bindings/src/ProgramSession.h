@@ -10,7 +10,7 @@
 
 #include "Arrays.h"
 
-#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/runtime/Session.h"
 
 #include <nanobind/nanobind.h>
@@ -61,10 +61,8 @@ public:
 private:
   void runSteps(const std::string &entry, const nanobind::dict &inputs, runtime::RunObserver *observer,
                 int64_t steps = 1);
-  nanobind::list profileCommands(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
-  nanobind::list profileKernels(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
 
-  std::unique_ptr<runtime::KernelProfiler> profiler; // From before the session until after it; null without one.
+  std::unique_ptr<RunProfiler> profiler; // From before the session until after it; null on a GPU unless asked for.
   std::unique_ptr<runtime::Session> session;
 };
 

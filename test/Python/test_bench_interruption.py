@@ -104,7 +104,7 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
 
 
 def test_a_table_of_complete_cells() -> None:
-    with bench("model", *MODEL, *QUICK, *BATCHES, "--format", "markdown") as process:
+    with bench("model", *MODEL, *QUICK, *BATCHES, "--format", "markdown", "--columns", "all") as process:
         wait_for(process, "[2/40]")
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)

@@ -7,8 +7,8 @@
 
 #include "DoctorCommand.h"
 
-#include "ByteSize.h"
-#include "PeerProcess.h"
+#include "cs336/Bench/Peer/PeerProcess.h"
+#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/NVRTC/NVRTC.h"
 #include "cs336/runtime/CacheFolder.h"
@@ -56,7 +56,7 @@ struct Finding {
 DoctorCommand::DoctorCommand()
     : subcommand("doctor", kDescription), peerPython("peer-python", cl::desc("A Python to look for PyTorch in"),
                                                      cl::value_desc("program"), cl::cat(category), cl::sub(subcommand)),
-      format(category, subcommand) {}
+      output(category, subcommand) {}
 
 void DoctorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
 
@@ -179,7 +179,17 @@ static Finding findTorch(const std::string &python) {
   return finding;
 }
 
+static std::vector<Column<Finding>> getColumns() {
+  using Row = Finding;
+  return {{"part", "part", [](const Row &row) { return Cell(row.part); }},
+          {"found", "found", [](const Row &row) { return Cell(row.isFound ? "yes" : "no", row.isFound); }},
+          {"needed for", "needed_for", [](const Row &row) { return Cell(row.neededFor); }, Show::Text},
+          {"details", "details", [](const Row &row) { return Cell(row.details); }, Show::Text}};
+}
+
 absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = output.check(getColumns()); !status.ok())
+    return status;
   std::vector<Finding> findings{findProcessor(), findCompiler()};
   findDevices(findings);
   findLibraries(findings);
@@ -187,16 +197,12 @@ absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
   if (!peerPython.empty())
     findings.push_back(findTorch(peerPython));
 
-  Report report({{"part", "part"}, {"found", "found"}, {"needed for", "needed_for"}, {"details", "details"}},
-                json::Object{{"benchmark", "doctor"}, {"command", commandLine}});
-  bool isComplete = true;
-  for (const Finding &finding : findings) {
-    isComplete &= finding.isFound;
-    report.addRow({Cell(finding.part), Cell(finding.isFound ? "yes" : "no", finding.isFound), Cell(finding.neededFor),
-                   Cell(finding.details)});
-  }
-  report.print(format, llvm::outs());
-  llvm::outs().flush();
+  json::Object context{{"benchmark", "doctor"}, {"command", commandLine}};
+  absl::Status status =
+      output.write({std::move(context), {{"doctor", "", getColumns(), llvm::ArrayRef(findings)}}, {}});
+  if (!status.ok())
+    return status;
+  bool isComplete = llvm::all_of(findings, [](const Finding &finding) { return finding.isFound; });
   llvm::errs() << (isComplete ? "next: cs336-bench model --size small --device cuda\n"
                               : "next: the details say what to install; --device cpu needs the processor alone\n");
   return absl::OkStatus();

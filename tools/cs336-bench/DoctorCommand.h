@@ -8,8 +8,8 @@
 #ifndef CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 #define CS336_TOOLS_BENCH_DOCTORCOMMAND_H
 
-#include "Command.h"
-#include "FormatFlag.h"
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
 
 #include "absl/status/status.h"
@@ -31,7 +31,7 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Looking"};
   TextFlag peerPython;
-  FormatFlag format;
+  OutputFlags output;
 };
 
 } // namespace cs336::bench

@@ -7,8 +7,9 @@
 
 #include "StudyCommand.h"
 
-#include "Interruption.h"
 #include "Studies.h"
+#include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <csignal>
+#include <map>
 #include <optional>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,7 +36,9 @@ StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<cl::SubCommand *>
     : program(std::move(program)), commands(commands.begin(), commands.end()), subcommand("study", kDescription),
       list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::cat(category), cl::sub(subcommand)),
-      arguments(cl::ConsumeAfter, cl::desc("[flags of the commands that it runs, instead of the study's]"),
+      arguments(cl::ConsumeAfter,
+                cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
+                         "commands writes FILE-COMMAND]"),
                 cl::cat(category), cl::sub(subcommand)) {}
 
 void StudyCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
@@ -134,6 +138,38 @@ absl::Status StudyCommand::printDocument(const Arguments &line, llvm::StringRef 
   return status;
 }
 
+/// The place of the path that --output names in the line; null if there is none.
+static std::string *findOutput(std::vector<std::string> &line, size_t &prefix) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (getFlagName(line[i]) != "output")
+      continue;
+    size_t equals = line[i].find('=');
+    prefix = equals == std::string::npos ? 0 : equals + 1;
+    if (equals != std::string::npos)
+      return &line[i];
+    return i + 1 < line.size() ? &line[i + 1] : nullptr;
+  }
+  return nullptr;
+}
+
+/// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
+/// Returns whether --output was given.
+static bool separateOutputs(std::vector<std::vector<std::string>> &lines) {
+  std::map<std::string, int> counts;
+  bool isGiven = false;
+  for (std::vector<std::string> &line : lines) {
+    size_t prefix = 0;
+    std::string *output = findOutput(line, prefix);
+    isGiven |= output != nullptr;
+    if (!output || lines.size() == 1)
+      continue;
+    int count = ++counts[line.front()];
+    std::string name = line.front() + (count > 1 ? "-" + std::to_string(count) : "");
+    *output = output->substr(0, prefix) + getTablePath(llvm::StringRef(*output).substr(prefix), name);
+  }
+  return isGiven;
+}
+
 absl::Status StudyCommand::runAll(const Study &study) const {
   catchInterruptions();
   std::vector<Arguments> lines;
@@ -142,7 +178,8 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   bool isJSON = llvm::is_contained(arguments, "--format=json");
   for (size_t i = 0; i + 1 < arguments.size(); ++i)
     isJSON |= arguments[i] == "--format" && arguments[i + 1] == "json";
-  bool isArray = isJSON && lines.size() > 1;
+  bool hasFiles = separateOutputs(lines);
+  bool isArray = !hasFiles && isJSON && lines.size() > 1;
   llvm::outs() << (isArray ? "[\n" : "");
   llvm::StringRef separator;
   size_t complete = 0;
@@ -153,7 +190,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
     } else {
       llvm::outs() << separator;
       llvm::outs().flush();
-      separator = "\n";
+      separator = hasFiles ? "" : "\n";
       status = runLine(line, std::nullopt);
     }
     complete += status.ok();

@@ -8,7 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_STUDYCOMMAND_H
 #define CS336_TOOLS_BENCH_STUDYCOMMAND_H
 
-#include "Command.h"
+#include "cs336/Bench/Command/Command.h"
 
 #include "absl/status/status.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -30,7 +30,8 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
-  /// Runs the commands one after the other as processes, and prints what they print. JSON of several becomes one array.
+  /// Runs the commands one after the other as processes, and prints what they print. JSON of several becomes one array;
+  /// with --output, each of several writes a file of its own.
   /// An interruption is handed to the command that runs, and leaves out those after it.
   absl::Status run(llvm::StringRef commandLine) override;
 

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AccumulateCommand.h"
-#include "AttentionCommand.h"
 #include "DoctorCommand.h"
-#include "DtypesCommand.h"
-#include "Interruption.h"
-#include "ModelCommand.h"
-#include "NormErrorCommand.h"
-#include "PlanCommand.h"
 #include "StudyCommand.h"
+#include "cs336/Bench/Attention/AttentionCommand.h"
+#include "cs336/Bench/Model/ModelCommand.h"
+#include "cs336/Bench/Numerics/AccumulateCommand.h"
+#include "cs336/Bench/Numerics/DtypesCommand.h"
+#include "cs336/Bench/Numerics/NormErrorCommand.h"
+#include "cs336/Bench/Plan/PlanCommand.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "llvm/Support/FileSystem.h"

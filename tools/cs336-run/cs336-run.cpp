@@ -7,6 +7,8 @@
 
 #include "TensorSummary.h"
 #include "ValueDump.h"
+#include "cs336/Bench/Profile/ProfileReport.h"
+#include "cs336/Bench/Report/ReportWriter.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
@@ -101,7 +103,7 @@ private:
   absl::Status printOutputs(int64_t step);
 
   const Flags &flags;
-  std::unique_ptr<RunProfile> profile; // Null unless asked for.
+  std::unique_ptr<RunProfiler> profiler; // Null unless asked for.
   std::unique_ptr<Session> session;
   const format::EntryT *entry = nullptr;
   TensorMap inputs;
@@ -162,10 +164,10 @@ absl::Status Runner::load() {
   inputs = *std::move(tensors);
 
   if (flags.profile) {
-    absl::StatusOr<std::unique_ptr<RunProfile>> made = RunProfile::create(flags.device);
+    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(flags.device);
     if (!made.ok())
       return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
-    profile = *std::move(made);
+    profiler = *std::move(made);
   }
   SessionOptions options;
   options.device = ToString(flags.device);
@@ -228,10 +230,10 @@ absl::Status Runner::runSteps() {
   }
   if (flags.checkNaN)
     observers.add(nanCheck);
-  if (profile) {
-    if (RunObserver *observer = profile->getObserver())
+  if (profiler) {
+    if (RunObserver *observer = profiler->getObserver())
       observers.add(*observer);
-    if (absl::Status status = profile->start(*session); !status.ok())
+    if (absl::Status status = profiler->start(*session); !status.ok())
       return status;
   }
 
@@ -243,10 +245,12 @@ absl::Status Runner::runSteps() {
     if (absl::Status status = printOutputs(step); !status.ok())
       return status;
   }
-  if (profile) {
-    if (absl::Status status = profile->stop(*session); !status.ok())
-      return status;
-    profile->print(llvm::outs());
+  if (profiler) {
+    absl::StatusOr<RunProfile> profile = profiler->stop(*session);
+    if (!profile.ok())
+      return profile.status();
+    bench::Table table = bench::makeProfileTable("profile", "all: " + bench::describeTotal(*profile), *profile);
+    bench::ReportWriter::create(bench::Format::Table)->write({{}, {std::move(table)}, {}}, llvm::outs());
   }
   if (dump && dump->getNumPrinted() == 0)
     return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry->name, "' matches '",

@@ -12,32 +12,32 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace cs336;
 using llvm::StringRef;
 
 namespace {
 
-class CommandRunProfile : public RunProfile {
+class CommandProfiler : public RunProfiler {
 public:
   runtime::RunObserver *getObserver() override { return &profile; }
-  absl::Status start(runtime::Session &session) override { return absl::OkStatus(); }
-  absl::Status stop(runtime::Session &session) override {
-    commands = summarizeCommands(profile);
+  absl::Status start(runtime::Session &session) override {
+    profile = runtime::CommandProfile();
     return absl::OkStatus();
   }
-  std::optional<GraphWork> getGraphWork() const override { return std::nullopt; }
-  void print(llvm::raw_ostream &stream, size_t most) const override { printCommands(commands, stream, most); }
+  absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
+    RunProfile result;
+    result.commands = summarizeCommands(profile);
+    return result;
+  }
 
 private:
   runtime::CommandProfile profile;
-  std::vector<CommandSummary> commands; // The profile's names end with the executable.
 };
 
-class KernelRunProfile : public RunProfile {
+class GraphProfiler : public RunProfiler {
 public:
-  explicit KernelRunProfile(std::unique_ptr<runtime::KernelProfiler> profiler) : profiler(std::move(profiler)) {}
+  explicit GraphProfiler(std::unique_ptr<runtime::KernelProfiler> profiler) : profiler(std::move(profiler)) {}
 
   runtime::RunObserver *getObserver() override { return nullptr; }
 
@@ -47,41 +47,45 @@ public:
     return profiler->Start();
   }
 
-  absl::Status stop(runtime::Session &session) override {
+  absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
     absl::StatusOr<std::vector<runtime::KernelRecord>> records = profiler->Stop();
     if (!records.ok())
       return records.status();
-    kernels = runtime::SummarizeKernels(*records);
-    graphWork = summarizeGraphWork(*records);
-    profiler.reset(); // Another may follow.
-    return absl::OkStatus();
+    RunProfile result;
+    result.kernels = runtime::SummarizeKernels(*records);
+    result.graphWork = summarizeGraphWork(*records);
+    return result;
   }
-
-  std::optional<GraphWork> getGraphWork() const override { return graphWork; }
-  void print(llvm::raw_ostream &stream, size_t most) const override { printKernels(kernels, stream, most); }
 
 private:
   std::unique_ptr<runtime::KernelProfiler> profiler;
-  std::vector<runtime::KernelSummary> kernels;
-  GraphWork graphWork;
 };
 
 } // namespace
 
-RunProfile::~RunProfile() = default;
+RunProfiler::~RunProfiler() = default;
 
-absl::StatusOr<std::unique_ptr<RunProfile>> RunProfile::create(runtime::DeviceId device) {
+absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device) {
   if (device.kind != runtime::DeviceKind::kCuda)
-    return std::make_unique<CommandRunProfile>();
+    return std::make_unique<CommandProfiler>();
   // CUPTI's own answer to a machine without a GPU is an unknown error.
   if (absl::StatusOr<std::string> target = runtime::QueryCudaTarget(device.ordinal); !target.ok())
     return target.status();
   absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
   if (!profiler.ok())
     return profiler.status();
-  return std::make_unique<KernelRunProfile>(*std::move(profiler));
+  return std::make_unique<GraphProfiler>(*std::move(profiler));
+}
+
+std::vector<RunProfile::Row> RunProfile::getRows() const {
+  std::vector<Row> rows;
+  for (const CommandSummary &command : commands)
+    rows.push_back({command.phase, command.name, command.runs, absl::ToDoubleSeconds(command.total)});
+  for (const runtime::KernelSummary &kernel : kernels)
+    rows.push_back({"", kernel.name, kernel.instances, static_cast<double>(kernel.total) * 1e-9});
+  return rows;
 }
 
 GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records) {
@@ -108,21 +112,6 @@ GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> record
   return work;
 }
 
-void cs336::printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream, size_t most) {
-  stream << "Time (%)  Total Time (ns)  Instances      Avg (ns)      Med (ns)    Min (ns)    Max (ns)  StdDev (ns)  "
-            "Name\n";
-  int64_t total = 0, instances = 0;
-  for (auto [index, kernel] : llvm::enumerate(kernels)) {
-    if (index < most)
-      stream << llvm::formatv("{0,8:F1} {1,16} {2,10} {3,13:F1} {4,13:F1} {5,11} {6,11} {7,12:F1}  {8}\n",
-                              100 * kernel.share, kernel.total, kernel.instances, kernel.average, kernel.median,
-                              kernel.shortest, kernel.longest, kernel.standard_deviation, kernel.name);
-    total += kernel.total;
-    instances += kernel.instances;
-  }
-  stream << llvm::formatv("{0,8} {1,16} {2,10}\n", "all", total, instances);
-}
-
 std::vector<CommandSummary> cs336::summarizeCommands(const runtime::CommandProfile &profile) {
   llvm::MapVector<std::pair<StringRef, StringRef>, CommandSummary> summaries;
   for (const runtime::CommandProfile::Row &row : profile.rows()) {
@@ -139,19 +128,4 @@ std::vector<CommandSummary> cs336::summarizeCommands(const runtime::CommandProfi
     sorted.push_back(std::move(summary));
   llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.total > b.total; });
   return sorted;
-}
-
-void cs336::printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream, size_t most) {
-  absl::Duration whole;
-  for (const CommandSummary &command : commands)
-    whole += command.total;
-  stream << "  share   total (ms)    mean (ms)     runs  phase      command\n";
-  for (const CommandSummary &command : commands.take_front(most)) {
-    double milliseconds = absl::ToDoubleMilliseconds(command.total);
-    double share = whole > absl::ZeroDuration() ? absl::FDivDuration(command.total, whole) : 0;
-    stream << llvm::formatv("{0,7:P1} {1,12:F3} {2,12:F4} {3,8}  {4,-9}  {5}\n", share, milliseconds,
-                            milliseconds / static_cast<double>(command.runs), command.runs, command.phase,
-                            command.name);
-  }
-  stream << llvm::formatv("{0,7} {1,12:F3}\n", "all", absl::ToDoubleMilliseconds(whole));
 }

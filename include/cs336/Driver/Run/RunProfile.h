@@ -12,12 +12,10 @@
 #include "cs336/runtime/RunObserver.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,31 +34,6 @@ struct GraphWork {
 
 GraphWork summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records);
 
-/// `--profile` of the tools: kernels on a GPU, as they overlap and are replayed in graphs; commands, one after the
-/// other, on the CPU.
-class RunProfile {
-public:
-  /// Before the session on that device is created. Errors as KernelProfiler::Create.
-  static absl::StatusOr<std::unique_ptr<RunProfile>> create(runtime::DeviceId device);
-  virtual ~RunProfile();
-
-  /// What the runs have to be given, or null.
-  virtual runtime::RunObserver *getObserver() = 0;
-  /// Around the runs, once; `stop` waits for them. Until then there can be no other profile of a GPU.
-  virtual absl::Status start(runtime::Session &session) = 0;
-  virtual absl::Status stop(runtime::Session &session) = 0;
-  /// Of all runs together; nothing on the CPU.
-  virtual std::optional<GraphWork> getGraphWork() const = 0;
-  /// A row for each name, the most time first, and as many as that; then the sum of all. The session may be gone.
-  virtual void print(llvm::raw_ostream &stream, size_t most = kAll) const = 0;
-
-  static constexpr size_t kAll = std::numeric_limits<size_t>::max();
-};
-
-/// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds. As RunProfile::print.
-void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream,
-                  size_t most = RunProfile::kAll);
-
 /// All runs of the commands of one name in one phase; equal kernels of all layers share one.
 struct CommandSummary {
   std::string phase, name;
@@ -71,8 +44,39 @@ struct CommandSummary {
 /// The most time first.
 std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
 
-/// A row for each: share of the whole, total and mean milliseconds, and how often it ran. As RunProfile::print.
-void printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream, size_t most = RunProfile::kAll);
+/// Where the time of runs went. Sorted by time, the longest first.
+struct RunProfile {
+  /// All runs of one name, on either device. Kernels have no phase.
+  struct Row {
+    std::string phase, name;
+    int64_t runs;
+    double seconds;
+  };
+
+  /// On the CPU: commands, one after the other.
+  std::vector<CommandSummary> commands;
+  /// On a GPU: kernels, copies and fills, as they overlap and are replayed in graphs.
+  std::vector<runtime::KernelSummary> kernels;
+  /// On a GPU: the graphs of all runs together.
+  std::optional<GraphWork> graphWork;
+
+  std::vector<Row> getRows() const;
+};
+
+/// Records a RunProfile: `--profile` of the tools, and profile() of a session in Python.
+class RunProfiler {
+public:
+  /// Call before the session on that device is created. Errors as KernelProfiler::Create.
+  static absl::StatusOr<std::unique_ptr<RunProfiler>> create(runtime::DeviceId device);
+  virtual ~RunProfiler();
+
+  /// The observer that the runs must be given, or null.
+  virtual runtime::RunObserver *getObserver() = 0;
+  /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at its own `start`. While a
+  /// profiler of a GPU exists there can be no other.
+  virtual absl::Status start(runtime::Session &session) = 0;
+  virtual absl::StatusOr<RunProfile> stop(runtime::Session &session) = 0;
+};
 
 } // namespace cs336
 

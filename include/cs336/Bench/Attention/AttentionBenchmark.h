@@ -1,0 +1,71 @@
+//===- AttentionBenchmark.h - Times of attention alone ----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_ATTENTION_ATTENTIONBENCHMARK_H
+#define CS336_BENCH_ATTENTION_ATTENTIONBENCHMARK_H
+
+#include "cs336/Bench/Attention/AttentionPeer.h"
+#include "cs336/Bench/Attention/AttentionProgram.h"
+#include "cs336/Bench/Timing/StepTimer.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+
+#include "absl/status/statusor.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cs336::bench {
+
+/// How attention is measured.
+struct AttentionOptions {
+  CompileOptions compile;
+  Fusion fusion = Fusion::None;
+  int64_t warmup = 5, steps = 100;
+  /// As sessions take it: "cpu", "cuda:0".
+  std::string device = "cpu";
+  int numThreads = 0;
+  uint64_t seed = 0;
+  /// 0 takes what the device has.
+  int64_t memoryLimitBytes = 0;
+  /// Null for none.
+  AttentionPeer *peer = nullptr;
+  /// Of the rung below on a ladder, if it is in the same type, or null. Programs that are the same as its are not
+  /// measured again.
+  const struct AttentionMeasurement *below = nullptr;
+};
+
+/// Memory as planned, in bytes. Of a forward pass alone there is only a peak.
+struct AttentionMemory {
+  /// Queries, keys, values, the gradient of the output, and what the backward pass reads of the forward pass.
+  int64_t beforeBackward = 0;
+  int64_t forwardPeak = 0, backwardPeak = 0;
+};
+
+struct AttentionMeasurement {
+  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
+  absl::Status forwardStatus, backwardStatus;
+  /// Of @forward, @loss and @forward_backward.
+  StepTimes forward, loss, both;
+  AttentionMemory memory;
+  /// Commands of each pass: kernels, products and copies.
+  int64_t forwardCommands = 0, backwardCommands = 0;
+  double compileSeconds = 0;
+  /// Hashes of the executables, of the forward pass and of the others.
+  std::pair<uint64_t, uint64_t> programs;
+  std::vector<AttentionPeerMeasurement> peers;
+};
+
+/// Compiles the case and runs the forward pass, then the loss, and the loss with its gradients, `steps` times each. A
+/// lack of memory is part of the measurement; other errors are errors.
+absl::StatusOr<AttentionMeasurement> measureAttention(const AttentionCase &attention, const AttentionOptions &options,
+                                                      llvm::function_ref<void(llvm::StringRef, double)> report,
+                                                      llvm::function_ref<void(llvm::StringRef)> warn);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_ATTENTION_ATTENTIONBENCHMARK_H

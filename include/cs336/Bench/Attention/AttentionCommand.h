@@ -1,0 +1,74 @@
+//===- AttentionCommand.h - cs336-bench attention ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_ATTENTION_ATTENTIONCOMMAND_H
+#define CS336_BENCH_ATTENTION_ATTENTIONCOMMAND_H
+
+#include "cs336/Bench/Attention/AttentionReport.h"
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+
+#include "absl/status/statusor.h"
+
+namespace cs336::bench {
+
+/// The subcommand `attention`: its flags, and what it does with them.
+class AttentionCommand : public Command {
+public:
+  AttentionCommand();
+
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
+  /// Measures every combination of the flags' values and prints the report to standard output. A lack of memory is a
+  /// cell; the first other error ends it. An interruption leaves out what was not measured yet.
+  absl::Status run(llvm::StringRef commandLine) override;
+
+private:
+  /// Which keys a query sees.
+  enum class Mask { Full, Causal };
+
+  /// A flag that takes a list of positive numbers, and its spelling with underscores.
+  struct SizesFlag {
+    SizesFlag(llvm::StringRef name, llvm::StringRef alias, llvm::StringRef description, int64_t value,
+              AttentionCommand &command);
+    absl::Status check() const;
+    std::vector<int64_t> get() const;
+
+    llvm::cl::list<int64_t> option;
+    llvm::cl::alias underscored;
+    int64_t preset;
+  };
+
+  absl::Status checkFlags() const;
+  std::vector<AttentionCase> getCases() const;
+  absl::Status measureAll(const AttentionOptions &options, std::vector<AttentionRow> &rows) const;
+
+  llvm::cl::SubCommand subcommand;
+  llvm::cl::OptionCategory category{"Measuring"};
+  llvm::cl::OptionCategory caseCategory{"The attention"};
+  SizesFlag batchSizes, numHeads, lengths, headDims;
+  llvm::cl::list<Mask> masks;
+  llvm::cl::list<AttentionCase::Part> parts;
+  llvm::cl::opt<int64_t> warmup;
+  llvm::cl::alias warmupAlias;
+  llvm::cl::opt<int64_t> steps;
+  llvm::cl::alias stepsAlias;
+  DeviceFlag device;
+  llvm::cl::opt<int> numThreads;
+  llvm::cl::opt<uint64_t> seed;
+  MemoryLimitFlag memoryLimit;
+  llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
+  TextFlag peerPython;
+  OutputFlags output;
+  CompileFlags compile;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_ATTENTION_ATTENTIONCOMMAND_H

@@ -1,0 +1,41 @@
+//===- AttentionReport.h - Measured attention as rows -----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_ATTENTION_ATTENTIONREPORT_H
+#define CS336_BENCH_ATTENTION_ATTENTIONREPORT_H
+
+#include "cs336/Bench/Attention/AttentionBenchmark.h"
+#include "cs336/Bench/Report/Report.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+
+namespace cs336::bench {
+
+/// One case at one level of fusion.
+struct AttentionRow {
+  AttentionCase attention;
+  Fusion fusion;
+  int64_t warmup, steps;
+  AttentionMeasurement measurement;
+  PipelineVariant pipeline;
+};
+
+/// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64".
+std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline);
+
+/// The columns of measured attention, of which `rows` are all. Times are the host's; backward is the time by which a
+/// step with gradients exceeds one that computes the loss alone. Each of the peer's `variants` has the ratios of its
+/// medians to ours, or "mismatch" where values disagree. Where a case was measured without fusion too, others have
+/// their speed-up over it.
+std::vector<Column<AttentionRow>> getAttentionColumns(llvm::ArrayRef<AttentionRow> rows,
+                                                      llvm::ArrayRef<std::string> variants);
+
+/// One table with a row for every measurement.
+Report makeAttentionReport(llvm::ArrayRef<AttentionRow> rows, llvm::json::Object context);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_ATTENTION_ATTENTIONREPORT_H

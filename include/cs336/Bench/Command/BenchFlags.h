@@ -1,0 +1,37 @@
+//===- BenchFlags.h - What commands make of shared flags --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_COMMAND_BENCHFLAGS_H
+#define CS336_BENCH_COMMAND_BENCHFLAGS_H
+
+#include "cs336/Driver/Flags/DeviceFlag.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
+#include "cs336/Pipelines/Pipelines.h"
+#include "llvm/Support/JSON.h"
+
+#include "absl/status/statusor.h"
+
+#include <vector>
+
+namespace cs336::bench {
+
+/// The options that `text` says; INVALID_ARGUMENT if there are no such.
+absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
+
+/// All that the flags describe, each a model that can be built: an impossible one late in a sweep would cost what was
+/// measured before it.
+absl::StatusOr<std::vector<ModelDescription>> describeModels(const ModelFlags &flags, const ModelDescription &base);
+
+/// INVALID_ARGUMENT for mixed precision of a model that is built in float64, which autocast leaves alone.
+absl::Status checkTypes(const ModelDescription &description, ComputeType type);
+
+/// The device for readers of a report.
+llvm::json::Object describeDevice(runtime::DeviceId device, int64_t numThreads);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_COMMAND_BENCHFLAGS_H

@@ -1,0 +1,32 @@
+//===- Command.h - A subcommand of cs336-bench ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_COMMAND_COMMAND_H
+#define CS336_BENCH_COMMAND_COMMAND_H
+
+#include "llvm/Support/CommandLine.h"
+
+#include "absl/status/status.h"
+
+namespace cs336::bench {
+
+/// A subcommand: its flags, and what it does with them.
+class Command {
+public:
+  virtual ~Command() = default;
+
+  virtual llvm::cl::SubCommand &getSubCommand() = 0;
+  /// Leaves LLVM's own options out of --help. Call before parsing.
+  virtual void hideOtherOptions() = 0;
+  /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
+  /// `commandLine`, which asked for it.
+  virtual absl::Status run(llvm::StringRef commandLine) = 0;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_COMMAND_COMMAND_H

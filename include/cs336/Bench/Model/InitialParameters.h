@@ -1,0 +1,41 @@
+//===- InitialParameters.h - What the cells of a sweep have alike -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_MODEL_INITIALPARAMETERS_H
+#define CS336_BENCH_MODEL_INITIALPARAMETERS_H
+
+#include "cs336/Frontend/ModelDescription.h"
+#include "cs336/runtime/Session.h"
+
+#include <map>
+
+namespace cs336::bench {
+
+/// What the parameters of a model depend on: neither the batch's size nor its length, nor how it is compiled.
+std::string describeParameters(const ModelDescription &description, uint64_t seed);
+
+/// The initial parameters of a sweep's sessions: drawn once for all cells that have the same, where the host has room
+/// for a copy.
+class InitialParameters {
+public:
+  /// `cells` sessions will be initialized for each of the descriptions.
+  InitialParameters(llvm::ArrayRef<ModelDescription> descriptions, size_t cells, uint64_t seed);
+
+  /// Gives all variables of the session, which is of the description's model, their initial values.
+  absl::Status initialize(runtime::Session &session, const ModelDescription &description);
+
+private:
+  uint64_t seed;
+  /// How many more sessions will have these parameters.
+  std::map<std::string, size_t> expected;
+  std::string keptModel;
+  runtime::TensorMap kept;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_MODEL_INITIALPARAMETERS_H

@@ -1,0 +1,98 @@
+//===- ModelBenchmark.h - Times of a model's steps --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_MODEL_MODELBENCHMARK_H
+#define CS336_BENCH_MODEL_MODELBENCHMARK_H
+
+#include "cs336/Bench/Model/InitialParameters.h"
+#include "cs336/Bench/Model/TorchPeer.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Frontend/ModelDescription.h"
+
+#include "absl/status/statusor.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+#include <vector>
+
+namespace cs336::bench {
+
+/// How a model is measured.
+struct MeasureOptions {
+  CompileOptions compile;
+  /// One measurement for each number of warm-up steps. One session's steps serve all of them.
+  std::vector<int64_t> warmups;
+  int64_t steps = 10;
+  /// As sessions take it: "cpu", "cuda:0".
+  std::string device = "cpu";
+  int numThreads = 0;
+  uint64_t seed = 0;
+  /// 0 takes what the device has.
+  int64_t memoryLimitBytes = 0;
+  /// Never null.
+  InitialParameters *parameters = nullptr;
+  /// Null for none.
+  TorchPeer *peer = nullptr;
+  /// Whether to run the steps once more under a profiler.
+  bool profile = false;
+  /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
+  ComputeType computeType = ComputeType::FP32;
+  /// As the pipeline was asked for.
+  Fusion fusion = Fusion::None;
+};
+
+/// One cell of a sweep.
+struct Measurement {
+  int64_t warmup = 0;
+  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program was asked
+  /// to stop.
+  absl::Status status;
+  /// By both clocks; see StepTimes.
+  std::vector<double> stepMilliseconds;
+  std::vector<double> deviceMilliseconds;
+  /// From the description to the executable, or to finding it in the cache. A GPU starts meanwhile, which takes cores
+  /// of the host.
+  double compileSeconds = 0;
+  /// Distinct ones of the executable.
+  int64_t numKernels = 0;
+  /// Of creating the session once there is an executable: what is left of the device's start, kernels are loaded,
+  /// memory is allocated, and on a GPU products are tuned, or what was found before is looked up, and steps captured as
+  /// graphs. With the time of compiling it is the time from a description to a step that can run.
+  std::optional<double> loadSeconds;
+  /// As planned: parameters, state, inputs and arena.
+  int64_t memoryBytes = 0;
+  /// On a GPU, by its own count, after the steps.
+  std::optional<int64_t> deviceMemoryBytes;
+  /// With a peer, and for the first number of warm-up steps: what the first step computed, and what the peer did with
+  /// the same parameters and tokens.
+  std::optional<StepValues> values;
+  std::vector<PeerMeasurement> peers;
+  /// If asked for, and for the first number of warm-up steps.
+  std::optional<RunProfile> profile;
+};
+
+/// Of a session whose steps are measured.
+runtime::SessionOptions getSessionOptions(const MeasureOptions &options);
+
+/// What the entry takes of the batch, which outlives it.
+std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, llvm::StringRef entry,
+                                               const runtime::TensorMap &batch);
+
+/// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
+/// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the session
+/// whose steps are timed runs one step first, whose values are kept for the comparison. `report` hears of the stage and
+/// of how much of the whole is done, `warn` of what the compiler warns of. A model that cannot be compiled gives one
+/// error for all.
+absl::StatusOr<std::vector<Measurement>> measureModel(const ModelDescription &description,
+                                                      const MeasureOptions &options,
+                                                      llvm::function_ref<void(llvm::StringRef, double)> report,
+                                                      llvm::function_ref<void(llvm::StringRef)> warn);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_MODEL_MODELBENCHMARK_H

@@ -1,0 +1,66 @@
+//===- ModelCommand.h - cs336-bench model -----------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_MODEL_MODELCOMMAND_H
+#define CS336_BENCH_MODEL_MODELCOMMAND_H
+
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Model/ModelReport.h"
+#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
+
+#include "absl/status/statusor.h"
+
+namespace cs336::bench {
+
+/// The subcommand `model`: its flags, and what it does with them.
+class ModelCommand : public Command {
+public:
+  ModelCommand();
+
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
+  /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
+  /// neither a lack of memory nor an unsupported type ends it; an interruption leaves out what was not measured yet.
+  absl::Status run(llvm::StringRef commandLine) override;
+
+private:
+  absl::Status checkFlags() const;
+  /// Null without --peer.
+  absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
+  absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
+                          std::vector<ModelRow> &rows) const;
+
+  llvm::cl::SubCommand subcommand;
+  llvm::cl::OptionCategory category{"Measuring"};
+  llvm::cl::OptionCategory modelCategory{"The model"};
+  ModelFlags model;
+  llvm::cl::list<int64_t> warmups;
+  llvm::cl::alias warmupsAlias;
+  llvm::cl::opt<int64_t> steps;
+  llvm::cl::alias stepsAlias;
+  DeviceFlag device;
+  llvm::cl::opt<bool> backward;
+  llvm::cl::opt<bool> includeOptimizer;
+  llvm::cl::opt<int> numThreads;
+  llvm::cl::opt<uint64_t> seed;
+  MemoryLimitFlag memoryLimit;
+  llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
+  TextFlag peerPython;
+  llvm::cl::opt<bool> perStep;
+  llvm::cl::opt<bool> profile;
+  llvm::cl::opt<int64_t> most;
+  llvm::cl::opt<bool> noMFU;
+  OutputFlags output;
+  CompileFlags compile;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_MODEL_MODELCOMMAND_H

@@ -1,0 +1,52 @@
+//===- ModelReport.h - Measured models as rows ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_MODEL_MODELREPORT_H
+#define CS336_BENCH_MODEL_MODELREPORT_H
+
+#include "cs336/Bench/Model/ModelBenchmark.h"
+#include "cs336/Bench/Report/Report.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace cs336::bench {
+
+/// One model, in one type, at one level of fusion, after one number of warm-up steps.
+struct ModelRow {
+  ModelDescription description;
+  ComputeType computeType;
+  Fusion fusion;
+  /// FLOP/s of a dense product in this type, as far as the device has one.
+  std::optional<double> peakRate;
+  Measurement measurement;
+  PipelineVariant pipeline;
+};
+
+/// A warning where the device's own count is below the plan, or above it by more than what no plan holds: the code of
+/// kernels, captured graphs and the granularity of allocations. Nothing otherwise.
+std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);
+
+/// "small, batch 4, context 256, bf16, fusion all, train".
+std::string describeModel(const ModelRow &row);
+
+/// The columns of measured models, of which `rows` are all. Speed-ups and the time of the backward pass compare a row
+/// with others. Each of the peer's `variants` has its median, the ratio to ours, and how far values are apart: where
+/// they disagree, "mismatch" stands instead of the ratio. `perStep` shows every step's time in tables too.
+std::vector<Column<ModelRow>> getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
+                                              bool perStep);
+
+/// A table with a row for every measurement, then a table for each profile: "profile", or "profile-N" for row N. The
+/// latter have the `largest` names at most.
+Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep,
+                       size_t largest = std::numeric_limits<size_t>::max());
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_MODEL_MODELREPORT_H

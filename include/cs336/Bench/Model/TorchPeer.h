@@ -1,0 +1,62 @@
+//===- TorchPeer.h - The same model in PyTorch ------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_MODEL_TORCHPEER_H
+#define CS336_BENCH_MODEL_TORCHPEER_H
+
+#include "cs336/Bench/Model/StepValues.h"
+#include "cs336/Bench/Peer/PeerOptions.h"
+#include "cs336/Bench/Peer/TorchProcess.h"
+
+namespace cs336::bench {
+
+/// What one variant of PyTorch did.
+struct PeerMeasurement {
+  std::string variant;
+  /// RESOURCE_EXHAUSTED if memory does not suffice.
+  absl::Status status;
+  StepValues values{};
+  std::vector<double> stepMilliseconds;
+  /// Of the first step, where torch.compile compiles.
+  double firstStepSeconds = 0;
+  /// The device's own count, on a GPU.
+  std::optional<double> deviceMiB;
+};
+
+/// Runs benchmarks/peers/torch_model.py, whose variants are "eager", "primitive", "sdpa", "compile", "graphs", and
+/// "graphs-bf16w", which is measured for forward passes in bf16 alone.
+class TorchPeer {
+public:
+  /// As TorchProcess::start.
+  static absl::StatusOr<std::unique_ptr<TorchPeer>> start(const PeerOptions &options);
+
+  /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
+  /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
+  absl::Status give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch);
+  /// Values and times of every variant, measured once for all levels of fusion that follow each other; an error other
+  /// than a lack of memory ends the sweep.
+  absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
+
+private:
+  TorchPeer(PeerOptions options, std::unique_ptr<TorchProcess> process)
+      : options(std::move(options)), process(std::move(process)) {}
+
+  absl::StatusOr<PeerMeasurement> measureVariant(llvm::StringRef variant, const ModelDescription &description,
+                                                 ComputeType type);
+
+  PeerOptions options;
+  std::unique_ptr<TorchProcess> process;
+  /// Whose parameters the folder has.
+  std::string givenModel;
+  /// What the last measurements are of.
+  std::string measuredJob;
+  std::vector<PeerMeasurement> measurements;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_MODEL_TORCHPEER_H

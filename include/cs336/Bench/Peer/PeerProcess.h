@@ -1,0 +1,52 @@
+//===- PeerProcess.h - A process that answers lines with lines --*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_PEER_PEERPROCESS_H
+#define CS336_BENCH_PEER_PEERPROCESS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <string>
+#include <sys/types.h>
+
+namespace cs336::bench {
+
+/// A child process that reads one JSON value a line from its standard input and answers each with one line of JSON on
+/// its standard output. Its standard error stream is the caller's. It ends when its input does.
+class PeerProcess {
+public:
+  /// NOT_FOUND if the program cannot be started. `command` is the program, looked up in PATH, and its arguments.
+  static absl::StatusOr<std::unique_ptr<PeerProcess>> start(llvm::ArrayRef<std::string> command);
+  PeerProcess(const PeerProcess &) = delete;
+  ~PeerProcess();
+
+  /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object. CANCELLED if this
+  /// program is asked to stop meanwhile, which ends the process.
+  absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
+
+private:
+  PeerProcess(std::string program, pid_t process, int input, int output)
+      : program(std::move(program)), process(process), input(input), output(output) {}
+
+  absl::StatusOr<std::string> readLine();
+  absl::Status writeLine(llvm::StringRef line) const;
+  absl::Status endedWithoutAnswer() const;
+
+  std::string program;
+  pid_t process;
+  int input, output;
+  /// What was read beyond the last line.
+  std::string pending;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_PEER_PEERPROCESS_H

@@ -1,0 +1,53 @@
+//===- PlanCommand.h - cs336-bench plan -------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_PLAN_PLANCOMMAND_H
+#define CS336_BENCH_PLAN_PLANCOMMAND_H
+
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Plan/PlanReport.h"
+#include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
+
+#include "absl/status/statusor.h"
+
+namespace cs336::bench {
+
+/// The subcommand `plan`: memory, kernels, FLOPs and bytes of a model's steps, from the planned program alone.
+class PlanCommand : public Command {
+public:
+  PlanCommand();
+
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
+  /// Plans every combination of the flags' values and prints the report to standard output. That a model does not fit
+  /// is a result, not an error. An interruption leaves out what was not planned yet.
+  absl::Status run(llvm::StringRef commandLine) override;
+
+private:
+  absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
+                               const CompileOptions &options, Progress &progress) const;
+  absl::Status planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
+                       std::vector<PlanRow> &rows) const;
+
+  llvm::cl::SubCommand subcommand;
+  llvm::cl::OptionCategory category{"Planning"};
+  llvm::cl::OptionCategory modelCategory{"The model"};
+  ModelFlags model;
+  DeviceFlag device;
+  MemoryLimitFlag memoryLimit;
+  llvm::cl::opt<int64_t> most;
+  OutputFlags output;
+  CompileFlags compile;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_PLAN_PLANCOMMAND_H

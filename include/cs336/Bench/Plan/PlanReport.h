@@ -1,0 +1,66 @@
+//===- PlanReport.h - Planned models as rows --------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_PLAN_PLANREPORT_H
+#define CS336_BENCH_PLAN_PLANREPORT_H
+
+#include "cs336/Bench/Plan/ModelPlan.h"
+#include "cs336/Bench/Report/Report.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+
+namespace cs336::bench {
+
+/// One model, in one type, at one level of fusion.
+struct PlanRow {
+  ModelDescription description;
+  ComputeType computeType;
+  Fusion fusion;
+  ModelPlan plan;
+  /// 0 for none.
+  int64_t limitBytes = 0;
+  /// Where the plan exceeds the limit.
+  WaysToFit waysToFit;
+  PipelineVariant pipeline;
+
+  bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
+};
+
+/// Buffers of one size, type and life, whose sources differ in the layer alone.
+struct BufferGroup {
+  /// One of them; with several, its source is "layers.*.ffn.w13".
+  ModelPlan::Buffer buffer;
+  int64_t count;
+};
+
+/// Equal buffers of all layers together, in the order of the first of each group.
+std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+/// A group for each buffer.
+std::vector<BufferGroup> listBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+
+/// The tables of one model. Phases: held is what earlier phases left when one begins, live the most at one time, peak
+/// the same with all that is resident. At most `most` groups of buffers, and kernels, are shown.
+Table makePhaseTable(const ModelPlan &plan);
+Table makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most);
+Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
+
+/// The columns of planned models: memory, and sums over all phases. In JSON each row has the other tables too, with
+/// `most` buffers and kernels, each buffer by itself.
+std::vector<Column<PlanRow>> getPlanColumns(size_t most);
+
+/// "plan" with a row for every model; of a single model also "phases", "buffers" and "kernels". Notes say whether the
+/// models fit.
+Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most);
+
+/// "xl, batch 4, context 512, fp32, unfused, train".
+std::string describePlan(const PlanRow &row);
+
+/// Whether a row fits its limit, and what would have to give where it does not.
+std::string describeFit(const PlanRow &row);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_PLAN_PLANREPORT_H

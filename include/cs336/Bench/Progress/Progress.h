@@ -1,0 +1,41 @@
+//===- Progress.h - How far long work is ------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_PROGRESS_PROGRESS_H
+#define CS336_BENCH_PROGRESS_PROGRESS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+
+#include <cstdint>
+
+namespace cs336::bench {
+
+/// Tells the standard error stream what is being done: a bar that moves on a terminal, a line for each task elsewhere.
+class Progress {
+public:
+  explicit Progress(int64_t tasks);
+  ~Progress();
+
+  /// The next task begins.
+  void start(const llvm::Twine &task);
+  /// How much of it is done, between 0 and 1, and in which stage it is.
+  void update(llvm::StringRef stage, double fraction);
+  /// A line of its own.
+  void warn(llvm::StringRef text);
+
+private:
+  void draw(llvm::StringRef stage, double fraction);
+
+  int64_t tasks, started = 0;
+  std::string current;
+  bool isTerminal;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_PROGRESS_PROGRESS_H

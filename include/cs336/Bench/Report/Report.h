@@ -1,0 +1,27 @@
+//===- Report.h - What a command prints -------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_REPORT_REPORT_H
+#define CS336_BENCH_REPORT_REPORT_H
+
+#include "cs336/Bench/Report/Table.h"
+
+namespace cs336::bench {
+
+/// What a command prints: one table or more, of which the first has its results.
+struct Report {
+  /// What concerns all rows: the members of the JSON document beside "results".
+  llvm::json::Object context;
+  /// Never empty. JSON has the first one alone, whose Data columns repeat what the others show.
+  std::vector<Table> tables;
+  /// Lines below the tables; CSV and JSON have none.
+  std::vector<std::string> notes;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_REPORT_REPORT_H

@@ -1,0 +1,36 @@
+//===- ReportWriter.h - The formats of a report -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_REPORT_REPORTWRITER_H
+#define CS336_BENCH_REPORT_REPORTWRITER_H
+
+#include "cs336/Bench/Report/Report.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+
+namespace cs336::bench {
+
+enum class Format { Table, Markdown, CSV, JSON, LaTeX, Typst };
+
+/// The widest line of a table whose columns nobody selected.
+inline constexpr size_t kPageWidth = 120;
+
+/// A format of reports.
+class ReportWriter {
+public:
+  static std::unique_ptr<ReportWriter> create(Format format);
+  virtual ~ReportWriter();
+
+  virtual void write(const Report &report, llvm::raw_ostream &stream) const = 0;
+  /// Whether each table of a report belongs into a file of its own, since a file has one header.
+  virtual bool hasOneTablePerFile() const { return false; }
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_REPORT_REPORTWRITER_H

@@ -1,0 +1,64 @@
+//===- Table.h - Rows of cells under named columns --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_REPORT_TABLE_H
+#define CS336_BENCH_REPORT_TABLE_H
+
+#include "cs336/Bench/Report/Column.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include "absl/status/statusor.h"
+
+#include <vector>
+
+namespace cs336::bench {
+
+/// Rows of cells, made by one list of columns.
+class Table {
+public:
+  /// `name` distinguishes the table from others of a report, in the names of files; `title` stands above it and may be
+  /// empty.
+  template <typename Row>
+  Table(std::string name, std::string title, const std::vector<Column<Row>> &columns, llvm::ArrayRef<Row> rows)
+      : name(std::move(name)), title(std::move(title)), heads(columns.begin(), columns.end()) {
+    for (const Row &row : rows) {
+      std::vector<Cell> &cells = this->rows.emplace_back();
+      for (const Column<Row> &column : columns)
+        cells.push_back(column.extract(row));
+    }
+  }
+
+  llvm::StringRef getName() const { return name; }
+  llvm::StringRef getTitle() const { return title; }
+  llvm::ArrayRef<ColumnHead> getHeads() const { return heads; }
+  llvm::ArrayRef<std::vector<Cell>> getRows() const { return rows; }
+  /// Whether `select` chose the columns.
+  bool isSelected() const { return selected; }
+
+  /// Whether a cell of the column has text.
+  bool hasText(size_t column) const;
+  /// Whether a value of the column is text or a list, which is aligned at its left; numbers are aligned at their ends.
+  bool isText(size_t column) const;
+  /// An object for every row, by the columns' keys.
+  llvm::json::Array getObjects() const;
+
+  /// Keeps the columns with these keys, in this order; all of them for {"all"}. The keys are known: see checkColumns.
+  void select(llvm::ArrayRef<std::string> keys);
+
+private:
+  std::string name, title;
+  std::vector<ColumnHead> heads;
+  std::vector<std::vector<Cell>> rows;
+  bool selected = false;
+};
+
+/// INVALID_ARGUMENT if `keys`, which `--columns` names, has one that no column has, or one twice. "all" stands alone.
+absl::Status checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_REPORT_TABLE_H

@@ -1,0 +1,25 @@
+//===- Statistics.h - Of the times of equal steps ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_TIMING_STATISTICS_H
+#define CS336_BENCH_TIMING_STATISTICS_H
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace cs336::bench {
+
+/// In the unit of the samples. `std` is the population's: divided by n, not n − 1.
+struct Statistics {
+  double mean = 0, std = 0, median = 0, min = 0;
+};
+
+/// Of at least one sample.
+Statistics computeStatistics(llvm::ArrayRef<double> samples);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_TIMING_STATISTICS_H

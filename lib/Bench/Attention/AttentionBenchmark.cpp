@@ -1,0 +1,208 @@
+//===- AttentionBenchmark.cpp - Times of attention alone ------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Attention/AttentionBenchmark.h"
+
+#include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Dialect/Exec/IR/Buffers.h"
+#include "cs336/Dialect/Exec/Transforms/EntrySummary.h"
+#include "cs336/runtime/Session.h"
+#include "llvm/Support/xxhash.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+/// A compiled program, and the phases of its entry of a mode.
+struct Compiled {
+  std::shared_ptr<const runtime::Executable> executable;
+  uint64_t hash = 0;
+  std::vector<exec::PhaseSummary> phases;
+  int64_t variableBytes = 0;
+};
+} // namespace
+
+static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build, Mode mode,
+                                        const CompileOptions &options, llvm::function_ref<void(StringRef)> warn) {
+  Compiled compiled;
+  std::vector<uint8_t> bytes;
+  absl::Status status = withProgram(build, warn, [&](ModuleOp module) -> LogicalResult {
+    if (failed(runPipeline(module, options)))
+      return failure();
+    for (auto entry : module.getOps<exec::EntryOp>()) {
+      if (entry.getMode() != mode)
+        continue;
+      FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
+      if (failed(summary))
+        return failure();
+      compiled.phases = summary->phases;
+    }
+    for (auto variable : module.getOps<exec::VariableOp>())
+      compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
+    FailureOr<std::vector<uint8_t>> compiledBytes = compileModule(module, options);
+    if (failed(compiledBytes))
+      return failure();
+    bytes = *std::move(compiledBytes);
+    return success();
+  });
+  if (!status.ok())
+    return status;
+  auto executable = runtime::Executable::FromBytes(bytes);
+  if (!executable.ok())
+    return executable.status();
+  compiled.executable = *std::move(executable);
+  compiled.hash = llvm::xxh3_64bits(bytes);
+  return compiled;
+}
+
+static absl::StatusOr<std::unique_ptr<runtime::Session>>
+createSession(std::shared_ptr<const runtime::Executable> executable, const AttentionOptions &options) {
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.device = options.device;
+  sessionOptions.num_threads = options.numThreads;
+  sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  auto session = runtime::Session::Create(std::move(executable), sessionOptions);
+  if (!session.ok())
+    return session.status();
+  if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+    return status;
+  return session;
+}
+
+static const exec::PhaseSummary *findPhase(llvm::ArrayRef<exec::PhaseSummary> phases, exec::CommandPhase phase) {
+  auto found = llvm::find_if(phases, [&](const exec::PhaseSummary &each) { return each.phase == phase; });
+  return found == phases.end() ? nullptr : found;
+}
+
+static absl::Status copyOutput(runtime::Session &session, const char *entry, const char *name,
+                               runtime::TensorMap &values) {
+  absl::StatusOr<runtime::TensorView> output = session.Output(entry, name);
+  if (!output.ok())
+    return output.status();
+  absl::StatusOr<runtime::Tensor> copy = runtime::Tensor::CopyOf(*output);
+  if (!copy.ok())
+    return copy.status();
+  values.insert_or_assign(name, *std::move(copy));
+  return absl::OkStatus();
+}
+
+/// Runs warm-ups and then the steps that count, whose times it gives. `report` gets the fraction that is done.
+static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef entry, const AttentionOptions &options,
+                                           llvm::function_ref<void(double)> report) {
+  int64_t steps = options.warmup + options.steps;
+  StepTimes times;
+  absl::Status status = timeSteps(
+      session, entry, {}, steps, [&](int64_t step) { report(static_cast<double>(step) / static_cast<double>(steps)); },
+      times);
+  if (!status.ok())
+    return status;
+  return times.slice(options.warmup, options.steps);
+}
+
+static absl::Status measureForward(const Compiled &compiled, const AttentionOptions &options,
+                                   AttentionMeasurement &measurement, runtime::TensorMap &values,
+                                   llvm::function_ref<void(StringRef, double)> report) {
+  auto session = createSession(compiled.executable, options);
+  if (!session.ok())
+    return session.status();
+  absl::StatusOr<StepTimes> times =
+      timeEntry(**session, "forward", options, [&](double done) { report("forward", done / 3); });
+  if (!times.ok())
+    return times.status();
+  measurement.forward = *std::move(times);
+  return options.peer ? copyOutput(**session, "forward", "o", values) : absl::OkStatus();
+}
+
+/// With a peer, `values`, what the timed sessions computed, are compared with its.
+static absl::Status measureBackward(const Compiled &compiled, const AttentionCase &attention,
+                                    const AttentionOptions &options, AttentionMeasurement &measurement,
+                                    runtime::TensorMap &values, llvm::function_ref<void(StringRef, double)> report) {
+  auto session = createSession(compiled.executable, options);
+  if (!session.ok())
+    return session.status();
+  for (auto [name, times, begin] :
+       {std::tuple("loss", &measurement.loss, 1.0 / 3), std::tuple("forward_backward", &measurement.both, 2.0 / 3)}) {
+    absl::StatusOr<StepTimes> timed =
+        timeEntry(**session, name, options, [&, start = begin](double done) { report("backward", start + done / 3); });
+    if (!timed.ok())
+      return timed.status();
+    *times = *std::move(timed);
+  }
+  if (!options.peer)
+    return absl::OkStatus();
+  report("PyTorch", 1);
+  std::vector<const char *> gradients{"q", "k"};
+  if (attention.part == AttentionCase::Part::Whole)
+    gradients.push_back("v");
+  for (const char *name : gradients)
+    if (absl::Status status = copyOutput(**session, "forward_backward", name, values); !status.ok())
+      return status;
+  absl::StatusOr<runtime::TensorMap> given = (*session)->SaveVariables();
+  if (!given.ok())
+    return given.status();
+  // On one GPU the peer has what this session has given back.
+  session->reset();
+  absl::StatusOr<std::vector<AttentionPeerMeasurement>> peers = options.peer->measure(attention, *given, values);
+  if (!peers.ok())
+    return peers.status();
+  measurement.peers = *std::move(peers);
+  return absl::OkStatus();
+}
+
+static absl::Status keepExhaustion(absl::Status status, absl::Status &kept) {
+  kept = status;
+  return absl::IsResourceExhausted(status) || absl::IsUnimplemented(status) ? absl::OkStatus() : status;
+}
+
+absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase &attention,
+                                                             const AttentionOptions &options,
+                                                             llvm::function_ref<void(StringRef, double)> report,
+                                                             llvm::function_ref<void(StringRef)> warn) {
+  AttentionMeasurement measurement;
+  report("compiling", 0);
+  Clock::time_point start = Clock::now();
+  absl::StatusOr<Compiled> forward =
+      compile([&](ModuleOp module) { buildAttentionForward(attention, module); }, Mode::Forward, options.compile, warn);
+  if (!forward.ok())
+    return forward.status();
+  absl::StatusOr<Compiled> backward = compile([&](ModuleOp module) { buildAttentionBackward(attention, module); },
+                                              Mode::ForwardBackward, options.compile, warn);
+  if (!backward.ok())
+    return backward.status();
+  measurement.compileSeconds = std::chrono::duration<double>(Clock::now() - start).count();
+  measurement.programs = {forward->hash, backward->hash};
+  if (options.below && options.below->programs == measurement.programs) {
+    AttentionMeasurement same = *options.below;
+    same.compileSeconds = measurement.compileSeconds;
+    return same;
+  }
+
+  if (const exec::PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward)) {
+    measurement.memory.forwardPeak = forward->variableBytes + phase->liveBytes;
+    measurement.forwardCommands = phase->work.getCommands();
+  }
+  if (const exec::PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward)) {
+    measurement.memory.beforeBackward = backward->variableBytes + phase->heldBytes;
+    measurement.memory.backwardPeak = backward->variableBytes + phase->liveBytes;
+    measurement.backwardCommands = phase->work.getCommands();
+  }
+  runtime::TensorMap values;
+  absl::Status status =
+      keepExhaustion(measureForward(*forward, options, measurement, values, report), measurement.forwardStatus);
+  if (status.ok() && !measurement.forwardStatus.ok())
+    measurement.backwardStatus = measurement.forwardStatus;
+  else if (status.ok())
+    status = keepExhaustion(measureBackward(*backward, attention, options, measurement, values, report),
+                            measurement.backwardStatus);
+  if (!status.ok())
+    return status;
+  return measurement;
+}

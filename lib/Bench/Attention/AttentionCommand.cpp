@@ -1,0 +1,205 @@
+//===- AttentionCommand.cpp - cs336-bench attention -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Attention/AttentionCommand.h"
+
+#include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Progress/Progress.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "times attention alone, forward and backward";
+static constexpr llvm::StringLiteral kVariants[] = {"naive", "compiled", "sdpa"};
+
+AttentionCommand::SizesFlag::SizesFlag(llvm::StringRef name, llvm::StringRef alias, llvm::StringRef description,
+                                       int64_t value, AttentionCommand &command)
+    : option(name, cl::desc(description), cl::value_desc("number,..."), cl::CommaSeparated,
+             cl::cat(command.caseCategory), cl::sub(command.subcommand)),
+      underscored(alias, cl::desc("as published scripts spell it"), cl::Hidden, cl::CommaSeparated,
+                  cl::aliasopt(option)),
+      preset(value) {}
+
+std::vector<int64_t> AttentionCommand::SizesFlag::get() const {
+  return option.empty() ? std::vector<int64_t>{preset} : std::vector<int64_t>(option.begin(), option.end());
+}
+
+absl::Status AttentionCommand::SizesFlag::check() const {
+  constexpr int64_t kMost = int64_t(1) << 24;
+  for (int64_t size : get())
+    if (size < 1 || size > kMost)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", option.ArgStr.str(), " is ", size, ", must lie between 1 and ", kMost));
+  return absl::OkStatus();
+}
+
+AttentionCommand::AttentionCommand()
+    : subcommand("attention", kDescription), batchSizes("batch-size", "batch_size", "Sequences (default 8)", 8, *this),
+      numHeads("num-heads", "n_heads", "Heads; 1 is attention without heads (default 1)", 1, *this),
+      lengths("length", "context_length", "Positions of queries and of keys (default 1024)", 1024, *this),
+      headDims("head-dim", "head_dim", "Width of a head (default 64)", 64, *this),
+      masks("mask", cl::desc("Which keys a query sees; both are measured side by side (default full)"),
+            cl::values(clEnumValN(Mask::Full, "full", "all"),
+                       clEnumValN(Mask::Causal, "causal", "those up to its own position")),
+            cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      parts("part", cl::desc("What of it; a list with commas is measured side by side (default whole)"),
+            cl::values(clEnumValN(AttentionCase::Part::Whole, "whole", "all of it"),
+                       clEnumValN(AttentionCase::Part::Scores, "scores", "the softmax of scores, without values")),
+            cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
+             cl::cat(category), cl::sub(subcommand)),
+      warmupAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(warmup)),
+      steps("steps", cl::desc("Timed steps of each pass (default 100)"), cl::value_desc("number"), cl::init(100),
+            cl::cat(category), cl::sub(subcommand)),
+      stepsAlias("n_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(steps)),
+      device(category, subcommand),
+      numThreads("num-threads", cl::desc("Threads of one command; 0 is one a core (default)"), cl::value_desc("number"),
+                 cl::init(0), cl::cat(category), cl::sub(subcommand)),
+      seed("seed", cl::desc("Seed of queries, keys and values (default 0)"), cl::value_desc("number"), cl::init(0),
+           cl::cat(category), cl::sub(subcommand)),
+      memoryLimit("Most memory that a pass may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
+      peer("peer",
+           cl::desc("Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive "
+                    "(default), compiled, sdpa. With --ladder, beside the rungs in --dtype"),
+           cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
+      peerPython("peer-python", cl::desc("The Python that has PyTorch and safetensors (default python3)"),
+                 cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+
+void AttentionCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &caseCategory}, subcommand); }
+
+absl::Status AttentionCommand::checkFlags() const {
+  for (const SizesFlag *flag : {&batchSizes, &numHeads, &lengths, &headDims})
+    if (absl::Status status = flag->check(); !status.ok())
+      return status;
+  if (steps < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
+  if (warmup < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup.getValue(), ", must not be negative"));
+  if (numThreads < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if (peerPython.getNumOccurrences() > 0 && peer.empty())
+    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
+  if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--peer is '", peer.getValue(), "', must be torch or torch: and a list with commas of naive, compiled, sdpa"));
+  if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
+      llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
+    return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (absl::Status status = output.check(getAttentionColumns({}, parsePeer(peer, kVariants, "naive"))); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+    return status;
+  return compile.check(device);
+}
+
+std::vector<AttentionCase> AttentionCommand::getCases() const {
+  std::vector<Mask> wanted(masks.begin(), masks.end());
+  if (wanted.empty())
+    wanted.push_back(Mask::Full);
+  std::vector<AttentionCase::Part> wantedParts(parts.begin(), parts.end());
+  if (wantedParts.empty())
+    wantedParts.push_back(AttentionCase::Part::Whole);
+  std::vector<AttentionCase> cases;
+  for (int64_t batch : batchSizes.get())
+    for (int64_t heads : numHeads.get())
+      for (int64_t headDim : headDims.get())
+        for (int64_t length : lengths.get())
+          for (Mask mask : wanted)
+            for (AttentionCase::Part part : wantedParts)
+              cases.push_back({batch, heads, length, headDim, mask == Mask::Causal, ComputeType::FP32, part});
+  return cases;
+}
+
+absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::vector<AttentionRow> &rows) const {
+  std::vector<AttentionCase> cases = getCases();
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
+  Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()));
+  for (AttentionCase &attention : cases) {
+    for (const PipelineVariant &variant : pipelines) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
+      PipelineOptions pipeline;
+      if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+        return status;
+      AttentionOptions own = options;
+      own.compile.pipeline = variant.options;
+      own.fusion = pipeline.fusion;
+      attention.computeType = pipeline.dtype;
+      if (!variant.isTopType(pipeline.dtype))
+        own.peer = nullptr;
+      bool isAbove = !variant.added.empty() && variant.added != "none";
+      own.below = isAbove && rows.back().attention.computeType == pipeline.dtype ? &rows.back().measurement : nullptr;
+      if (!own.compile.dumpDir.empty())
+        absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
+      progress.start(describeAttention(attention, own.fusion, variant));
+      absl::StatusOr<AttentionMeasurement> measurement = measureAttention(
+          attention, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
+          [&](llvm::StringRef warning) { progress.warn(warning); });
+      if (!measurement.ok())
+        return measurement.status();
+      rows.push_back({attention, own.fusion, warmup, steps, *std::move(measurement), variant});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = checkFlags(); !status.ok())
+    return status;
+  catchInterruptions();
+  AttentionOptions options;
+  options.warmup = warmup;
+  options.steps = steps;
+  options.device = runtime::ToString(device);
+  options.numThreads = numThreads;
+  options.seed = seed;
+  options.memoryLimitBytes = memoryLimit.getBytes();
+  std::unique_ptr<AttentionPeer> torch;
+  if (!peer.empty()) {
+    PeerOptions peerOptions{parsePeer(peer, kVariants, "naive"), peerPython, options.device, numThreads, warmup, steps};
+    absl::StatusOr<std::unique_ptr<AttentionPeer>> started = AttentionPeer::start(peerOptions);
+    if (!started.ok())
+      return started.status();
+    torch = *std::move(started);
+    options.peer = torch.get();
+  }
+
+  std::vector<AttentionRow> rows;
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
+    options.compile = compileOptions;
+    return measureAll(options, rows);
+  });
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
+    return status;
+  json::Object context{{"benchmark", "attention"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()}};
+  if (absl::Status written = output.write(makeAttentionReport(rows, std::move(context))); !written.ok())
+    return written;
+  for (const AttentionRow &row : rows)
+    if (!row.measurement.backwardStatus.ok())
+      llvm::errs() << getFailureText(row.measurement.backwardStatus) << ": "
+                   << describeAttention(row.attention, row.fusion, row.pipeline) << ": "
+                   << std::string(row.measurement.backwardStatus.message()) << "\n";
+  if (!status.ok())
+    return describeEarlyEnd(status, rows.size(), getCases().size() * compile.getPipelines().size(),
+                            "cells are left out");
+  llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
+                  "step's time\n";
+  return absl::OkStatus();
+}

@@ -1,0 +1,164 @@
+//===- AttentionProgram.cpp - Attention alone, as programs ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Attention/AttentionProgram.h"
+
+#include "cs336/Bench/Program/FunctionBuilder.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+
+double AttentionCase::getForwardFlops() const {
+  double scores = static_cast<double>(batchSize * numHeads) * static_cast<double>(length) * static_cast<double>(length);
+  return (part == Part::Whole ? 4 : 2) * scores * static_cast<double>(headDim) * (isCausal ? 0.5 : 1);
+}
+
+namespace {
+/// Builds one function of an attention.
+class AttentionBuilder {
+public:
+  AttentionBuilder(const AttentionCase &attention, Mode mode, ModuleOp module);
+
+  void build();
+
+private:
+  RankedTensorType tensor(ArrayRef<int64_t> shape, Type element) { return RankedTensorType::get(shape, element); }
+  RankedTensorType tensor(ArrayRef<int64_t> shape) { return tensor(shape, element); }
+  DenseI64ArrayAttr makeAxes(int64_t first, int64_t end);
+  Value transpose(StringRef source, RankedTensorType type, Value x);
+  Value splitHeads(Value x) { return hasHeads ? transpose("attn.split_heads", tensor(heads), x) : x; }
+  Value buildMask(Value scaled);
+  Value buildSoftmax(Value x);
+  Value buildOutput(ArrayRef<Value> variables);
+
+  const AttentionCase &attention;
+  Mode mode;
+  FunctionBuilder function;
+  ImplicitLocOpBuilder &builder;
+  bool hasHeads, hasValues;
+  Type element;
+  using Shape = SmallVector<int64_t>;
+  /// Of q, k and v as they are stored; of the matmuls' operands; of scores; of their rows; of o.
+  Shape stored, heads, scores, rows, result;
+};
+} // namespace
+
+AttentionBuilder::AttentionBuilder(const AttentionCase &attention, Mode mode, ModuleOp module)
+    : attention(attention), mode(mode), function(module, mode), builder(function.getBuilder()),
+      hasHeads(attention.numHeads > 1), hasValues(attention.part == AttentionCase::Part::Whole) {
+  switch (attention.computeType) {
+  case ComputeType::BF16:
+    element = builder.getBF16Type();
+    break;
+  case ComputeType::FP16:
+    element = builder.getF16Type();
+    break;
+  case ComputeType::FP32:
+  case ComputeType::TF32:
+    element = builder.getF32Type();
+    break;
+  }
+  int64_t batch = attention.batchSize, length = attention.length;
+  rows = {batch, length};
+  stored = {batch, length, attention.headDim};
+  if (hasHeads) {
+    rows = {batch, attention.numHeads, length};
+    stored = {batch, length, attention.numHeads, attention.headDim};
+  }
+  heads = scores = rows;
+  heads.push_back(attention.headDim);
+  scores.push_back(length);
+  result = hasValues ? stored : scores;
+}
+
+DenseI64ArrayAttr AttentionBuilder::makeAxes(int64_t first, int64_t end) {
+  return builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq(first, end)));
+}
+
+Value AttentionBuilder::transpose(StringRef source, RankedTensorType type, Value x) {
+  function.at(source);
+  return TransposeOp::create(builder, type, x, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+}
+
+/// Keys after a query's own position are hidden.
+Value AttentionBuilder::buildMask(Value scaled) {
+  function.at("attn.mask");
+  RankedTensorType type = tensor(scores);
+  auto positions = tensor({attention.length, attention.length}, builder.getI32Type());
+  Value query = IotaOp::create(builder, positions, builder.getI64IntegerAttr(0));
+  Value key = IotaOp::create(builder, positions, builder.getI64IntegerAttr(1));
+  Value visible = CompareOp::create(builder, Predicate::GE, query, key);
+  int64_t rank = type.getRank();
+  Value mask = BroadcastOp::create(builder, type.clone(builder.getI1Type()), visible, makeAxes(rank - 2, rank));
+  Value hidden = ConstantOp::create(builder, type, -std::numeric_limits<double>::infinity());
+  return SelectOp::create(builder, type, mask, scaled, hidden);
+}
+
+Value AttentionBuilder::buildSoftmax(Value x) {
+  function.at("attn.softmax");
+  RankedTensorType type = tensor(scores), row = tensor(rows);
+  int64_t rank = type.getRank();
+  auto last = makeAxes(rank - 1, rank), others = makeAxes(0, rank - 1);
+  Value max = ReduceOp::create(builder, row, ReduceKind::Max, x, last, /*stop_gradient=*/true);
+  max = BroadcastOp::create(builder, type, max, others);
+  Value exponentials = ExpOp::create(builder, type, SubOp::create(builder, type, x, max));
+  Value sum = ReduceOp::create(builder, row, ReduceKind::Sum, exponentials, last);
+  sum = BroadcastOp::create(builder, type, sum, others);
+  return DivOp::create(builder, type, exponentials, sum);
+}
+
+/// o, or the probabilities if scores are all there is.
+Value AttentionBuilder::buildOutput(ArrayRef<Value> variables) {
+  Value q = splitHeads(variables[0]), k = splitHeads(variables[1]);
+  function.at("attn.scores");
+  Value x = MatmulOp::create(builder, q, k, /*transposeA=*/false, /*transposeB=*/true);
+  function.at("attn.scale");
+  Value scale = ConstantOp::create(builder, tensor(scores), 1 / std::sqrt(static_cast<double>(attention.headDim)));
+  x = MulOp::create(builder, tensor(scores), x, scale);
+  if (attention.isCausal)
+    x = buildMask(x);
+  x = buildSoftmax(x);
+  if (!hasValues)
+    return x;
+  Value v = splitHeads(variables[2]);
+  function.at("attn.values");
+  x = MatmulOp::create(builder, x, v, /*transposeA=*/false, /*transposeB=*/false);
+  return hasHeads ? transpose("attn.merge_heads", tensor(stored), x) : x;
+}
+
+void AttentionBuilder::build() {
+  bool hasLoss = mode != Mode::Forward;
+  SmallVector<Value> variables;
+  static constexpr llvm::StringLiteral kNames[] = {"q", "k", "v"};
+  for (StringRef name : ArrayRef(kNames).take_front(hasValues ? 3 : 2))
+    variables.push_back(function.addVariable(name, "parameter", tensor(stored)));
+  Value weights;
+  if (hasLoss)
+    weights = function.addVariable("weights", "state", tensor(result));
+
+  Value o = buildOutput(variables);
+  if (!hasLoss)
+    return function.finish({{"o", o}});
+  function.at("attn.loss");
+  Value weighted = MulOp::create(builder, tensor(result), o, weights);
+  auto axes = makeAxes(0, static_cast<int64_t>(result.size()));
+  Value loss = ReduceOp::create(builder, tensor({}), ReduceKind::Sum, weighted, axes);
+  function.finish({{"loss", loss}});
+}
+
+void cs336::bench::buildAttentionForward(const AttentionCase &attention, ModuleOp module) {
+  AttentionBuilder(attention, Mode::Forward, module).build();
+}
+
+void cs336::bench::buildAttentionBackward(const AttentionCase &attention, ModuleOp module) {
+  for (Mode mode : {Mode::Loss, Mode::ForwardBackward})
+    AttentionBuilder(attention, mode, module).build();
+}

@@ -1,0 +1,336 @@
+//===- AttentionReport.cpp - Measured attention as rows -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Attention/AttentionReport.h"
+
+#include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Timing/Statistics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <numeric>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+namespace {
+/// Of the backward pass: what a step with gradients takes longer.
+struct BackwardTimes {
+  double mean, median, sum;
+
+  /// Whether the difference is more than what steps vary by, which may make it negative.
+  bool isMeasured() const { return median > 0; }
+};
+} // namespace
+
+std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusion fusion,
+                                            const PipelineVariant &pipeline) {
+  std::string heads = attention.numHeads > 1 ? llvm::formatv("{0} x ", attention.numHeads).str() : "";
+  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}, {6}, {7}", attention.batchSize, heads, attention.length,
+                       attention.headDim, attention.isCausal ? ", causal" : "",
+                       attention.part == AttentionCase::Part::Scores ? ", scores" : "",
+                       stringifyComputeType(attention.computeType), describeFusion(fusion, pipeline));
+}
+
+static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
+  Statistics with = computeStatistics(both), without = computeStatistics(loss);
+  return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+}
+
+static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
+  std::vector<std::string> variants;
+  for (const AttentionRow &row : rows)
+    for (const AttentionPeerMeasurement &peer : row.measurement.peers)
+      if (!llvm::is_contained(variants, peer.variant))
+        variants.push_back(peer.variant);
+  return variants;
+}
+
+/// The measurement of the same case that `isBase` finds, if both passes were measured; none for a base itself.
+static const AttentionMeasurement *findBase(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
+                                            llvm::function_ref<bool(const AttentionRow &)> isBase) {
+  if (isBase(row))
+    return nullptr;
+  for (const AttentionRow &other : rows) {
+    AttentionCase inSameType = other.attention;
+    inSameType.computeType = row.attention.computeType;
+    if (inSameType == row.attention && isBase(other) && other.measurement.backwardStatus.ok())
+      return &other.measurement;
+  }
+  return nullptr;
+}
+
+/// Without fusion, or at the foot of the row's ladder.
+static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
+  bool isRung = !row.pipeline.added.empty();
+  return findBase(row, rows, [&](const AttentionRow &other) {
+    if (isRung)
+      return other.pipeline.added == "none" && other.pipeline.ladder == row.pipeline.ladder;
+    return other.pipeline.added.empty() && other.fusion == Fusion::None &&
+           other.attention.computeType == row.attention.computeType;
+  });
+}
+
+/// In float32, all else being equal. In a ladder types are not all that differs.
+static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
+  return findBase(row, rows, [&](const AttentionRow &other) {
+    return other.attention.computeType == ComputeType::FP32 && other.fusion == row.fusion &&
+           row.pipeline.added.empty() && other.pipeline.added.empty();
+  });
+}
+
+using Columns = std::vector<Column<AttentionRow>>;
+using Number = std::optional<double>;
+
+/// Nothing if memory did not suffice.
+static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
+  if (!measurement.backwardStatus.ok())
+    return std::nullopt;
+  return subtract(measurement.both.host, measurement.loss.host);
+}
+
+static Number getForwardMedian(const AttentionMeasurement &measurement) {
+  return measurement.forwardStatus.ok() ? Number(computeStatistics(measurement.forward.host).median) : Number();
+}
+
+/// By which factor the backward pass is shorter than that of `base`. Nothing where noise hides either.
+static Number getBackwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  std::optional<BackwardTimes> ours = getBackward(row.measurement), theirs;
+  if (base)
+    theirs = getBackward(*base);
+  bool areMeasured = theirs && theirs->isMeasured() && ours && ours->isMeasured();
+  return areMeasured ? Number(theirs->median / ours->median) : Number();
+}
+
+static Number getForwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  Number forward = getForwardMedian(row.measurement);
+  return base && forward ? Number(computeStatistics(base->forward.host).median / *forward) : Number();
+}
+
+static Cell makeMiB(int64_t bytes) { return Cell::mebibytes(bytes > 0 ? std::optional(bytes) : std::nullopt); }
+
+static double getTeraRate(double flops, double milliseconds) {
+  return milliseconds > 0 ? flops / (milliseconds * 1e9) : 0;
+}
+
+static void appendSettings(Columns &columns) {
+  using Row = AttentionRow;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::Setting) {
+    columns.push_back({std::move(title), std::move(key), get, show});
+  };
+  add("batch", "batch_size", [](const Row &row) { return Cell::integer(row.attention.batchSize); });
+  add("heads", "num_heads", [](const Row &row) { return Cell::integer(row.attention.numHeads); });
+  add("S", "length", [](const Row &row) { return Cell::integer(row.attention.length); });
+  add("d", "head_dim", [](const Row &row) { return Cell::integer(row.attention.headDim); });
+  add("mask", "mask", [](const Row &row) { return Cell(std::string(row.attention.isCausal ? "causal" : "full")); });
+  add("part", "part", [](const Row &row) { return Cell(row.attention.getPartName()); });
+  add("dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.attention.computeType)); });
+  add("fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); });
+  add("ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
+  add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
+  add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
+  add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); });
+}
+
+/// The host's times, then the GPU's. Passes without them say why beside their median.
+static void appendTimes(Columns &columns) {
+  using M = AttentionMeasurement;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const M &), Show show = Show::Result) {
+    columns.push_back(
+        {std::move(title), std::move(key), [get](const AttentionRow &row) { return get(row.measurement); }, show});
+  };
+  auto addForward = [&](std::string title, std::string key, double (*get)(const std::vector<double> &), int digits) {
+    auto extract = [get, digits](const AttentionRow &row) {
+      const M &measurement = row.measurement;
+      return measurement.forwardStatus.ok() ? Cell::number(get(measurement.forward.host), digits) : Cell::empty();
+    };
+    columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
+  };
+  add("forward (ms)", "forward_median_ms", [](const M &measurement) {
+    Number median = getForwardMedian(measurement);
+    return median ? Cell::number(median, 3) : Cell::note(getFailureText(measurement.forwardStatus));
+  });
+  addForward(
+      "mean forward (ms)", "forward_mean_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).mean; }, 3);
+  addForward(
+      "std forward (ms)", "forward_std_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).std; }, 3);
+  addForward(
+      "min forward (ms)", "forward_min_ms",
+      [](const std::vector<double> &times) { return computeStatistics(times).min; }, 3);
+  addForward("sum of forwards (ms)", "forward_sum_ms", [](const std::vector<double> &times) { return sum(times); }, 1);
+  add("backward (ms)", "backward_median_ms", [](const M &measurement) {
+    std::optional<BackwardTimes> backward = getBackward(measurement);
+    if (!backward)
+      return Cell::note(getFailureText(measurement.backwardStatus));
+    return backward->isMeasured() ? Cell::number(backward->median, 3) : Cell("lost in noise", backward->median);
+  });
+  auto addBackward = [&](std::string title, std::string key, double BackwardTimes::*member, int digits) {
+    auto extract = [member, digits](const AttentionRow &row) {
+      std::optional<BackwardTimes> backward = getBackward(row.measurement);
+      return backward ? Cell::number((*backward).*member, digits) : Cell::empty();
+    };
+    columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
+  };
+  addBackward("mean backward (ms)", "backward_mean_ms", &BackwardTimes::mean, 3);
+  addBackward("sum of backwards (ms)", "backward_sum_ms", &BackwardTimes::sum, 1);
+  add(
+      "event forward (ms)", "event_forward_ms",
+      [](const M &measurement) {
+        const std::vector<double> &times = measurement.forward.device;
+        return times.empty() ? Cell::empty() : Cell::number(computeStatistics(times).median, 3);
+      },
+      Show::OnRequest);
+  add(
+      "event backward (ms)", "event_backward_ms",
+      [](const M &measurement) {
+        if (measurement.both.device.empty())
+          return Cell::empty();
+        return Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3);
+      },
+      Show::OnRequest);
+}
+
+/// Speed-ups over the row's base cases.
+static void appendSpeedUps(Columns &columns, llvm::ArrayRef<AttentionRow> rows) {
+  using Find = const AttentionMeasurement *(*)(const AttentionRow &, llvm::ArrayRef<AttentionRow>);
+  auto add = [&](const std::string &title, const std::string &key, Find find) {
+    columns.push_back({title + " fwd", key + "forward_speedup", [=](const AttentionRow &row) {
+                         return Cell::number(getForwardSpeedUp(row, find(row, rows)), 2);
+                       }});
+    columns.push_back({title + " bwd", key + "backward_speedup", [=](const AttentionRow &row) {
+                         return Cell::number(getBackwardSpeedUp(row, find(row, rows)), 2);
+                       }});
+  };
+  add("speed-up", "", findUnfused);
+  add("over fp32", "dtype_", findFloat32);
+}
+
+static void appendResources(Columns &columns) {
+  using Row = AttentionRow;
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::OnRequest) {
+    columns.push_back({std::move(title), std::move(key), get, show});
+  };
+  add(
+      "forward TFLOP/s", "forward_tflops",
+      [](const Row &row) {
+        Number forward = getForwardMedian(row.measurement);
+        return forward ? Cell::number(getTeraRate(row.attention.getForwardFlops(), *forward), 3) : Cell::empty();
+      },
+      Show::Result);
+  add("backward TFLOP/s", "backward_tflops", [](const Row &row) {
+    std::optional<BackwardTimes> backward = getBackward(row.measurement);
+    if (!backward)
+      return Cell::empty();
+    return backward->isMeasured() ? Cell::number(getTeraRate(row.attention.getBackwardFlops(), backward->median), 3)
+                                  : Cell::note("lost in noise");
+  });
+  add(
+      "held (MiB)", "before_backward_mib",
+      [](const Row &row) { return makeMiB(row.measurement.memory.beforeBackward); }, Show::Result);
+  add("peak forward (MiB)", "forward_peak_mib",
+      [](const Row &row) { return makeMiB(row.measurement.memory.forwardPeak); });
+  add(
+      "peak (MiB)", "backward_peak_mib", [](const Row &row) { return makeMiB(row.measurement.memory.backwardPeak); },
+      Show::Result);
+  add("commands forward", "forward_commands",
+      [](const Row &row) { return Cell::integer(row.measurement.forwardCommands); });
+  add("commands backward", "backward_commands",
+      [](const Row &row) { return Cell::integer(row.measurement.backwardCommands); });
+}
+
+/// What JSON has alone: every step's time.
+static void appendSteps(Columns &columns) {
+  columns.push_back({"compile (s)", "compile_seconds",
+                     [](const AttentionRow &row) { return Cell::number(row.measurement.compileSeconds, 2); },
+                     Show::OnRequest});
+  auto add = [&](std::string title, std::string key, StepTimes AttentionMeasurement::*times) {
+    auto extract = [times](const AttentionRow &row) { return Cell::data(json::Array((row.measurement.*times).host)); };
+    columns.push_back({std::move(title), std::move(key), extract, Show::Data});
+  };
+  add("forward steps (ms)", "forward_step_ms", &AttentionMeasurement::forward);
+  add("loss steps (ms)", "loss_step_ms", &AttentionMeasurement::loss);
+  add("forward and backward steps (ms)", "forward_backward_step_ms", &AttentionMeasurement::both);
+}
+
+/// The columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
+static void appendPeer(Columns &columns, const std::string &variant) {
+  using Peer = AttentionPeerMeasurement;
+  using Get = Cell (*)(const AttentionRow &, const Peer &);
+  auto find = [variant](const AttentionRow &row) -> const Peer * {
+    const auto *peer =
+        llvm::find_if(llvm::ArrayRef(row.measurement.peers), [&](const Peer &each) { return each.variant == variant; });
+    return peer == llvm::ArrayRef(row.measurement.peers).end() ? nullptr : peer;
+  };
+  auto add = [&](std::string title, llvm::StringRef key, Get get, Show show = Show::Result) {
+    columns.push_back({std::move(title), "torch_" + variant + key.str(),
+                       [find, get](const AttentionRow &row) {
+                         const Peer *peer = find(row);
+                         return peer && peer->status.ok() ? get(row, *peer) : Cell::empty();
+                       },
+                       show});
+  };
+  columns.push_back(
+      {variant + " forward (ms)", "torch_" + variant + "_forward_median_ms", [find](const AttentionRow &row) {
+         const Peer *peer = find(row);
+         if (!peer || !peer->status.ok())
+           return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+         return Cell::number(computeStatistics(peer->forwardMilliseconds).median, 3);
+       }});
+  add(variant + " ratio", "_forward_ratio", [](const AttentionRow &row, const Peer &peer) {
+    if (!peer.isClose)
+      return Cell::note("mismatch");
+    return Cell::number(
+        computeStatistics(peer.forwardMilliseconds).median / computeStatistics(row.measurement.forward.host).median, 2);
+  });
+  add(variant + " backward (ms)", "_backward_median_ms", [](const AttentionRow &, const Peer &peer) {
+    return Cell::number(computeStatistics(peer.backwardMilliseconds).median, 3);
+  });
+  add(variant + " ratio", "_backward_ratio", [](const AttentionRow &row, const Peer &peer) {
+    std::optional<BackwardTimes> backward = getBackward(row.measurement);
+    if (!backward || !backward->isMeasured())
+      return Cell::empty();
+    return peer.isClose ? Cell::number(computeStatistics(peer.backwardMilliseconds).median / backward->median, 2)
+                        : Cell::note("mismatch");
+  });
+  add("o, grad differ by", "_difference", [](const AttentionRow &, const Peer &peer) {
+    return Cell(llvm::formatv("{0:e1}, {1:e1}", peer.outputDifference, peer.gradientDifference).str(),
+                json::Object{{"output", peer.outputDifference}, {"gradient", peer.gradientDifference}});
+  });
+  add(
+      variant + " held (MiB)", "_before_backward_mib",
+      [](const AttentionRow &, const Peer &peer) { return Cell::number(peer.beforeBackwardMiB, 1); }, Show::OnRequest);
+  add(
+      variant + " peak (MiB)", "_peak_mib",
+      [](const AttentionRow &, const Peer &peer) { return Cell::number(peer.backwardPeakMiB, 1); }, Show::OnRequest);
+}
+
+Columns cs336::bench::getAttentionColumns(llvm::ArrayRef<AttentionRow> rows, llvm::ArrayRef<std::string> variants) {
+  Columns columns;
+  appendSettings(columns);
+  appendTimes(columns);
+  appendSpeedUps(columns, rows);
+  appendResources(columns);
+  appendSteps(columns);
+  for (const std::string &variant : variants)
+    appendPeer(columns, variant);
+  columns.push_back({"status", "status",
+                     [](const AttentionRow &row) {
+                       const absl::Status &status = row.measurement.backwardStatus;
+                       return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
+                     },
+                     Show::OnRequest});
+  return columns;
+}
+
+Report cs336::bench::makeAttentionReport(llvm::ArrayRef<AttentionRow> rows, json::Object context) {
+  return {std::move(context), {{"attention", "", getAttentionColumns(rows, getVariants(rows)), rows}}, {}};
+}

@@ -1,0 +1,193 @@
+//===- ModelBenchmark.cpp - Times of a model's steps ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/ModelBenchmark.h"
+
+#include "cs336/Bench/Model/ModelProfile.h"
+#include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Bench/Timing/StepTimer.h"
+#include "cs336/Driver/Run/InputTensors.h"
+#include "cs336/runtime/DeviceStart.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+using Clock = std::chrono::steady_clock;
+
+static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+
+static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
+compile(const ModelDescription &description, const CompileOptions &options,
+        llvm::function_ref<void(llvm::StringRef)> warn) {
+  FailureOr<std::vector<uint8_t>> bytes = failure();
+  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
+    bytes = compileModule(module, options);
+    return success(succeeded(bytes));
+  });
+  if (!status.ok())
+    return status;
+  return runtime::Executable::FromBytes(*bytes);
+}
+
+runtime::SessionOptions cs336::bench::getSessionOptions(const MeasureOptions &options) {
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.device = options.device;
+  sessionOptions.num_threads = options.numThreads;
+  sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  return sessionOptions;
+}
+
+std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Session &session, llvm::StringRef entry,
+                                                             const runtime::TensorMap &batch) {
+  std::vector<runtime::NamedTensor> arguments;
+  for (const auto &input : session.executable().FindEntry(entry.str())->inputs)
+    arguments.push_back({input->name, batch.at(input->name)});
+  return arguments;
+}
+
+/// What one session did.
+struct SessionRun {
+  /// Why there are no more steps, unless it is OK.
+  absl::Status status;
+  StepTimes times;
+  std::optional<double> loadSeconds;
+  int64_t memoryBytes = 0;
+  std::optional<int64_t> deviceMemoryBytes;
+  /// With a peer.
+  std::optional<StepValues> values;
+};
+
+/// Runs all steps that any number of warm-ups asks for.
+static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, runtime::DeviceStart device,
+                             const runtime::TensorMap &batch, const ModelDescription &description,
+                             const MeasureOptions &options, SessionRun &run,
+                             llvm::function_ref<void(llvm::StringRef, double)> report) {
+  report("loading", 0);
+  Clock::time_point loadStart = Clock::now();
+  absl::StatusOr<std::unique_ptr<runtime::Session>> session =
+      runtime::Session::Create(std::move(executable), std::move(device));
+  if (!session.ok())
+    return session.status();
+  run.loadSeconds = getSeconds(loadStart);
+  run.memoryBytes = (*session)->allocated_bytes();
+  report("initial values", 0);
+  if (absl::Status status = options.parameters->initialize(**session, description); !status.ok())
+    return status;
+
+  if (options.peer) {
+    report("values", 0);
+    if (absl::Status status = options.peer->give(**session, describeParameters(description, options.seed), batch);
+        !status.ok())
+      return status;
+    absl::StatusOr<StepValues> values = runStep(**session, description, batch);
+    if (!values.ok())
+      return values.status();
+    run.values = *values;
+  }
+
+  std::string entry = stringifyMode(description.mode).str();
+  std::vector<runtime::NamedTensor> arguments = getArguments(**session, entry, batch);
+  auto [fewest, most] = std::minmax_element(options.warmups.begin(), options.warmups.end());
+  int64_t steps = *most + options.steps;
+  auto reportStep = [&, first = *fewest](int64_t step) {
+    report(step < first ? "warming up" : "timing", static_cast<double>(step) / static_cast<double>(steps));
+  };
+  if (absl::Status status = timeSteps(**session, entry, arguments, steps, reportStep, run.times); !status.ok())
+    return status;
+  if ((*session)->device().kind != runtime::DeviceKind::kCuda)
+    return absl::OkStatus();
+  absl::StatusOr<runtime::SessionMemory> memory = (*session)->Memory();
+  if (!memory.ok())
+    return memory.status();
+  run.deviceMemoryBytes = memory->used;
+  return absl::OkStatus();
+}
+
+/// What was measured after `warmup` steps of the session's.
+static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t steps) {
+  Measurement measurement;
+  measurement.warmup = warmup;
+  measurement.loadSeconds = run.loadSeconds;
+  measurement.memoryBytes = run.memoryBytes;
+  measurement.deviceMemoryBytes = run.deviceMemoryBytes;
+  // An interruption takes nothing from the steps before it; another failure does.
+  bool isComplete = static_cast<int64_t>(run.times.host.size()) >= warmup + steps;
+  if (!run.status.ok() && !(absl::IsCancelled(run.status) && isComplete)) {
+    measurement.status = run.status;
+    return measurement;
+  }
+  StepTimes times = run.times.slice(warmup, steps);
+  measurement.stepMilliseconds = std::move(times.host);
+  measurement.deviceMilliseconds = std::move(times.device);
+  return measurement;
+}
+
+/// Random tokens and targets; a forward pass takes the tokens alone.
+static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &config, uint64_t seed) {
+  format::EntryT entry;
+  for (const char *name : {"tokens", "targets"}) {
+    auto &port = entry.inputs.emplace_back(std::make_unique<format::InputPortT>());
+    port->name = name;
+    port->bound = config.vocabSize;
+    port->type = std::make_unique<format::TensorTypeT>();
+    port->type->dtype = format::DType::i64;
+    port->type->shape = {config.batchSize, config.contextLength};
+  }
+  return makeRandomInputs(entry, seed);
+}
+
+absl::StatusOr<std::vector<Measurement>>
+cs336::bench::measureModel(const ModelDescription &description, const MeasureOptions &options,
+                           llvm::function_ref<void(llvm::StringRef, double)> report,
+                           llvm::function_ref<void(llvm::StringRef)> warn) {
+  Clock::time_point start = Clock::now();
+  runtime::DeviceStart device(getSessionOptions(options));
+  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile, warn);
+  if (!executable.ok())
+    return executable.status();
+  double compileSeconds = getSeconds(start);
+
+  absl::StatusOr<runtime::TensorMap> batch = makeBatch(description.transformer, options.seed);
+  if (!batch.ok())
+    return batch.status();
+
+  SessionRun run;
+  run.status = runSteps(*executable, std::move(device), *batch, description, options, run, report);
+  std::vector<Measurement> measurements;
+  for (int64_t warmup : options.warmups) {
+    Measurement &measurement = measurements.emplace_back(getMeasurement(run, warmup, options.steps));
+    measurement.compileSeconds = compileSeconds;
+    measurement.numKernels = static_cast<int64_t>((*executable)->description().kernels.size());
+  }
+  if (!run.status.ok())
+    return measurements;
+
+  Measurement &first = measurements.front();
+  first.values = run.values;
+  if (options.profile) {
+    report("profiling", 1);
+    absl::StatusOr<RunProfile> profile = profileModel(*executable, *batch, description, options);
+    if (!profile.ok())
+      return profile.status();
+    first.profile = *std::move(profile);
+  }
+  if (options.peer) {
+    report("PyTorch", 1);
+    absl::StatusOr<std::vector<PeerMeasurement>> peers = options.peer->measure(description, options.computeType);
+    if (!peers.ok())
+      return peers.status();
+    first.peers = std::move(*peers);
+  }
+  return measurements;
+}

@@ -1,0 +1,222 @@
+//===- ModelCommand.cpp - cs336-bench model -------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/ModelCommand.h"
+
+#include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Model/PeakRate.h"
+#include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Progress/Progress.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <optional>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "times a Transformer's steps on random tokens";
+
+ModelCommand::ModelCommand()
+    : subcommand("model", kDescription), model(modelCategory, subcommand),
+      warmups("warmup", cl::desc("Steps before the timed ones; several numbers are measured side by side (default 5)"),
+              cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      warmupsAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::CommaSeparated,
+                   cl::aliasopt(warmups)),
+      steps("steps", cl::desc("Timed steps (default 10)"), cl::value_desc("number"), cl::init(10), cl::cat(category),
+            cl::sub(subcommand)),
+      stepsAlias("n_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(steps)),
+      device(category, subcommand),
+      backward("backward", cl::desc("The same as --mode forward_backward"), cl::cat(category), cl::sub(subcommand)),
+      includeOptimizer("include_optimizer", cl::desc("The same as --mode train"), cl::cat(category),
+                       cl::sub(subcommand)),
+      numThreads("num-threads", cl::desc("Threads of one command; 0 is one a core (default)"), cl::value_desc("number"),
+                 cl::init(0), cl::cat(category), cl::sub(subcommand)),
+      seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
+           cl::cat(category), cl::sub(subcommand)),
+      memoryLimit("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
+      peer("peer",
+           cl::desc("Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants "
+                    "eager (default), primitive, sdpa, compile, graphs. With --ladder, beside the rungs in --dtype"),
+           cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
+      peerPython("peer-python", cl::desc("The Python that has PyTorch, NumPy and safetensors (default python3)"),
+                 cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
+      perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
+      profile("profile",
+              cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
+                       "kernel by kernel on a GPU"),
+              cl::cat(category), cl::sub(subcommand)),
+      most("largest", cl::desc("How many kernels or commands of a profile to list (default all)"),
+           cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
+      noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
+            cl::sub(subcommand)),
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+
+static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
+
+absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
+  if (peer.empty())
+    return nullptr;
+  PeerOptions peerOptions;
+  peerOptions.variants = parsePeer(peer, kVariants, "eager");
+  peerOptions.python = peerPython;
+  peerOptions.device = options.device;
+  peerOptions.numThreads = numThreads;
+  peerOptions.warmup = options.warmups.front();
+  peerOptions.steps = steps;
+  return TorchPeer::start(peerOptions);
+}
+
+absl::Status ModelCommand::checkFlags() const {
+  if (steps < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
+  for (int64_t warmup : warmups)
+    if (warmup < 0)
+      return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup, ", must not be negative"));
+  if (most < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  if (numThreads < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if ((backward || includeOptimizer) && model.sets("mode"))
+    return absl::InvalidArgumentError("--mode says what --backward and --include_optimizer do: leave these out");
+  if (most.getNumOccurrences() > 0 && !profile)
+    return absl::InvalidArgumentError("--largest is of --profile: give that too, or leave it out");
+  if (peerPython.getNumOccurrences() > 0 && peer.empty())
+    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
+    return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
+                                                   "', must be torch or torch: and a list with commas of eager, "
+                                                   "primitive, sdpa, compile, graphs and graphs-bf16w"));
+  if (absl::Status status = output.check(getModelColumns({}, parsePeer(peer, kVariants, "eager"), perStep));
+      !status.ok())
+    return status;
+  return compile.checkOutputs({output.getPath()});
+}
+
+void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+
+absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
+                                      std::vector<ModelRow> &rows) const {
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
+  size_t count = descriptions.size() * pipelines.size(), index = 0;
+  Progress progress(static_cast<int64_t>(count));
+  PeakRates peaks(options);
+  for (const ModelDescription &description : descriptions) {
+    for (const PipelineVariant &pipeline : pipelines) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
+      MeasureOptions own = options;
+      PipelineOptions read;
+      if (absl::Status status = readPipeline(pipeline.options, read); !status.ok())
+        return status;
+      if (absl::Status status = checkTypes(description, read.dtype); !status.ok())
+        return status;
+      own.compile.pipeline = pipeline.options;
+      own.computeType = read.dtype;
+      own.fusion = read.fusion;
+      if (!pipeline.isTopType(read.dtype))
+        own.peer = nullptr;
+      if (!own.compile.dumpDir.empty() && count > 1)
+        absl::StrAppend(&own.compile.dumpDir, "/", index);
+      ++index;
+      progress.start(describeModel({description, own.computeType, own.fusion, std::nullopt, {}, pipeline}));
+      std::optional<double> peak;
+      if (!noMFU) {
+        progress.update("peak of products", 0);
+        absl::StatusOr<double> rate = peaks.get(description.dtype, own.computeType);
+        if (rate.ok())
+          peak = *rate;
+        else if (getFailureText(rate.status()).empty())
+          return rate.status();
+      }
+      progress.update("compiling", 0);
+      absl::StatusOr<std::vector<Measurement>> measured = measureModel(
+          description, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
+          [&](llvm::StringRef warning) { progress.warn(warning); });
+      if (!measured.ok())
+        return measured.status();
+      absl::Status interrupted;
+      for (Measurement &measurement : *measured) {
+        if (absl::IsCancelled(measurement.status)) {
+          interrupted = measurement.status;
+          continue;
+        }
+        if (!measurement.status.ok() && getFailureText(measurement.status).empty())
+          return measurement.status;
+        if (std::optional<std::string> warning = describeMemoryMismatch(measurement))
+          progress.warn(*warning);
+        rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
+      }
+      if (!interrupted.ok())
+        return interrupted;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = checkFlags(); !status.ok())
+    return status;
+  catchInterruptions();
+  ModelDescription base;
+  base.mode = includeOptimizer ? Mode::Train : backward ? Mode::ForwardBackward : Mode::Forward;
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
+  if (!descriptions.ok())
+    return descriptions.status();
+
+  MeasureOptions options;
+  options.device = runtime::ToString(device);
+  options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
+  options.steps = steps;
+  options.profile = profile;
+  options.numThreads = numThreads;
+  options.seed = seed;
+  options.memoryLimitBytes = memoryLimit.getBytes();
+
+  absl::StatusOr<std::unique_ptr<TorchPeer>> torch = startPeer(options);
+  if (!torch.ok())
+    return torch.status();
+  options.peer = torch->get();
+  InitialParameters parameters(*descriptions, compile.getPipelines().size(), seed);
+  options.parameters = &parameters;
+
+  std::vector<ModelRow> rows;
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
+    options.compile = compileOptions;
+    return measureAll(*descriptions, options, rows);
+  });
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
+    return status;
+
+  json::Object context{{"benchmark", "model"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()}};
+  size_t largest = most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : std::numeric_limits<size_t>::max();
+  if (absl::Status written = output.write(makeModelReport(rows, std::move(context), perStep, largest)); !written.ok())
+    return written;
+  for (const ModelRow &row : rows)
+    if (!row.measurement.status.ok())
+      llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)
+                   << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion, row.pipeline)
+                   << ", " << stringifyMode(row.description.mode) << ": "
+                   << std::string(row.measurement.status.message()) << "\n";
+  if (!status.ok())
+    return describeEarlyEnd(status, rows.size(),
+                            descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
+                            "cells are left out");
+  llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
+  return absl::OkStatus();
+}

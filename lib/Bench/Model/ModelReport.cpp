@@ -1,0 +1,350 @@
+//===- ModelReport.cpp - Measured models as rows --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/ModelReport.h"
+
+#include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Profile/ProfileReport.h"
+#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Bench/Timing/Statistics.h"
+#include "cs336/Frontend/StepFlops.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <optional>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measurement &measurement) {
+  if (!measurement.deviceMemoryBytes)
+    return std::nullopt;
+  // Models of 0.1 to 3.4 billion parameters have 2 to 34 MiB beside the plan on an H200, and of 12.8 billion 105.
+  int64_t usual = std::max(int64_t(64) << 20, measurement.memoryBytes / 128);
+  int64_t unplanned = *measurement.deviceMemoryBytes - measurement.memoryBytes;
+  if (unplanned >= 0 && unplanned <= usual)
+    return std::nullopt;
+  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: {2}",
+                       formatBytes(*measurement.deviceMemoryBytes), formatBytes(measurement.memoryBytes),
+                       unplanned < 0 ? "another program on the GPU gave memory back meanwhile"
+                                     : "other programs on the GPU, or memory that no plan holds")
+      .str();
+}
+
+/// The same model, whatever it is compiled to and computes.
+static bool isSameModel(const ModelRow &a, const ModelRow &b) {
+  const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
+  bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
+                                     [&](const auto &field) { return left.*field.member == right.*field.member; });
+  return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
+         a.measurement.warmup == b.measurement.warmup;
+}
+
+/// The mean time of the forward pass of the same model, if it was measured too.
+static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  if (row.description.mode != Mode::ForwardBackward)
+    return std::nullopt;
+  for (const ModelRow &other : rows)
+    if (other.description.mode == Mode::Forward && other.computeType == row.computeType && other.fusion == row.fusion &&
+        other.measurement.status.ok() && isSameModel(row, other))
+      return computeStatistics(other.measurement.stepMilliseconds).mean;
+  return std::nullopt;
+}
+
+/// By which factor the row's median is below that of the same step of another row, which `isBase` finds; nothing of the
+/// row itself, and where that was not measured.
+static std::optional<double> getSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
+                                        llvm::function_ref<bool(const ModelRow &)> isBase) {
+  if (isBase(row))
+    return std::nullopt;
+  for (const ModelRow &other : rows)
+    if (isBase(other) && other.description.mode == row.description.mode && other.measurement.status.ok() &&
+        isSameModel(row, other))
+      return computeStatistics(other.measurement.stepMilliseconds).median /
+             computeStatistics(row.measurement.stepMilliseconds).median;
+  return std::nullopt;
+}
+
+/// In float32, all else being equal. In a ladder types are not all that differs.
+static std::optional<double> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  return getSpeedUp(row, rows, [&](const ModelRow &other) {
+    return other.computeType == ComputeType::FP32 && other.fusion == row.fusion && row.pipeline.added.empty() &&
+           other.pipeline.added.empty();
+  });
+}
+
+/// Over no fusion, or the foot of the row's ladder.
+static std::optional<double> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+  bool isRung = !row.pipeline.added.empty();
+  return getSpeedUp(row, rows, [&](const ModelRow &other) {
+    if (isRung)
+      return other.pipeline.added == "none" && other.pipeline.ladder == row.pipeline.ladder;
+    return other.pipeline.added.empty() && other.fusion == Fusion::None && other.computeType == row.computeType;
+  });
+}
+
+/// The variants of PyTorch that were measured, in order.
+static std::vector<std::string> getVariants(llvm::ArrayRef<ModelRow> rows) {
+  std::vector<std::string> variants;
+  for (const ModelRow &row : rows)
+    for (const PeerMeasurement &peer : row.measurement.peers)
+      if (!llvm::is_contained(variants, peer.variant))
+        variants.push_back(peer.variant);
+  return variants;
+}
+
+namespace {
+/// A GPU's own time of a step beside the sum over its kernels, in milliseconds and per step.
+struct KernelTimes {
+  double event, kernels, launches, idleMicroseconds;
+};
+} // namespace
+
+/// Nothing without a profile of a GPU.
+static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement) {
+  if (measurement.deviceMilliseconds.empty() || !measurement.profile || !measurement.profile->graphWork)
+    return std::nullopt;
+  const GraphWork &work = *measurement.profile->graphWork;
+  if (work.nodes == 0)
+    return std::nullopt;
+  auto steps = static_cast<double>(measurement.deviceMilliseconds.size()), nodes = static_cast<double>(work.nodes);
+  return KernelTimes{computeStatistics(measurement.deviceMilliseconds).median,
+                     static_cast<double>(work.nanoseconds) * 1e-6 / steps, nodes / steps,
+                     static_cast<double>(work.idleNanoseconds) * 1e-3 / nodes};
+}
+
+using Columns = std::vector<Column<ModelRow>>;
+
+/// A column of rows that were measured; nothing in others.
+static Column<ModelRow> makeNumber(std::string title, std::string key, int digits,
+                                   std::function<std::optional<double>(const ModelRow &)> get,
+                                   Show show = Show::Result) {
+  auto extract = [get = std::move(get), digits](const ModelRow &row) {
+    return row.measurement.status.ok() ? Cell::number(get(row), digits) : Cell::empty();
+  };
+  return {std::move(title), std::move(key), std::move(extract), show};
+}
+
+static Column<ModelRow> makeStatistic(std::string title, std::string key, double Statistics::*member,
+                                      Show show = Show::Result) {
+  auto get = [member](const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).*member; };
+  return makeNumber(std::move(title), std::move(key), 3, get, show);
+}
+
+static double getSeconds(const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).mean / 1e3; }
+
+/// FLOP/s.
+static double getRate(const ModelRow &row) {
+  return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
+}
+
+/// The host's times of the timed steps. Rows without them say why beside their mean.
+static void appendHostTimes(Columns &columns) {
+  columns.push_back({"mean (ms)", "mean_ms", [](const ModelRow &row) {
+                       if (!row.measurement.status.ok())
+                         return Cell::note(getFailureText(row.measurement.status));
+                       return Cell::number(computeStatistics(row.measurement.stepMilliseconds).mean, 3);
+                     }});
+  columns.push_back(makeStatistic("std (ms)", "std_ms", &Statistics::std));
+  columns.push_back(makeStatistic("median (ms)", "median_ms", &Statistics::median));
+  columns.push_back(makeStatistic("min (ms)", "min_ms", &Statistics::min, Show::OnRequest));
+  auto getSpread = [](const ModelRow &row) {
+    Statistics statistics = computeStatistics(row.measurement.stepMilliseconds);
+    return statistics.mean > 0 ? statistics.std / statistics.mean : 0;
+  };
+  columns.push_back(makeNumber("std/mean", "std_over_mean", 4, getSpread, Show::OnRequest));
+}
+
+/// A GPU's own times, and the time between kernels while they were profiled.
+static void appendDeviceTimes(Columns &columns) {
+  using Number = std::optional<double>;
+  auto getEvent = [](const ModelRow &row) -> Number {
+    const std::vector<double> &times = row.measurement.deviceMilliseconds;
+    return times.empty() ? Number() : computeStatistics(times).median;
+  };
+  auto makeTime = [](std::string title, std::string key, int digits, double (*get)(const KernelTimes &)) {
+    return makeNumber(std::move(title), std::move(key), digits, [get](const ModelRow &row) -> Number {
+      std::optional<KernelTimes> times = getKernelTimes(row.measurement);
+      return times ? Number(get(*times)) : Number();
+    });
+  };
+  columns.push_back(makeNumber("event (ms)", "event_ms", 3, getEvent));
+  columns.push_back(makeTime("kernels (ms)", "kernels_ms", 3, [](const KernelTimes &times) { return times.kernels; }));
+  columns.push_back(makeTime("launches", "launches", 0, [](const KernelTimes &times) { return times.launches; }));
+  columns.push_back(makeTime("gap (µs/node)", "gap_us_per_node", 3, [](const KernelTimes &times) {
+    return (times.event - times.kernels) * 1e3 / times.launches;
+  }));
+  columns.push_back(makeTime("idle (µs/node)", "idle_us_per_node", 3,
+                             [](const KernelTimes &times) { return times.idleMicroseconds; }));
+}
+
+/// The row beside other rows: what backward adds to forward, and speed-ups.
+static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
+  using Number = std::optional<double>;
+  auto getBackward = [rows](const ModelRow &row) -> Number {
+    Number forward = findForwardMean(row, rows);
+    return forward ? Number(getSeconds(row) * 1e3 - *forward) : Number();
+  };
+  auto getRatio = [rows, getBackward](const ModelRow &row) -> Number {
+    Number backward = getBackward(row);
+    return backward ? Number(*backward / *findForwardMean(row, rows)) : Number();
+  };
+  columns.push_back(makeNumber("backward (ms)", "backward_ms", 3, getBackward));
+  columns.push_back(makeNumber("backward/forward", "backward_over_forward", 2, getRatio, Show::OnRequest));
+  columns.push_back(
+      makeNumber("over fp32", "dtype_speedup", 2, [rows](const ModelRow &row) { return getTypeSpeedUp(row, rows); }));
+  columns.push_back(makeNumber("over unfused", "fusion_speedup", 2,
+                               [rows](const ModelRow &row) { return getFusionSpeedUp(row, rows); }));
+}
+
+static void appendRates(Columns &columns) {
+  using Number = std::optional<double>;
+  columns.push_back(makeNumber("tokens/s", "tokens_per_second", 1, [](const ModelRow &row) {
+    const TransformerConfig &config = row.description.transformer;
+    return static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength) / getSeconds(row);
+  }));
+  columns.push_back(makeNumber(
+      "GFLOP/s", "gflops_per_second", 2, [](const ModelRow &row) { return getRate(row) / 1e9; }, Show::OnRequest));
+  columns.push_back(makeNumber("MFU", "mfu", 3, [](const ModelRow &row) {
+    return row.peakRate ? Number(getRate(row) / *row.peakRate) : Number();
+  }));
+  columns.push_back(makeNumber(
+      "peak (GFLOP/s)", "peak_gflops_per_second", 1,
+      [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));
+}
+
+/// What is known of a measurement whether or not it succeeded, and every step's time.
+static void appendResources(Columns &columns, bool perStep) {
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Measurement &), Show show) {
+    columns.push_back(
+        {std::move(title), std::move(key), [get](const ModelRow &row) { return get(row.measurement); }, show});
+  };
+  using M = Measurement;
+  add(
+      "memory (MiB)", "memory_mib",
+      [](const M &m) { return Cell::mebibytes(m.memoryBytes ? std::optional(m.memoryBytes) : std::nullopt); },
+      Show::Result);
+  add(
+      "device memory (MiB)", "device_memory_mib", [](const M &m) { return Cell::mebibytes(m.deviceMemoryBytes); },
+      Show::OnRequest);
+  add("compile (s)", "compile_seconds", [](const M &m) { return Cell::number(m.compileSeconds, 2); }, Show::OnRequest);
+  add("load (s)", "load_seconds", [](const M &m) { return Cell::number(m.loadSeconds, 2); }, Show::OnRequest);
+  add("distinct kernels", "distinct_kernels", [](const M &m) { return Cell::integer(m.numKernels); }, Show::OnRequest);
+  auto addTimes = [&](std::string title, std::string key, std::vector<double> M::*times, Show show) {
+    auto extract = [times](const ModelRow &row) {
+      const std::vector<double> &steps = row.measurement.*times;
+      return steps.empty() || !row.measurement.status.ok() ? Cell::empty() : Cell::list(steps, 3);
+    };
+    columns.push_back({std::move(title), std::move(key), extract, show});
+  };
+  addTimes("steps (ms)", "step_ms", &M::stepMilliseconds, perStep ? Show::Text : Show::OnRequest);
+  addTimes("event steps (ms)", "event_step_ms", &M::deviceMilliseconds, Show::OnRequest);
+}
+
+/// The columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
+static void appendPeer(Columns &columns, const std::string &variant) {
+  auto find = [variant](const ModelRow &row) -> const PeerMeasurement * {
+    const auto *peer = llvm::find_if(llvm::ArrayRef(row.measurement.peers),
+                                     [&](const PeerMeasurement &peer) { return peer.variant == variant; });
+    return peer == llvm::ArrayRef(row.measurement.peers).end() ? nullptr : peer;
+  };
+  using Get = Cell (*)(const ModelRow &, const PeerMeasurement &);
+  auto add = [&](std::string title, llvm::StringRef key, Get get, Show show = Show::Result) {
+    columns.push_back({std::move(title), "torch_" + variant + key.str(),
+                       [find, get](const ModelRow &row) {
+                         const PeerMeasurement *peer = find(row);
+                         return peer && peer->status.ok() ? get(row, *peer) : Cell::empty();
+                       },
+                       show});
+  };
+  columns.push_back({variant + " (ms)", "torch_" + variant + "_median_ms", [find](const ModelRow &row) {
+                       const PeerMeasurement *peer = find(row);
+                       if (!peer || !peer->status.ok())
+                         return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+                       return Cell::number(computeStatistics(peer->stepMilliseconds).median, 3);
+                     }});
+  add(variant + " ratio", "_ratio", [](const ModelRow &row, const PeerMeasurement &peer) {
+    if (!compare(*row.measurement.values, peer.values, row.computeType).isClose)
+      return Cell::note("mismatch");
+    return Cell::number(computeStatistics(peer.stepMilliseconds).median /
+                            computeStatistics(row.measurement.stepMilliseconds).median,
+                        2);
+  });
+  add("loss, grad differ by", "_difference", [](const ModelRow &row, const PeerMeasurement &peer) {
+    Agreement agreement = compare(*row.measurement.values, peer.values, row.computeType);
+    std::string text = llvm::formatv("{0:e1}", agreement.loss);
+    if (agreement.gradNorm)
+      text += llvm::formatv(", {0:e1}", *agreement.gradNorm);
+    json::Value gradNorm = agreement.gradNorm ? json::Value(*agreement.gradNorm) : nullptr;
+    return Cell(text, json::Object{{"loss", agreement.loss}, {"grad_norm", std::move(gradNorm)}});
+  });
+  add(
+      "torch first step (s)", "_first_step_seconds",
+      [](const ModelRow &, const PeerMeasurement &peer) { return Cell::number(peer.firstStepSeconds, 2); },
+      Show::OnRequest);
+  add(
+      "torch memory (MiB)", "_device_mib",
+      [](const ModelRow &, const PeerMeasurement &peer) { return Cell::number(peer.deviceMiB, 1); }, Show::OnRequest);
+}
+
+Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
+                                      bool perStep) {
+  Columns columns = getModelSettings<ModelRow>();
+  Columns shape = getModelShape<ModelRow>();
+  columns.insert(columns.begin() + 2, shape.begin(), shape.end()); // After the size and its parameters.
+  columns.push_back(
+      {"warm-up", "warmup", [](const ModelRow &row) { return Cell::integer(row.measurement.warmup); }, Show::Setting});
+  columns.push_back(
+      {"steps", "steps",
+       [](const ModelRow &row) { return Cell::integer(static_cast<int64_t>(row.measurement.stepMilliseconds.size())); },
+       Show::Setting});
+  appendHostTimes(columns);
+  appendDeviceTimes(columns);
+  appendComparisons(columns, rows);
+  appendRates(columns);
+  appendResources(columns, perStep);
+  for (const std::string &variant : variants)
+    appendPeer(columns, variant);
+  columns.push_back({"status", "status",
+                     [](const ModelRow &row) {
+                       const absl::Status &status = row.measurement.status;
+                       return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
+                     },
+                     Show::OnRequest});
+  columns.push_back({"profile", "profile",
+                     [](const ModelRow &row) {
+                       const std::optional<RunProfile> &profile = row.measurement.profile;
+                       return profile ? Cell::data(makeProfileTable("", "", *profile).getObjects()) : Cell::empty();
+                     },
+                     Show::Data});
+  return columns;
+}
+
+std::string cs336::bench::describeModel(const ModelRow &row) {
+  const TransformerConfig &config = row.description.transformer;
+  return llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
+                       config.contextLength, stringifyComputeType(row.computeType),
+                       describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+}
+
+Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep,
+                                     size_t largest) {
+  Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
+  bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
+  for (auto [index, row] : llvm::enumerate(rows)) {
+    const std::optional<RunProfile> &profile = row.measurement.profile;
+    if (!profile)
+      continue;
+    std::string title = llvm::formatv("{0} steps of {1}: {2}", row.measurement.stepMilliseconds.size(),
+                                      describeModel(row), describeTotal(*profile));
+    report.tables.push_back(makeProfileTable(isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(),
+                                             std::move(title), *profile, largest));
+  }
+  return report;
+}

@@ -1,0 +1,103 @@
+//===- PeakRate.cpp - How fast products can be ----------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/PeakRate.h"
+
+#include "cs336/Bench/Program/FunctionBuilder.h"
+#include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/runtime/Session.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+
+static Type getElement(Builder builder, BuildType type, ComputeType computeType) {
+  if (type == BuildType::F64)
+    return builder.getF64Type();
+  switch (computeType) {
+  case ComputeType::FP32:
+  case ComputeType::TF32:
+    return builder.getF32Type();
+  case ComputeType::BF16:
+    return builder.getBF16Type();
+  case ComputeType::FP16:
+    return builder.getF16Type();
+  }
+  llvm_unreachable("every type has an element");
+}
+
+/// c = a·bᵀ of square matrices. They are parameters, so that nothing but the GEMM is timed.
+static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp module) {
+  FunctionBuilder function(module, Mode::Forward);
+  auto type = RankedTensorType::get({size, size}, element);
+  Value a = function.addVariable("a", "parameter", type), b = function.addVariable("b", "parameter", type);
+  Value c = MatmulOp::create(function.getBuilder(), a, b, /*transposeA=*/false, /*transposeB=*/true, precision);
+  function.finish({{"c", c}});
+}
+
+/// Seconds of the fastest of five runs.
+static absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType computeType,
+                                       const MeasureOptions &options) {
+  CompileOptions compile = options.compile;
+  compile.pipeline.clear();
+  compile.dumpDir.clear();
+  bool roundsToTF32 = computeType == ComputeType::TF32;
+  auto build = [&](ModuleOp module) {
+    buildGemm(size, getElement(Builder(module.getContext()), type, computeType),
+              roundsToTF32 ? Precision::TF32 : Precision::IEEE, module);
+  };
+  auto executable = compileProgram(build, compile);
+  if (!executable.ok())
+    return executable.status();
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.device = options.device;
+  sessionOptions.num_threads = options.numThreads;
+  auto session = runtime::Session::Create(*executable, sessionOptions);
+  if (!session.ok())
+    return session.status();
+  if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+    return status;
+
+  using Clock = std::chrono::steady_clock;
+  std::chrono::duration<double> shortest = std::chrono::hours(1);
+  for (int run = 0; run < 5; ++run) {
+    Clock::time_point start = Clock::now();
+    absl::Status status = (*session)->Run("forward", {});
+    if (status.ok())
+      status = (*session)->Synchronize();
+    if (!status.ok())
+      return status;
+    shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - start));
+  }
+  return shortest.count();
+}
+
+absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeType) const {
+  constexpr int64_t kFirstSize = 1024, kLastSize = 8192;
+  constexpr double kLongEnough = 20e-3;
+  for (int64_t size = kFirstSize;; size *= 2) {
+    absl::StatusOr<double> seconds = timeGemm(size, type, computeType, options);
+    if (!seconds.ok())
+      return seconds.status();
+    auto length = static_cast<double>(size);
+    if (*seconds >= kLongEnough || size == kLastSize)
+      return 2 * length * length * length / *seconds;
+  }
+}
+
+absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
+  // Built in float64, a model is computed in it whatever the type.
+  if (type == BuildType::F64)
+    computeType = ComputeType::FP32;
+  auto [rate, isNew] = rates.try_emplace({type, computeType}, 0.0);
+  if (isNew)
+    rate->second = measure(type, computeType);
+  return rate->second;
+}

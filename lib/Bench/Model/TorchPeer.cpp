@@ -1,0 +1,119 @@
+//===- TorchPeer.cpp - The same model in PyTorch --------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/TorchPeer.h"
+
+#include "cs336/runtime/TensorFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+// Written by CMake: benchmarks/peers/torch_model.py as a string literal.
+static constexpr llvm::StringLiteral kScript =
+#include "TorchModel.inc"
+    ;
+
+absl::StatusOr<std::unique_ptr<TorchPeer>> TorchPeer::start(const PeerOptions &options) {
+  auto process = TorchProcess::start("torch_model.py", kScript, options.python);
+  if (!process.ok())
+    return process.status();
+  return std::unique_ptr<TorchPeer>(new TorchPeer(options, *std::move(process)));
+}
+
+absl::Status TorchPeer::give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch) {
+  if (absl::Status status = runtime::WriteTensors(process->getPath("batch.npz"), batch);
+      !status.ok() || model == givenModel)
+    return status;
+  givenModel.clear();
+  absl::StatusOr<runtime::TensorMap> parameters = session.SaveVariables(runtime::VariableSet::kParameters);
+  if (!parameters.ok())
+    return parameters.status();
+  if (absl::Status status = runtime::WriteTensors(process->getPath("params.safetensors"), *parameters); !status.ok())
+    return status;
+  givenModel = model.str();
+  return absl::OkStatus();
+}
+
+static json::Object describe(const TransformerConfig &config) {
+  json::Object object{{"rope_theta", config.ropeTheta}};
+  for (const auto &field : TransformerConfig::getIntegerFields())
+    object[field.key] = config.*field.member;
+  return object;
+}
+
+static json::Object describe(const OptimizerConfig &config) {
+  json::Object object;
+  for (const auto &field : OptimizerConfig::getRealFields())
+    object[field.key] = config.*field.member;
+  for (const auto &field : OptimizerConfig::getIntegerFields())
+    object[field.key] = config.*field.member;
+  return object;
+}
+
+absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef variant, const ModelDescription &description,
+                                                          ComputeType type) {
+  json::Object question{{"config", describe(description.transformer)},
+                        {"optimizer", describe(description.optimizer)},
+                        {"params", process->getPath("params.safetensors")},
+                        {"batch", process->getPath("batch.npz")},
+                        {"mode", stringifyMode(description.mode)},
+                        {"dtype", stringifyComputeType(type)},
+                        {"device", options.device},
+                        {"variant", variant},
+                        {"warmup", options.warmup},
+                        {"steps", options.steps},
+                        {"threads", options.numThreads}};
+  PeerMeasurement measurement;
+  measurement.variant = variant.str();
+  absl::StatusOr<json::Object> answer = process->ask(std::move(question));
+  if (absl::IsResourceExhausted(answer.status())) {
+    measurement.status = answer.status();
+    return measurement;
+  }
+  if (!answer.ok())
+    return answer.status();
+  const json::Array *times = answer->getArray("step_ms");
+  std::optional<double> loss = answer->getNumber("loss");
+  if (!times || !loss)
+    return absl::DataLossError("the PyTorch peer's answer has no step_ms or loss that is a number");
+  for (const json::Value &time : *times)
+    measurement.stepMilliseconds.push_back(time.getAsNumber().value_or(0));
+  measurement.values = {*loss, answer->getNumber("grad_norm")};
+  measurement.firstStepSeconds = answer->getNumber("first_call_s").value_or(0);
+  measurement.deviceMiB = answer->getNumber("device_mib");
+  return measurement;
+}
+
+absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescription &description, ComputeType type) {
+  if (description.mode == Mode::Train && description.optimizer.form != AdamWForm::PyTorch)
+    return absl::InvalidArgumentError(absl::StrCat("--peer torch updates as torch.optim.AdamW does, and the model as ",
+                                                   stringifyAdamWForm(description.optimizer.form).str(),
+                                                   ": leave --adamw-form out, or --peer"));
+  std::string job;
+  llvm::raw_string_ostream(job) << json::Value(describe(description.transformer)) << " "
+                                << json::Value(describe(description.optimizer)) << " "
+                                << stringifyMode(description.mode) << " " << stringifyComputeType(type);
+  if (job == measuredJob)
+    return measurements;
+  measuredJob.clear();
+  measurements.clear();
+  for (const std::string &variant : options.variants) {
+    // Without float32 parameters nothing else can be done as the others do it.
+    if (variant == "graphs-bf16w" && (description.mode != Mode::Forward || type != ComputeType::BF16))
+      continue;
+    absl::StatusOr<PeerMeasurement> measurement = measureVariant(variant, description, type);
+    if (!measurement.ok())
+      return measurement.status();
+    measurements.push_back(std::move(*measurement));
+  }
+  measuredJob = job;
+  return measurements;
+}

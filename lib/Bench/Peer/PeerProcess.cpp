@@ -1,0 +1,126 @@
+//===- PeerProcess.cpp - A process that answers lines with lines ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Peer/PeerProcess.h"
+
+#include "cs336/Bench/Progress/Interruption.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+absl::StatusOr<std::unique_ptr<PeerProcess>> PeerProcess::start(llvm::ArrayRef<std::string> command) {
+  std::array<int, 2> toChild, fromChild;
+  if (pipe2(toChild.data(), O_CLOEXEC) != 0)
+    return absl::ErrnoToStatus(errno, "a pipe cannot be made");
+  if (pipe2(fromChild.data(), O_CLOEXEC) != 0) {
+    int error = errno;
+    close(toChild[0]);
+    close(toChild[1]);
+    return absl::ErrnoToStatus(error, "a pipe cannot be made");
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, toChild[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fromChild[1], STDOUT_FILENO);
+  std::vector<char *> arguments;
+  for (const std::string &argument : command)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  int error = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(toChild[0]);
+  close(fromChild[1]);
+  if (error != 0) {
+    close(toChild[1]);
+    close(fromChild[0]);
+    return absl::NotFoundError(absl::StrCat(command.front(), " cannot be started: ", std::strerror(error)));
+  }
+  // Writing to a process that has ended must be an error, not the end of this one.
+  std::signal(SIGPIPE, SIG_IGN);
+  return std::unique_ptr<PeerProcess>(new PeerProcess(command.front(), process, toChild[1], fromChild[0]));
+}
+
+PeerProcess::~PeerProcess() {
+  close(input);
+  close(output);
+  waitpid(process, nullptr, 0);
+}
+
+absl::Status PeerProcess::endedWithoutAnswer() const {
+  return absl::UnavailableError(absl::StrCat(program,
+                                             " ended without an answer; what it said is above, and cs336-bench doctor "
+                                             "--peer-python says what it lacks"));
+}
+
+absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
+  std::string text = (line + "\n").str();
+  for (size_t written = 0; written != text.size();) {
+    ssize_t count = write(input, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0) {
+      int error = errno;
+      // What a terminal interrupts, it interrupts too.
+      absl::Status status = checkInterruption();
+      status.Update(error == EPIPE ? endedWithoutAnswer()
+                                   : absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(error))));
+      return status;
+    }
+    written += count;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> PeerProcess::readLine() {
+  std::array<char, 4096> buffer;
+  for (;;) {
+    if (size_t end = pending.find('\n'); end != std::string::npos) {
+      std::string line = pending.substr(0, end);
+      pending.erase(0, end + 1);
+      return line;
+    }
+    if (absl::Status status = waitForInput(output); !status.ok()) {
+      // It is busy with what nobody will read.
+      kill(process, SIGTERM);
+      return status;
+    }
+    ssize_t count = read(output, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return endedWithoutAnswer();
+    pending.append(buffer.data(), count);
+  }
+}
+
+absl::StatusOr<json::Object> PeerProcess::ask(json::Object question) {
+  std::string text;
+  llvm::raw_string_ostream(text) << json::Value(std::move(question));
+  if (absl::Status status = writeLine(text); !status.ok())
+    return status;
+  absl::StatusOr<std::string> line = readLine();
+  if (!line.ok())
+    return line.status();
+  llvm::Expected<json::Value> answer = json::parse(*line);
+  if (answer && answer->getAsObject())
+    return std::move(*answer->getAsObject());
+  if (!answer)
+    llvm::consumeError(answer.takeError());
+  return absl::DataLossError(absl::StrCat(program, " answered with no JSON object: ", line->substr(0, 200)));
+}

@@ -1,0 +1,81 @@
+//===- TorchProcess.cpp - PyTorch beside this program ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Peer/TorchProcess.h"
+
+#include "cs336/Support/WriteOutput.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+// Written by CMake: benchmarks/peers/answer_jobs.py as a string literal.
+static constexpr llvm::StringLiteral kAnswerJobs =
+#include "AnswerJobs.inc"
+    ;
+
+static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
+  llvm::Error error = cs336::writeOutput(path,
+                                         [&](llvm::raw_ostream &stream) {
+                                           stream << text;
+                                           return llvm::Error::success();
+                                         },
+                                         {.durable = false});
+  if (!error)
+    return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, " cannot be written: ", llvm::toString(std::move(error))));
+}
+
+absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRef name, llvm::StringRef text,
+                                                                  const std::string &python) {
+  llvm::SmallString<128> folder;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-peer", folder))
+    return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
+  std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str()));
+  std::string path = torch->getPath(name);
+  // Python finds a module beside the script that imports it.
+  absl::Status isWritten = writeScript(torch->getPath("answer_jobs.py"), kAnswerJobs);
+  isWritten.Update(writeScript(path, text));
+  if (!isWritten.ok())
+    return isWritten;
+  auto process = PeerProcess::start({python, path});
+  if (!process.ok())
+    return process.status();
+  torch->process = std::move(*process);
+  return torch;
+}
+
+TorchProcess::~TorchProcess() {
+  process.reset();
+  // What is left in the temporary folder harms nobody.
+  (void)llvm::sys::fs::remove_directories(folder);
+}
+
+absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {
+  absl::StatusOr<json::Object> answer = process->ask(std::move(question));
+  if (!answer.ok())
+    return absl::Status(answer.status().code(), absl::StrCat("PyTorch peer: ", answer.status().message()));
+  if (std::optional<llvm::StringRef> error = answer->getString("error"))
+    return absl::ResourceExhaustedError(absl::StrCat("PyTorch: ", error->str()));
+  return answer;
+}
+
+std::vector<std::string> cs336::bench::parsePeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known,
+                                                 llvm::StringRef whole) {
+  if (text == "torch")
+    return {whole.str()};
+  llvm::SmallVector<llvm::StringRef> names;
+  if (text.consume_front("torch:"))
+    text.split(names, ',');
+  bool isKnown = llvm::all_of(names, [&](llvm::StringRef name) { return llvm::is_contained(known, name); });
+  return isKnown ? std::vector<std::string>(names.begin(), names.end()) : std::vector<std::string>();
+}

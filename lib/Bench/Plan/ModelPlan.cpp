@@ -1,0 +1,248 @@
+//===- ModelPlan.cpp - What a model needs, without running it -------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Plan/ModelPlan.h"
+
+#include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Dialect/Exec/IR/Buffers.h"
+#include "cs336/Dialect/Exec/IR/CommandSource.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+
+exec::Work ModelPlan::getWork() const {
+  exec::Work sum;
+  for (const exec::PhaseSummary &phase : phases)
+    sum += phase.work;
+  return sum;
+}
+
+double ModelPlan::getCommandsPerLayer() const {
+  exec::Work sum;
+  for (const exec::PhaseSummary &phase : phases)
+    sum += phase.inLayers;
+  return layers == 0 ? 0 : static_cast<double>(sum.getCommands()) / static_cast<double>(layers);
+}
+
+static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
+  ModelPlan::Buffer buffer;
+  buffer.bytes = allocation.bytes;
+  exec::ArenaOpInterface storage = allocation.storage;
+  MemRefType type = storage.getBuffer().getType();
+  llvm::raw_string_ostream stream(buffer.type);
+  if (allocation.isWorkspace) {
+    stream << "workspace";
+  } else {
+    llvm::interleave(type.getShape(), stream, "x");
+    stream << (type.getRank() ? "x" : "") << type.getElementType();
+  }
+  buffer.source = exec::getSourcePath(storage->getLoc()).str();
+  buffer.first = allocation.first;
+  buffer.last = allocation.last;
+  return buffer;
+}
+
+/// Variables that @prepare alone uses stay in the host's memory (Executable::StaysOnHost).
+static void addVariables(ModuleOp module, bool isForGPU, ModelPlan &plan) {
+  llvm::DenseSet<StringAttr> used;
+  for (auto entry : module.getOps<exec::EntryOp>())
+    if (entry.getMode() != Mode::Prepare)
+      for (auto get : entry.getBody().getOps<exec::GetOp>())
+        used.insert(get.getVariableAttr().getAttr());
+  for (auto variable : module.getOps<exec::VariableOp>()) {
+    int64_t bytes = exec::getStorageBytes(variable.getBufferType());
+    if (isForGPU && !used.contains(variable.getSymNameAttr())) {
+      plan.hostBytes += bytes;
+      continue;
+    }
+    switch (variable.getKind()) {
+    case exec::VariableKind::Parameter:
+      plan.parameterBytes += bytes;
+      break;
+    case exec::VariableKind::State:
+      plan.stateBytes += bytes;
+      break;
+    case exec::VariableKind::Derived:
+      plan.derivedBytes += bytes;
+      break;
+    }
+  }
+}
+
+/// Of the module's planned entries; details of the one of that mode.
+static LogicalResult summarize(ModuleOp module, Mode mode, Target target, ModelPlan &plan) {
+  addVariables(module, target == Target::CUDA, plan);
+  for (auto entry : module.getOps<exec::EntryOp>()) {
+    FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
+    if (failed(summary))
+      return failure();
+    plan.inputBytes += summary->inputBytes;
+    plan.arenaBytes = std::max(plan.arenaBytes, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
+    if (entry.getMode() != mode)
+      continue;
+    for (const exec::KernelSummary &kernel : summary->kernels)
+      plan.kernels.push_back({kernel.name.str(), kernel.work, kernel.runsInLayers});
+    for (const exec::AllocationSummary &allocation : summary->allocations)
+      plan.buffers.push_back(describe(allocation));
+    plan.layers = summary->layers;
+    plan.phases = std::move(summary->phases);
+  }
+  return success();
+}
+
+absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, const CompileOptions &options,
+                                           llvm::function_ref<void(StringRef)> warn) {
+  ModelPlan plan;
+  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
+    if (failed(runPipeline(module, options)))
+      return failure();
+    return summarize(module, description.mode, options.target, plan);
+  });
+  if (!status.ok())
+    return status;
+  return plan;
+}
+
+namespace {
+/// Plans variants of one model and keeps those that fit.
+class FitSearch {
+public:
+  FitSearch(const ModelDescription &description, const CompileOptions &options, int64_t limit)
+      : description(description), options(options), limit(limit) {}
+
+  /// Whether the variant fits; then it is one of the ways.
+  absl::StatusOr<bool> add(const ModelDescription &variant, StringRef pipeline, StringRef flags);
+  absl::StatusOr<int64_t> getTotal(const ModelDescription &variant, StringRef pipeline) const;
+  absl::Status addCompilation(const PipelineOptions &pipeline);
+  absl::Status addRecomputation(const PipelineOptions &pipeline);
+  absl::Status addBatch();
+  absl::Status addContext();
+  WaysToFit take() { return std::move(found); }
+
+private:
+  const ModelDescription &description;
+  const CompileOptions &options;
+  int64_t limit;
+  WaysToFit found;
+};
+} // namespace
+
+absl::StatusOr<int64_t> FitSearch::getTotal(const ModelDescription &variant, StringRef pipeline) const {
+  CompileOptions own = options;
+  own.dumpDir.clear();
+  own.passStatistics = nullptr;
+  absl::StrAppend(&own.pipeline, " ", pipeline.str());
+  absl::StatusOr<ModelPlan> plan = planModel(variant, own, [](StringRef) {});
+  if (!plan.ok())
+    return plan.status();
+  return plan->getTotalBytes();
+}
+
+absl::StatusOr<bool> FitSearch::add(const ModelDescription &variant, StringRef pipeline, StringRef flags) {
+  absl::StatusOr<int64_t> total = getTotal(variant, pipeline);
+  if (!total.ok())
+    return total.status();
+  if (*total > limit)
+    return false;
+  found.ways.push_back({flags.str(), *total});
+  return true;
+}
+
+/// The least fusion that suffices, with the types as they are and with bfloat16.
+absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
+  struct TypeChange {
+    std::string option, flag;
+  };
+  std::vector<TypeChange> changes{{"", ""}};
+  bool isWide = pipeline.dtype == ComputeType::FP32 || pipeline.dtype == ComputeType::TF32;
+  if (isWide && description.dtype == BuildType::F32)
+    changes.push_back({"dtype=bf16", "--dtype bf16"});
+  for (const TypeChange &change : changes) {
+    for (int level = static_cast<int>(pipeline.fusion.getValue()); level <= static_cast<int>(Fusion::All); ++level) {
+      std::string name = stringifyFusion(static_cast<Fusion>(level)).str();
+      bool isSame = level == static_cast<int>(pipeline.fusion.getValue());
+      if (isSame && change.flag.empty())
+        continue;
+      std::string flags = change.flag;
+      if (!isSame)
+        absl::StrAppend(&flags, flags.empty() ? "" : " ", "--fusion ", name);
+      absl::StatusOr<bool> fits = add(description, absl::StrCat(change.option, " fusion=", name), flags);
+      if (!fits.ok())
+        return fits.status();
+      if (*fits)
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// Blocks of 1, 2, … layers: fewer inputs are kept, and more of a block lives at once, so that memory falls and then
+/// grows.
+absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
+  if (description.mode != Mode::ForwardBackward && description.mode != Mode::Train)
+    return absl::OkStatus();
+  std::optional<WayToFit> least;
+  for (int64_t layers = 1; layers <= description.transformer.numLayers; ++layers) {
+    if (layers == pipeline.checkpoint)
+      continue;
+    absl::StatusOr<int64_t> total = getTotal(description, absl::StrCat("checkpoint=", layers));
+    if (!total.ok())
+      return total.status();
+    WayToFit way{absl::StrCat("--checkpoint ", layers), *total};
+    if (*total <= limit) {
+      found.ways.push_back(std::move(way));
+      return absl::OkStatus();
+    }
+    if (least && *total > least->totalBytes)
+      break;
+    least = std::move(way);
+  }
+  found.leastRecomputation = std::move(least);
+  return absl::OkStatus();
+}
+
+/// The largest batch that fits, by bisection: memory grows with it.
+absl::Status FitSearch::addBatch() {
+  int64_t fitting = 0, tooLarge = description.transformer.batchSize, bytes = 0;
+  ModelDescription variant = description;
+  while (tooLarge - fitting > 1) {
+    variant.transformer.batchSize = fitting + (tooLarge - fitting) / 2;
+    absl::StatusOr<int64_t> total = getTotal(variant, "");
+    if (!total.ok())
+      return total.status();
+    (*total <= limit ? fitting : tooLarge) = variant.transformer.batchSize;
+    if (*total <= limit)
+      bytes = *total;
+  }
+  if (fitting > 0)
+    found.ways.push_back({absl::StrCat("--batch-size ", fitting), bytes});
+  return absl::OkStatus();
+}
+
+absl::Status FitSearch::addContext() {
+  ModelDescription variant = description;
+  for (int64_t length = description.transformer.contextLength / 2; length >= 1; length /= 2) {
+    variant.transformer.contextLength = length;
+    absl::StatusOr<bool> fits = add(variant, "", absl::StrCat("--context-length ", length));
+    if (!fits.ok() || *fits)
+      return fits.status();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WaysToFit> bench::findWaysToFit(const ModelDescription &description, const CompileOptions &options,
+                                               const PipelineOptions &pipeline, int64_t limit) {
+  FitSearch search(description, options, limit);
+  for (absl::Status status :
+       {search.addCompilation(pipeline), search.addRecomputation(pipeline), search.addBatch(), search.addContext()})
+    if (!status.ok())
+      return status;
+  return search.take();
+}

@@ -1,0 +1,111 @@
+//===- PlanCommand.cpp - cs336-bench plan ---------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Plan/PlanCommand.h"
+
+#include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Progress/Interruption.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "says what a Transformer's steps need, without running them";
+
+PlanCommand::PlanCommand()
+    : subcommand("plan", kDescription), model(modelCategory, subcommand), device(category, subcommand),
+      memoryLimit("Memory that the model has to fit into, e.g. 40GiB; says what would have to give if it does not",
+                  category, subcommand),
+      most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
+           cl::init(10), cl::cat(category), cl::sub(subcommand)),
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
+  device.setDescription("What to plan for: cpu (default) or cuda, whether or not there is one");
+}
+
+void PlanCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+
+absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
+                                          const CompileOptions &options, Progress &progress) const {
+  PipelineOptions pipeline;
+  if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+    return status;
+  CompileOptions own = options;
+  own.pipeline = variant.options;
+  if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
+    return status;
+  PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
+  progress.start(describePlan(row));
+  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {});
+  if (!planned.ok())
+    return planned.status();
+  row.plan = *std::move(planned);
+  // What a session keeps does not change with the batch, the context or the compilation.
+  if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
+    return row;
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);
+  if (!ways.ok())
+    return ways.status();
+  row.waysToFit = *std::move(ways);
+  return row;
+}
+
+absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
+                                  std::vector<PlanRow> &rows) const {
+  std::vector<PipelineVariant> pipelines = compile.getPipelines();
+  Progress progress(static_cast<int64_t>(descriptions.size() * pipelines.size()));
+  for (const ModelDescription &description : descriptions) {
+    for (const PipelineVariant &variant : pipelines) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
+      absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
+      if (!row.ok())
+        return row.status();
+      rows.push_back(*std::move(row));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCommand::run(llvm::StringRef commandLine) {
+  if (absl::Status status = compile.checkWithoutCode(); !status.ok())
+    return status;
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (most < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
+    return status;
+  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
+  if (!descriptions.ok())
+    return descriptions.status();
+  catchInterruptions();
+  std::vector<PlanRow> rows;
+  absl::Status status =
+      compile.compile(device, [&](const CompileOptions &options) { return planAll(*descriptions, options, rows); });
+  if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
+    return status;
+  json::Object context{{"benchmark", "plan"},
+                       {"command", commandLine},
+                       {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
+  absl::Status written = output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most)));
+  if (!written.ok())
+    return written;
+  if (!status.ok())
+    return describeEarlyEnd(status, rows.size(), descriptions->size() * compile.getPipelines().size(),
+                            "cells are left out");
+  llvm::errs() << (memoryLimit.getNumOccurrences() > 0
+                       ? "next: cs336-bench model runs it\n"
+                       : "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n");
+  return absl::OkStatus();
+}

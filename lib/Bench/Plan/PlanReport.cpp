@@ -1,0 +1,230 @@
+//===- PlanReport.cpp - Planned models as rows ----------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Plan/PlanReport.h"
+
+#include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Report/ByteSize.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+#include <tuple>
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+/// In units of 10^9.
+static Cell makeGiga(double count) { return Cell::number(count / 1e9, 3); }
+
+static double getIntensity(const exec::Work &work) { return work.bytes > 0 ? work.flops / work.bytes : 0; }
+
+std::string cs336::bench::describePlan(const PlanRow &row) {
+  const TransformerConfig &config = row.description.transformer;
+  return llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
+                       config.contextLength, stringifyComputeType(row.computeType),
+                       describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+}
+
+std::string cs336::bench::describeFit(const PlanRow &row) {
+  int64_t total = row.plan.getTotalBytes();
+  if (row.fits())
+    return llvm::formatv("fits: {0}: {1} of {2}, {3} to spare", describePlan(row), formatBytes(total),
+                         formatBytes(row.limitBytes), formatBytes(row.limitBytes - total));
+  std::string text = llvm::formatv("does not fit: {0}: {1} of {2}, {3} too much", describePlan(row), formatBytes(total),
+                                   formatBytes(row.limitBytes), formatBytes(total - row.limitBytes));
+  const WaysToFit &ways = row.waysToFit;
+  if (ways.ways.empty())
+    text += llvm::formatv("\nparameters and state alone are {0}, and neither a smaller batch, a shorter context, "
+                          "recomputation, fusion nor bfloat16 suffices",
+                          formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
+  else
+    text += "\nany of these would do:";
+  for (const WayToFit &way : ways.ways)
+    text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
+  if (ways.leastRecomputation)
+    text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
+                          formatBytes(ways.leastRecomputation->totalBytes));
+  return text;
+}
+
+static double divideByLayers(int64_t count, int64_t layers) {
+  return layers == 0 ? 0 : static_cast<double>(count) / static_cast<double>(layers);
+}
+
+Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
+  using Row = exec::PhaseSummary;
+  int64_t layers = plan.layers, resident = plan.getResidentBytes();
+  auto getCount = [](int64_t exec::Work::*member) {
+    return [member](const Row &row) { return Cell::integer(row.work.*member); };
+  };
+  std::vector<Column<Row>> columns{
+      {"phase", "phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.phase)); }, Show::Setting},
+      {"commands", "commands", [](const Row &row) { return Cell::integer(row.work.getCommands()); }},
+      {"kernels", "kernels", getCount(&exec::Work::launches)},
+      {"GEMMs", "products", getCount(&exec::Work::products)},
+      {"copies", "copies", getCount(&exec::Work::others)},
+      {"per layer", "commands_per_layer",
+       [layers](const Row &row) { return Cell::number(divideByLayers(row.inLayers.getCommands(), layers), 1); }},
+      {"GFLOP", "gflop", [](const Row &row) { return makeGiga(row.work.flops); }},
+      {"GB", "gigabytes", [](const Row &row) { return makeGiga(row.work.bytes); }},
+      {"FLOP/B", "flop_per_byte", [](const Row &row) { return Cell::number(getIntensity(row.work), 2); }},
+      {"held (MiB)", "held_mib", [](const Row &row) { return Cell::mebibytes(row.heldBytes); }},
+      {"live (MiB)", "live_mib", [](const Row &row) { return Cell::mebibytes(row.liveBytes); }},
+      {"peak (MiB)", "peak_mib", [resident](const Row &row) { return Cell::mebibytes(resident + row.liveBytes); }}};
+  return {"phases", "", columns, llvm::ArrayRef(plan.phases)};
+}
+
+/// "layers.*.ffn.w13" for "layers.7.ffn.w13": a path that equal parts of all layers share.
+static std::string replaceNumbers(llvm::StringRef source) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  source.split(parts, '.');
+  for (llvm::StringRef &part : parts)
+    if (!part.empty() && llvm::all_of(part, llvm::isDigit))
+      part = "*";
+  return llvm::join(parts, ".");
+}
+
+std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers) {
+  std::vector<BufferGroup> groups;
+  std::map<std::tuple<int64_t, std::string, std::string, exec::CommandPhase, exec::CommandPhase>, size_t> known;
+  for (const ModelPlan::Buffer &buffer : buffers) {
+    std::string source = replaceNumbers(buffer.source);
+    auto [found, isNew] =
+        known.try_emplace({buffer.bytes, buffer.type, source, buffer.first, buffer.last}, groups.size());
+    if (isNew) {
+      groups.push_back({buffer, 1});
+      continue;
+    }
+    BufferGroup &group = groups[found->second];
+    ++group.count;
+    group.buffer.source = source;
+  }
+  return groups;
+}
+
+std::vector<BufferGroup> cs336::bench::listBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers) {
+  std::vector<BufferGroup> groups;
+  for (const ModelPlan::Buffer &buffer : buffers)
+    groups.push_back({buffer, 1});
+  return groups;
+}
+
+Table cs336::bench::makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most) {
+  using Row = BufferGroup;
+  auto getSource = [](const Row &row) {
+    std::string times = row.count > 1 ? " × " + std::to_string(row.count) : "";
+    return Cell(row.buffer.source + times, row.buffer.source);
+  };
+  std::vector<Column<Row>> columns{
+      {"MiB", "mib", [](const Row &row) { return Cell::mebibytes(row.buffer.bytes); }},
+      {"buffer", "type", [](const Row &row) { return Cell(row.buffer.type); }},
+      {"of", "source", getSource, Show::Text},
+      {"together (MiB)", "together_mib", [](const Row &row) { return Cell::mebibytes(row.count * row.buffer.bytes); }},
+      {"from", "from_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.first)); }},
+      {"to", "to_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.last)); }},
+      {"count", "count", [](const Row &row) { return Cell::integer(row.count); }, Show::OnRequest},
+      {"bytes", "bytes", [](const Row &row) { return Cell::integer(row.buffer.bytes); }, Show::OnRequest}};
+  return {"buffers", std::move(title), columns, groups.take_front(most)};
+}
+
+Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, size_t most) {
+  using Row = ModelPlan::Kernel;
+  int64_t layers = plan.layers;
+  std::vector<Column<Row>> columns{
+      {"kernel", "kernel", [](const Row &row) { return Cell(row.name); }, Show::Text},
+      {"runs", "runs", [](const Row &row) { return Cell::integer(row.work.launches); }},
+      {"per layer", "runs_per_layer",
+       [layers](const Row &row) { return Cell::number(divideByLayers(row.runsInLayers, layers), 1); }},
+      {"GFLOP", "gflop", [](const Row &row) { return makeGiga(row.work.flops); }},
+      {"GB", "gigabytes", [](const Row &row) { return makeGiga(row.work.bytes); }},
+      {"FLOP/B", "flop_per_byte", [](const Row &row) { return Cell::number(getIntensity(row.work), 2); }}};
+  return {"kernels", std::move(title), columns, llvm::ArrayRef(plan.kernels).take_front(most)};
+}
+
+static json::Object makeWay(const WayToFit &way) {
+  return json::Object{{"flags", way.flags}, {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0}};
+}
+
+static json::Array listWays(const PlanRow &row) {
+  json::Array ways;
+  for (const WayToFit &way : row.waysToFit.ways)
+    ways.push_back(makeWay(way));
+  return ways;
+}
+
+std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
+  using Row = PlanRow;
+  std::vector<Column<Row>> columns = getModelSettings<Row>();
+  auto add = [&](std::string title, std::string key, Column<Row>::Extract get, Show show = Show::OnRequest) {
+    columns.push_back({std::move(title), std::move(key), std::move(get), show});
+  };
+  auto addMiB = [&](std::string title, std::string key, int64_t ModelPlan::*bytes, Show show = Show::Result) {
+    add(std::move(title), std::move(key), [bytes](const Row &row) { return Cell::mebibytes(row.plan.*bytes); }, show);
+  };
+  addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
+  addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
+  addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes, Show::OnRequest);
+  addMiB("inputs (MiB)", "inputs_mib", &ModelPlan::inputBytes, Show::OnRequest);
+  addMiB("arena (MiB)", "arena_mib", &ModelPlan::arenaBytes);
+  add(
+      "total (MiB)", "total_mib", [](const Row &row) { return Cell::mebibytes(row.plan.getTotalBytes()); },
+      Show::Result);
+  addMiB("on the host (MiB)", "host_mib", &ModelPlan::hostBytes, Show::OnRequest);
+  add(
+      "limit (MiB)", "limit_mib",
+      [](const Row &row) { return row.limitBytes > 0 ? Cell::mebibytes(row.limitBytes) : Cell::empty(); },
+      Show::Setting);
+  add(
+      "fits", "fits",
+      [](const Row &row) { return row.limitBytes > 0 ? Cell(row.fits() ? "yes" : "no", row.fits()) : Cell::empty(); },
+      Show::Result);
+  add(
+      "commands", "commands", [](const Row &row) { return Cell::integer(row.plan.getWork().getCommands()); },
+      Show::Result);
+  add("per layer", "commands_per_layer",
+      [](const Row &row) { return Cell::number(row.plan.getCommandsPerLayer(), 1); });
+  add("distinct kernels", "distinct_kernels",
+      [](const Row &row) { return Cell::integer(static_cast<int64_t>(row.plan.kernels.size())); });
+  add("GFLOP", "gflop", [](const Row &row) { return makeGiga(row.plan.getWork().flops); }, Show::Result);
+  add("GB", "gigabytes", [](const Row &row) { return makeGiga(row.plan.getWork().bytes); }, Show::Result);
+  add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
+  auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
+    add(std::move(title), std::move(key), std::move(get), Show::Data);
+  };
+  addData("phases", "phases", [](const Row &row) { return Cell::data(makePhaseTable(row.plan).getObjects()); });
+  addData("largest", "largest_buffers", [most](const Row &row) {
+    return Cell::data(makeBufferTable("", listBuffers(row.plan.buffers), most).getObjects());
+  });
+  addData("kernels", "kernels",
+          [most](const Row &row) { return Cell::data(makeKernelTable("", row.plan, most).getObjects()); });
+  addData("ways to fit", "ways_to_fit", [](const Row &row) { return Cell::data(listWays(row)); });
+  addData("least recomputation", "least_recomputation", [](const Row &row) {
+    const std::optional<WayToFit> &least = row.waysToFit.leastRecomputation;
+    return least ? Cell::data(makeWay(*least)) : Cell::empty();
+  });
+  return columns;
+}
+
+Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, size_t most) {
+  Report report{std::move(context), {{"plan", "", getPlanColumns(most), rows}}, {}};
+  if (rows.size() == 1) {
+    const ModelPlan &plan = rows.front().plan;
+    report.tables.push_back(makePhaseTable(plan));
+    std::string buffers =
+        llvm::formatv("largest buffers of {0}, equal ones of all layers together", plan.buffers.size());
+    report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(plan.buffers), most));
+    std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());
+    report.tables.push_back(makeKernelTable(std::move(kernels), plan, most));
+  }
+  for (const PlanRow &row : rows)
+    if (row.limitBytes > 0)
+      report.notes.push_back(describeFit(row));
+  return report;
+}

@@ -1,0 +1,84 @@
+//===- Interruption.cpp - Stops where results can be kept -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Progress/Interruption.h"
+
+#include "llvm/Support/Signals.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+using namespace cs336;
+using namespace cs336::bench;
+
+static constexpr llvm::StringLiteral kNotice =
+    "\ncs336-bench: stops at the next safe place; another interruption ends it at once\n";
+static constexpr int64_t kSecond = 1'000'000'000;
+
+// A handler has nothing but globals. Any thread may run it.
+static std::atomic<int> caughtSignal = 0;
+/// By the monotonic clock, in nanoseconds; 0 is never.
+static std::atomic<int64_t> caughtAt = 0;
+/// Can be read once there was a signal, so that a wait for other files ends too; `poll` takes no notice of −1.
+static std::atomic<int> wakeUp = -1;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+
+static void handleSignal(int signal) {
+  int error = errno;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  int64_t now = time.tv_sec * kSecond + time.tv_nsec, before = 0;
+  if (caughtAt.compare_exchange_strong(before, now)) {
+    caughtSignal = signal;
+    (void)eventfd_write(wakeUp, 1);
+    (void)!write(STDERR_FILENO, kNotice.data(), kNotice.size());
+  } else if (now - before > kSecond) {
+    // LLVM's own handler would do what the signal did when the program was started, which is nothing for SIGINT where a
+    // shell started it in the background.
+    llvm::sys::RunInterruptHandlers(); // Temporary files go.
+    (void)std::signal(signal, SIG_DFL);
+    (void)raise(signal);
+  }
+  errno = error;
+}
+
+void bench::catchInterruptions() {
+  wakeUp = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  struct sigaction action = {};
+  action.sa_handler = handleSignal;
+  // What waits elsewhere goes on waiting.
+  action.sa_flags = SA_RESTART;
+  for (int signal : {SIGINT, SIGTERM})
+    sigaction(signal, &action, nullptr);
+}
+
+int bench::getInterruption() { return caughtSignal; }
+
+absl::Status bench::checkInterruption() {
+  return getInterruption() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
+}
+
+absl::Status bench::waitForInput(int file) {
+  std::array<pollfd, 2> files{{{file, POLLIN, 0}, {wakeUp, POLLIN, 0}}};
+  while (poll(files.data(), files.size(), -1) < 0 && errno == EINTR)
+    continue;
+  return checkInterruption();
+}
+
+absl::Status bench::describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest) {
+  return absl::Status(reason.code(),
+                      absl::StrCat(reason.message(), "; ", all - complete, " of ", all, " ", rest.str()));
+}

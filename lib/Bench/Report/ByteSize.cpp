@@ -1,0 +1,44 @@
+//===- ByteSize.cpp - Sizes of memory as people write them ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Report/ByteSize.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336::bench;
+
+std::optional<int64_t> cs336::bench::parseBytes(llvm::StringRef text) {
+  static constexpr std::pair<llvm::StringLiteral, double> kUnits[] = {
+      {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+      {"kB", 1e3},     {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
+      {"TB", 1e12},    {"B", 1.0}};
+  double unit = 1;
+  for (const auto &[suffix, factor] : kUnits) {
+    if (text.consume_back(suffix)) {
+      unit = factor;
+      break;
+    }
+  }
+  double number;
+  if (text.trim().getAsDouble(number) || !(number * unit >= 1) || number * unit > 9e18)
+    return std::nullopt;
+  return static_cast<int64_t>(number * unit);
+}
+
+std::string cs336::bench::formatBytes(uint64_t bytes) {
+  constexpr double gibi = 1 << 30, mebi = 1 << 20;
+  auto amount = static_cast<double>(bytes);
+  return amount >= gibi ? llvm::formatv("{0:f1} GiB", amount / gibi) : llvm::formatv("{0:f1} MiB", amount / mebi);
+}
+
+absl::Status MemoryLimitFlag::check() const {
+  if (getNumOccurrences() == 0 || parseBytes(getValue()))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--memory-limit is '", getValue(), "', must be a size such as 40GiB"));
+}

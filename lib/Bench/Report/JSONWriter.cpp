@@ -1,0 +1,24 @@
+//===- JSONWriter.cpp - Reports as JSON -----------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Writers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+namespace {
+class JSONWriter : public ReportWriter {
+  void write(const Report &report, llvm::raw_ostream &stream) const override {
+    json::Object document = report.context;
+    document["results"] = report.tables.front().getObjects();
+    stream << llvm::formatv("{0:2}", json::Value(std::move(document))) << "\n";
+  }
+};
+} // namespace
+
+std::unique_ptr<ReportWriter> cs336::bench::createJSONWriter() { return std::make_unique<JSONWriter>(); }

@@ -1,0 +1,61 @@
+//===- TypstWriter.cpp - Tables for Typst ---------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Writers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace cs336::bench;
+
+/// The text as a string literal, in which Typst reads no markup.
+static std::string quote(llvm::StringRef text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      quoted += '\\';
+    if (c == '\n')
+      quoted += "\\n";
+    else
+      quoted += c;
+  }
+  return quoted + "\"";
+}
+
+namespace {
+class TypstWriter : public PageWriter {
+  LineWidths getLineWidths() const override { return {/*separator=*/3, /*frame=*/4}; }
+  bool hasCaptions() const override { return true; }
+
+  void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
+    llvm::SmallVector<llvm::StringRef> lines;
+    text.split(lines, '\n');
+    for (llvm::StringRef line : lines)
+      stream << "#par(" << quote(line.ltrim()) << ")\n";
+  }
+
+  void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
+                  llvm::raw_ostream &stream) const override {
+    stream << "#figure(\n";
+    if (!caption.empty())
+      stream << "  caption: " << quote(caption) << ",\n";
+    stream << "  table(\n    columns: " << block.columns.size() << ",\n    align: (";
+    for (size_t column : block.columns)
+      stream << (table.isText(column) ? "left, " : "right, ");
+    stream << "),\n    table.header(";
+    llvm::interleaveComma(block.columns, stream,
+                          [&](size_t column) { stream << quote(table.getHeads()[column].title); });
+    stream << "),\n";
+    for (const std::vector<Cell> &row : table.getRows()) {
+      stream << "    ";
+      llvm::interleaveComma(block.columns, stream, [&](size_t column) { stream << quote(row[column].text); });
+      stream << ",\n";
+    }
+    stream << "  ),\n)\n";
+  }
+};
+} // namespace
+
+std::unique_ptr<ReportWriter> cs336::bench::createTypstWriter() { return std::make_unique<TypstWriter>(); }

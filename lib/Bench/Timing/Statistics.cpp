@@ -1,0 +1,33 @@
+//===- Statistics.cpp - Of the times of equal steps -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Timing/Statistics.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+using namespace cs336::bench;
+
+Statistics cs336::bench::computeStatistics(llvm::ArrayRef<double> samples) {
+  assert(!samples.empty() && "statistics of nothing");
+  llvm::SmallVector<double> sorted(samples);
+  llvm::sort(sorted);
+  size_t count = sorted.size(), middle = count / 2;
+  Statistics result;
+  result.min = sorted.front();
+  result.median = count % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  result.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(count);
+  double squares = 0;
+  for (double sample : sorted)
+    squares += (sample - result.mean) * (sample - result.mean);
+  result.std = std::sqrt(squares / static_cast<double>(count));
+  return result;
+}

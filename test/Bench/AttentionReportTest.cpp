@@ -1,0 +1,69 @@
+//===- AttentionReportTest.cpp - Measured attention as rows ---------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Attention/AttentionReport.h"
+
+#include "LineWidths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// As if a GPU had been measured: the times of passes as long as they get.
+AttentionRow makeRow(AttentionCase attention, Fusion fusion, std::string added = "") {
+  AttentionRow row{attention, fusion, /*warmup=*/5, /*steps=*/100, {}, {"", added, added.empty() ? "" : "bf16"}};
+  AttentionMeasurement &measurement = row.measurement;
+  measurement.forward = {{12345.678, 12346.789}, {12345.678, 12346.789}};
+  measurement.loss = measurement.forward;
+  measurement.both = {{98765.432, 98766.543}, {98765.432, 98766.543}};
+  measurement.memory = {int64_t(140) << 30, int64_t(140) << 30, int64_t(140) << 30};
+  measurement.forwardCommands = measurement.backwardCommands = 1234;
+  measurement.compileSeconds = 123.45;
+  for (const char *variant : {"naive", "compiled", "sdpa"}) {
+    AttentionPeerMeasurement &peer = measurement.peers.emplace_back();
+    peer.variant = variant;
+    peer.forwardMilliseconds = peer.backwardMilliseconds = {123456.789};
+    peer.beforeBackwardMiB = peer.forwardPeakMiB = peer.backwardPeakMiB = 143360;
+    peer.outputDifference = peer.gradientDifference = 1e-5;
+    peer.isClose = true;
+  }
+  return row;
+}
+
+TEST(AttentionReportTest, TheWidestDefaultTableFits) {
+  std::vector<AttentionRow> rows;
+  for (ComputeType type : {ComputeType::FP32, ComputeType::BF16})
+    for (bool isCausal : {false, true})
+      for (const char *added : {"none", "hoist-invariants", "fuse-elementwise"})
+        rows.push_back(makeRow({64, 32, 65536, 128, isCausal, type}, Fusion::Elementwise, added));
+  rows.push_back(makeRow({8, 1, 1024, 64, false, ComputeType::FP32, AttentionCase::Part::Scores}, Fusion::None));
+  for (Format format : {Format::Table, Format::Markdown})
+    EXPECT_LE(getWidestLine(print(makeAttentionReport(rows, {}), format)), 120);
+}
+
+TEST(AttentionReportTest, APeerThatDisagreesHasNoRatio) {
+  std::vector<AttentionRow> rows{makeRow({1, 1, 8, 8}, Fusion::None)};
+  EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::CSV), HasSubstr(",123456.789,10.00,"));
+  for (AttentionPeerMeasurement &peer : rows.front().measurement.peers)
+    peer.isClose = false;
+  EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::CSV), HasSubstr(",123456.789,mismatch,"));
+}
+
+TEST(AttentionReportTest, APassThatDidNotFitSaysSo) {
+  std::vector<AttentionRow> rows{makeRow({1, 1, 8, 8}, Fusion::None)};
+  rows.front().measurement.backwardStatus = absl::ResourceExhaustedError("too large");
+  std::string text = print(makeAttentionReport(rows, {}), Format::Table);
+  EXPECT_THAT(text, HasSubstr("OOM"));
+  EXPECT_THAT(text, HasSubstr("12346.234"));
+}
+
+} // namespace
+} // namespace cs336::bench

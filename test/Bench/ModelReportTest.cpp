@@ -1,0 +1,213 @@
+//===- ModelReportTest.cpp - Measured models as rows ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Model/ModelReport.h"
+
+#include "LineWidths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+namespace json = llvm::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kMiB = 1 << 20;
+
+/// As if a GPU had been profiled.
+RunProfile makeProfile(GraphWork work) {
+  RunProfile profile;
+  profile.graphWork = work;
+  return profile;
+}
+
+ModelRow makeRow(Measurement measurement) {
+  ModelDescription description;
+  llvm::cantFail(description.transformer.setSize("tiny"));
+  return {description,    ComputeType::FP32, Fusion::None, /*peakRate=*/std::nullopt, std::move(measurement),
+          /*pipeline=*/{}};
+}
+
+/// Three steps on the CPU.
+Measurement measureCPU() {
+  Measurement measurement;
+  measurement.stepMilliseconds = {5, 3, 4};
+  measurement.compileSeconds = 0.5;
+  measurement.loadSeconds = 0.25;
+  measurement.numKernels = 7;
+  measurement.memoryBytes = 10 * kMiB;
+  return measurement;
+}
+
+Measurement measureGPU() {
+  Measurement measurement = measureCPU();
+  measurement.deviceMilliseconds = {2, 1, 9};
+  measurement.deviceMemoryBytes = 12 * kMiB;
+  return measurement;
+}
+
+std::string print(const std::vector<ModelRow> &rows, Format format) {
+  return print(makeModelReport(rows, {}, /*perStep=*/false), format);
+}
+
+std::string printOne(Measurement measurement, Format format) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(std::move(measurement)));
+  return print(rows, format);
+}
+
+json::Object getResult(Measurement measurement) {
+  json::Value document = llvm::cantFail(json::parse(printOne(std::move(measurement), Format::JSON)));
+  return *document.getAsObject()->getArray("results")->front().getAsObject();
+}
+
+TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
+  Measurement measurement = measureGPU();
+  // Three steps of 250 nodes that take 1.5 ms.
+  measurement.profile = makeProfile({750, 4'500'000, 300'000});
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(std::move(measurement)));
+  Report report = makeModelReport(rows, {}, /*perStep=*/false);
+  std::string table = print(report, Format::Table);
+  EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)  idle (µs/node)"));
+  EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000           0.400"));
+  report.tables.front().select({"all"});
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("memory (MiB)  device memory (MiB)  compile (s)  load (s)"));
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("        10.0                 12.0         0.50      0.25"));
+  EXPECT_THAT(table, Not(HasSubstr("MFU")));
+}
+
+TEST(ModelReportTest, ProgramsGetEveryTimeByBothClocks) {
+  Measurement measurement = measureGPU();
+  measurement.profile = makeProfile({750, 4'500'000, 300'000});
+  json::Object result = getResult(std::move(measurement));
+  EXPECT_EQ(*result.getArray("step_ms"), json::Array({5.0, 3.0, 4.0}));
+  EXPECT_EQ(*result.getArray("event_step_ms"), json::Array({2.0, 1.0, 9.0}));
+  EXPECT_EQ(result.getNumber("event_ms"), 2);
+  EXPECT_EQ(result.getNumber("kernels_ms"), 1.5);
+  EXPECT_EQ(result.getNumber("launches"), 250);
+  EXPECT_EQ(result.getNumber("gap_us_per_node"), 2);
+  EXPECT_EQ(result.getNumber("idle_us_per_node"), 0.4);
+  EXPECT_EQ(result.getNumber("device_memory_mib"), 12);
+  EXPECT_EQ(result.getNumber("load_seconds"), 0.25);
+  EXPECT_EQ(result.getInteger("distinct_kernels"), 7);
+}
+
+TEST(ModelReportTest, KernelsNeedAProfile) {
+  for (bool ranNothing : {false, true}) {
+    Measurement measurement = measureGPU();
+    if (ranNothing)
+      measurement.profile = makeProfile({});
+    json::Object result = getResult(std::move(measurement));
+    EXPECT_EQ(result.getNumber("event_ms"), 2);
+    for (const char *key : {"kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node"})
+      EXPECT_EQ(*result.get(key), nullptr) << key;
+  }
+}
+
+TEST(ModelReportTest, TheCPUHasNoColumnsOfGPUs) {
+  EXPECT_THAT(printOne(measureCPU(), Format::Table), Not(HasSubstr("event")));
+  json::Object result = getResult(measureCPU());
+  for (const char *key : {"event_ms", "event_step_ms", "kernels_ms", "launches", "gap_us_per_node", "idle_us_per_node",
+                          "device_memory_mib"})
+    EXPECT_EQ(*result.get(key), nullptr) << key;
+}
+
+TEST(ModelReportTest, WhatDidNotFitHasNoTimes) {
+  Measurement measurement;
+  measurement.status = absl::ResourceExhaustedError("too large");
+  measurement.compileSeconds = 0.5;
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(std::move(measurement)));
+  rows.push_back(makeRow(measureGPU()));
+  EXPECT_THAT(print(rows, Format::Table), HasSubstr("OOM"));
+  json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+  const json::Object &result = *document.getAsObject()->getArray("results")->front().getAsObject();
+  EXPECT_EQ(result.getNumber("compile_seconds"), 0.5);
+  for (const char *key : {"mean_ms", "event_ms", "mfu", "memory_mib", "load_seconds", "step_ms", "event_step_ms"})
+    EXPECT_EQ(*result.get(key), nullptr) << key;
+  EXPECT_EQ(result.getString("status"), "too large");
+}
+
+/// Times as long as they get, beside every variant of PyTorch.
+Measurement measureMuch() {
+  Measurement measurement = measureGPU();
+  measurement.warmup = 100;
+  measurement.stepMilliseconds = {123456.789, 234567.891};
+  measurement.deviceMilliseconds = measurement.stepMilliseconds;
+  measurement.memoryBytes = int64_t(140) << 30;
+  measurement.deviceMemoryBytes = measurement.memoryBytes;
+  measurement.profile = makeProfile({123456789, 4'500'000'000'000, 3'000'000'000'000});
+  measurement.values = StepValues{10.5, 1.25};
+  for (const char *variant : {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"}) {
+    PeerMeasurement &peer = measurement.peers.emplace_back();
+    peer.variant = variant;
+    peer.values = StepValues{10.5, 1.25};
+    peer.stepMilliseconds = {123456.789};
+    peer.firstStepSeconds = 123.45;
+    peer.deviceMiB = 143360;
+  }
+  return measurement;
+}
+
+TEST(ModelReportTest, TheWidestDefaultTableFits) {
+  std::vector<ModelRow> rows;
+  for (const char *size : {"medium", "2.35B"})
+    for (ComputeType type : {ComputeType::FP32, ComputeType::BF16})
+      for (Mode mode : {Mode::Forward, Mode::ForwardBackward})
+        for (const char *added : {"none", "hoist-invariants", "fuse-elementwise"}) {
+          ModelRow row = makeRow(measureMuch());
+          llvm::cantFail(row.description.transformer.setSize(size));
+          row.description.mode = mode;
+          row.computeType = type;
+          row.peakRate = 9e14;
+          row.pipeline = {"", added, "bf16"};
+          rows.push_back(std::move(row));
+        }
+  rows.back().description.transformer.contextLength = 65536;
+  rows.back().description.transformer.numLayers = 100; // Without a name.
+  for (Format format : {Format::Table, Format::Markdown})
+    EXPECT_LE(getWidestLine(print(rows, format)), 120);
+  // Nothing is lost: each variant has its ratio.
+  for (const char *title : {"eager ratio", "primitive ratio", "graphs-bf16w ratio"})
+    EXPECT_THAT(print(rows, Format::Table), HasSubstr(title));
+}
+
+TEST(ModelReportTest, EveryProfileHasATable) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureMuch()));
+  EXPECT_EQ(makeModelReport(rows, {}, false).tables.back().getName(), "profile");
+  rows.push_back(makeRow(measureCPU()));
+  rows.push_back(makeRow(measureMuch()));
+  Report report = makeModelReport(rows, {}, false);
+  ASSERT_EQ(report.tables.size(), 3u);
+  EXPECT_EQ(report.tables[1].getName(), "profile-1");
+  EXPECT_EQ(report.tables[2].getName(), "profile-3");
+}
+
+TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
+  EXPECT_FALSE(describeMemoryMismatch(measureCPU()));
+  EXPECT_FALSE(describeMemoryMismatch(measureGPU()));
+  Measurement measurement = measureGPU();
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB;
+  EXPECT_FALSE(describeMemoryMismatch(measurement));
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
+  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Where it depends on the plan.
+  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  EXPECT_FALSE(describeMemoryMismatch(measurement));
+  ++*measurement.deviceMemoryBytes;
+  EXPECT_TRUE(describeMemoryMismatch(measurement));
+  measurement.deviceMemoryBytes = measurement.memoryBytes - 1;
+  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("gave memory back"));
+}
+
+} // namespace
+} // namespace cs336::bench

@@ -1,0 +1,83 @@
+//===- PlanReportTest.cpp - Planned models as rows ------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Plan/PlanReport.h"
+
+#include "LineWidths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+using exec::CommandPhase;
+using ::testing::HasSubstr;
+
+/// The largest of what a machine could plan.
+PlanRow makeRow(llvm::StringRef size, Fusion fusion, std::string added = "") {
+  ModelDescription description;
+  llvm::cantFail(description.transformer.setSize(size));
+  description.transformer.batchSize = 128;
+  description.transformer.contextLength = 65536;
+  constexpr int64_t kTebi = int64_t(1) << 40;
+  PlanRow row{description, ComputeType::BF16, fusion, {}, kTebi, {}, {"", added, "bf16"}};
+  ModelPlan &plan = row.plan;
+  plan.parameterBytes = plan.stateBytes = plan.derivedBytes = plan.inputBytes = plan.arenaBytes = plan.hostBytes =
+      kTebi;
+  exec::Work work{12345, 1234, 1234, 12345678e9, 12345678e9};
+  plan.phases = {{CommandPhase::Optimizer, work, work, kTebi, kTebi},
+                 {CommandPhase::Forward, work, work, kTebi, kTebi}};
+  plan.kernels = {{std::string(150, 'k'), work, 1234}};
+  plan.layers = 48;
+  for (int64_t layer = 0; layer < 48; ++layer)
+    plan.buffers.push_back({kTebi, "128x65536x25600xf32", "layers." + std::to_string(layer) + ".ffn.w13",
+                            CommandPhase::Forward, CommandPhase::Backward});
+  plan.buffers.push_back({1 << 20, "128xi64", "layers.0.ffn.w13", CommandPhase::Forward, CommandPhase::Backward});
+  return row;
+}
+
+TEST(PlanReportTest, EqualBuffersOfAllLayersAreOneRow) {
+  std::vector<BufferGroup> groups = groupBuffers(makeRow("tiny", Fusion::None).plan.buffers);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].count, 48);
+  EXPECT_EQ(groups[0].buffer.source, "layers.*.ffn.w13");
+  EXPECT_EQ(groups[1].count, 1);
+  EXPECT_EQ(groups[1].buffer.source, "layers.0.ffn.w13");
+  std::vector<PlanRow> rows{makeRow("tiny", Fusion::None)};
+  EXPECT_THAT(print(makePlanReport(rows, {}, 10), Format::Table), HasSubstr("layers.*.ffn.w13 × 48"));
+  // Programs get each by itself.
+  llvm::json::Value document = llvm::cantFail(llvm::json::parse(print(makePlanReport(rows, {}, 100), Format::JSON)));
+  const llvm::json::Object &result = *document.getAsObject()->getArray("results")->front().getAsObject();
+  EXPECT_EQ(result.getArray("largest_buffers")->size(), 49u);
+  EXPECT_EQ(result.getArray("largest_buffers")->front().getAsObject()->getString("source"), "layers.0.ffn.w13");
+}
+
+TEST(PlanReportTest, BuffersThatDifferInMoreThanTheLayerStayApart) {
+  std::vector<ModelPlan::Buffer> buffers{{8, "2xf32", "layers.0.a", CommandPhase::Forward, CommandPhase::Forward},
+                                         {8, "2xf32", "layers.1.b", CommandPhase::Forward, CommandPhase::Forward},
+                                         {8, "2xi32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward},
+                                         {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Backward},
+                                         {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward}};
+  EXPECT_EQ(groupBuffers(buffers).size(), 4u);
+}
+
+TEST(PlanReportTest, TheWidestDefaultTablesFit) {
+  std::vector<PlanRow> one{makeRow("2.35B", Fusion::Elementwise)};
+  std::vector<PlanRow> sweep;
+  for (const char *size : {"tiny", "2.35B"})
+    for (const char *added : {"none", "hoist-invariants", "fuse-elementwise"})
+      sweep.push_back(makeRow(size, Fusion::Elementwise, added));
+  sweep.back().description.transformer.numLayers = 100; // Without a name.
+  sweep.back().description.mode = Mode::ForwardBackward;
+  for (Format format : {Format::Table, Format::Markdown})
+    EXPECT_LE(getWidestLine(print(makePlanReport(sweep, {}, 10), format)), 120);
+  EXPECT_LE(getWidestLine(print(makePlanReport(one, {}, 10), Format::Table)), 120);
+}
+
+} // namespace
+} // namespace cs336::bench

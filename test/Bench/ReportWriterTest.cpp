@@ -1,0 +1,169 @@
+//===- ReportWriterTest.cpp - The formats of a report ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Report/ReportWriter.h"
+
+#include "LineWidths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+namespace json = llvm::json;
+using ::testing::HasSubstr;
+
+struct Row {
+  std::string text;
+  double number;
+};
+
+Table makeTable(std::string name, std::string title, std::vector<Row> rows) {
+  std::vector<Column<Row>> columns{
+      {"50% of #1 & {x_y}", "text", [](const Row &row) { return Cell(row.text); }},
+      {"gap (µs)", "gap_us", [](const Row &row) { return Cell::number(row.number, 1); }},
+      {"list", "list", [](const Row &row) { return Cell::data(json::Array{row.number, row.number}); }, Show::Data}};
+  return {std::move(name), std::move(title), columns, llvm::ArrayRef(rows)};
+}
+
+/// Every character that one of the formats reads as more than itself.
+constexpr const char *kSigns = R"(\ " ' , ; | ~ ^ < > # $ % & _ { } [ ] * ` @ - -- --- = + / //)";
+
+Report makeReport() {
+  Report report{json::Object{{"benchmark", "signs"}}, {makeTable("signs", "A_title & more", {{kSigns, 2.25}})}, {}};
+  report.tables.push_back(makeTable("others", "", {{"two\nlines", 1}, {"", 30}}));
+  report.notes = {"a note: 100 %", "  - [second]"};
+  return report;
+}
+
+TEST(ReportWriterTest, LaTeXReadsNothingAsACommand) {
+  EXPECT_EQ(print(makeReport(), Format::LaTeX),
+            R"(\begin{table}
+  \centering
+  \caption{A\_title \& more}
+  \begin{tabular}{lr}
+    \hline
+    50\% of \#1 \& \{x\_y\} & gap (\textmu{}s) \\
+    \hline
+    \textbackslash{} '' ' , ; \textbar{} \textasciitilde{} \textasciicircum{} \textless{} \textgreater{} \# \$ \% \& \_ \{ \} [ ] * ` @ - -{}- -{}-{}- = + / // & 2.2 \\
+    \hline
+  \end{tabular}
+\end{table}
+
+\begin{table}
+  \centering
+  \begin{tabular}{lr}
+    \hline
+    50\% of \#1 \& \{x\_y\} & gap (\textmu{}s) \\
+    \hline
+    two lines & 1.0 \\
+     & 30.0 \\
+    \hline
+  \end{tabular}
+\end{table}
+
+a note: 100 \%\par
+- [second]\par
+)");
+}
+
+TEST(ReportWriterTest, TypstReadsCellsAsStrings) {
+  EXPECT_EQ(print(makeReport(), Format::Typst),
+            R"typst(#figure(
+  caption: "A_title & more",
+  table(
+    columns: 2,
+    align: (left, right, ),
+    table.header("50% of #1 & {x_y}", "gap (µs)"),
+    "\\ \" ' , ; | ~ ^ < > # $ % & _ { } [ ] * ` @ - -- --- = + / //", "2.2",
+  ),
+)
+
+#figure(
+  table(
+    columns: 2,
+    align: (left, right, ),
+    table.header("50% of #1 & {x_y}", "gap (µs)"),
+    "two\nlines", "1.0",
+    "", "30.0",
+  ),
+)
+
+#par("a note: 100 %")
+#par("- [second]")
+)typst");
+}
+
+TEST(ReportWriterTest, MarkdownKeepsCellsApart) {
+  EXPECT_EQ(print({{}, {makeTable("t", "Title", {{"a|b", 1}, {"two\nlines", 20}})}, {}}, Format::Markdown),
+            "Title\n"
+            "\n"
+            "| 50% of #1 & {x_y} | gap (µs) |\n"
+            "|-------------------|---------:|\n"
+            "| a\\|b              |      1.0 |\n"
+            "| two lines         |     20.0 |\n");
+}
+
+/// Records of CSV (RFC 4180); an empty line is a record without fields.
+std::vector<std::vector<std::string>> parseCSV(llvm::StringRef text) {
+  std::vector<std::vector<std::string>> records;
+  while (!text.empty()) {
+    std::vector<std::string> &record = records.emplace_back();
+    if (text.consume_front("\n"))
+      continue;
+    for (bool more = true; more;) {
+      std::string &field = record.emplace_back();
+      if (text.consume_front("\"")) {
+        while (!text.starts_with("\"") || text.starts_with("\"\"")) {
+          field += text.front();
+          text = text.drop_front(text.starts_with("\"\"") ? 2 : 1);
+        }
+        text = text.drop_front();
+      } else {
+        size_t end = text.find_first_of(",\n");
+        field = text.take_front(end);
+        text = text.drop_front(end);
+      }
+      more = text.consume_front(",");
+    }
+    EXPECT_TRUE(text.consume_front("\n"));
+  }
+  return records;
+}
+
+TEST(ReportWriterTest, CSVIsReadBack) {
+  using Records = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(
+      parseCSV(print(makeReport(), Format::CSV)),
+      (Records{{"text", "gap_us"}, {kSigns, "2.2"}, {}, {"text", "gap_us"}, {"two\nlines", "1.0"}, {"", "30.0"}}));
+}
+
+TEST(ReportWriterTest, JSONIsReadBack) {
+  json::Value document = llvm::cantFail(json::parse(print(makeReport(), Format::JSON)));
+  EXPECT_EQ(document,
+            json::Value(json::Object{
+                {"benchmark", "signs"},
+                {"results",
+                 json::Array{json::Object{{"text", kSigns}, {"gap_us", 2.25}, {"list", json::Array{2.25, 2.25}}}}}}));
+}
+
+TEST(ReportWriterTest, TablesOfAPageFollowEachOther) {
+  std::string text = print(makeReport(), Format::Table);
+  EXPECT_THAT(text, ::testing::StartsWith("A_title & more\n\n50% of #1"));
+  EXPECT_THAT(text, HasSubstr("2.2\n\n50% of #1"));
+  EXPECT_THAT(text, ::testing::EndsWith("30.0\n\na note: 100 %\n  - [second]\n"));
+}
+
+TEST(ReportWriterTest, OnlyCSVHasOneTablePerFile) {
+  for (Format format : {Format::Table, Format::Markdown, Format::LaTeX, Format::Typst, Format::JSON})
+    EXPECT_FALSE(ReportWriter::create(format)->hasOneTablePerFile());
+  EXPECT_TRUE(ReportWriter::create(Format::CSV)->hasOneTablePerFile());
+}
+
+} // namespace
+} // namespace cs336::bench
