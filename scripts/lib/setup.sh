@@ -20,6 +20,30 @@ die() {
   exit 1
 }
 
+# begin_step NAME: ends the step before, and begins one that print_steps has in its table.
+STEPS=()
+STEP=
+begin_step() {
+  end_step
+  STEP=$1
+  STEP_BEGIN=$SECONDS
+}
+
+end_step() {
+  [ -z "$STEP" ] || STEPS+=("$((SECONDS - STEP_BEGIN)) $STEP")
+  STEP=
+}
+
+# Prints the time of each step, as minutes and seconds, and that of all.
+print_steps() {
+  local step
+  end_step
+  printf '\n%-20s%8s\n' step time
+  for step in "${STEPS[@]}" "$SECONDS total"; do
+    printf '%-20s%5d:%02d\n' "${step#* }" $((${step%% *} / 60)) $((${step%% *} % 60))
+  done
+}
+
 # Finds out how to run a command as root: directly, or through sudo, which may ask for a password on a terminal only.
 need_root() {
   if [ "$(id -u)" = 0 ]; then
