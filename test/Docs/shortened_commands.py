@@ -51,7 +51,9 @@ MINUTES = "takes minutes on a CPU"
 BUILDS = "builds, or runs whole suites, for minutes"
 
 SHORTENED = [
-    Shortened(r"^scripts/(demo|check|package|docs)\b", SETS_UP, only_flags=True),
+    # The second run finds what the first one left.
+    Shortened(r"^scripts/demo\b", MINUTES, instead="scripts/demo --steps 1 && scripts/demo --steps 1"),
+    Shortened(r"^scripts/(check|package|docs)\b", SETS_UP, only_flags=True),
     Shortened(r"^scripts/fuzz (?!--list)", "builds with libFuzzer, then runs for minutes", only_flags=True),
     Shortened(r"scripts/check-gpu ", "needs a GPU, and runs for an hour", only_flags=True),
     Shortened(r"^cmake --preset (\w+)", BUILDS, instead=r"""cmake --list-presets | grep -q '"\1"'"""),
