@@ -57,7 +57,7 @@ SHORTENED = [
     Shortened(r"^scripts/fuzz (?!--list)", "builds with libFuzzer, then runs for minutes", only_flags=True),
     Shortened(r"scripts/check-gpu ", "needs a GPU, and runs for an hour", only_flags=True),
     Shortened(r"^cmake --preset (\w+)", BUILDS, instead=r"""cmake --list-presets | grep -q '"\1"'"""),
-    Shortened(r"^ninja (.*)", BUILDS, instead=r"ninja -n \1"),
+    Shortened(r"^ninja -C (\S+) *([\w-]*)", BUILDS, instead=r"target=\2; ninja -C \1 -t query ${target:-all}"),
     Shortened(r"^ctest (.*)", BUILDS, instead=r"ctest -N \1"),
     Shortened(r"^(\S*python -m pytest)(.*)", BUILDS, instead=r"\1 --collect-only -q \2"),
     Shortened(r"--peer torch", "needs PyTorch, and takes minutes", seconds=4, unless="PyTorch"),

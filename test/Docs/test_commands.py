@@ -147,6 +147,12 @@ def test_misspelt_flags_are_noticed(reader: Reader) -> None:
     assert unknown_names("torch.from_dlpack(session.shared('x'), cs336.compile)") == ["session.shared"]
 
 
+def test_blocks_of_commands_are_marked_alike() -> None:
+    untested = re.compile(r"^ *```(bash|shell|zsh|py|python3)$", re.MULTILINE)
+    pages = [page.name for page in PAGES if untested.search(page.read_text(encoding="utf-8"))]
+    assert not pages, "commands in blocks marked 'sh', 'python' and 'console' are tested, others are not"
+
+
 def test_flags_in_text_exist() -> None:
     known = known_flags()
     named = [(page.name, piece) for page in PAGES for piece in flags_in_text(page.read_text(encoding="utf-8"))]
