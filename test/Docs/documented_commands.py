@@ -131,7 +131,8 @@ def programs(source: str) -> list[list[str]]:
     """List the command lines that have a help text: a tool and its subcommands, or the programs of a folder."""
     if source in TOOLS:
         return [[source], *([source, name] for name in subcommands(source))]
-    return [[path] for path in scripts(source) if "import torch" not in (ROOT / path).read_text(encoding="utf-8")]
+    # Programs that import PyTorch at their beginning have no help without it.
+    return [[path] for path in scripts(source) if "\nimport torch" not in (ROOT / path).read_text(encoding="utf-8")]
 
 
 def help_commands(source: str) -> list[Command]:

@@ -63,6 +63,7 @@ SHORTENED = [
     Shortened(r"--peer torch", "needs PyTorch, and takes minutes", seconds=4, unless="PyTorch"),
     Shortened(r"^cs336-bench (model|attention)\b.*(--size small|--n_layers|--length \S*4096)", MINUTES, seconds=4),
     Shortened(r"\bcompile_time\.py", MINUTES, seconds=4),
+    Shortened(r"\bcourse_reference\.py", "needs PyTorch, a GPU, and the course's code", only_flags=True),
     Shortened(r"\btrain_text\.py", MINUTES, seconds=4),
     Shortened(r"--device cuda.*--random-inputs", "needs a GPU", seconds=60, unless="there is no CUDA driver"),
     Shortened(r"^ssh-keygen (.*)", "needs OpenSSH", seconds=10, unless="ssh-keygen: command not found"),

@@ -42,7 +42,7 @@ SETS_VARIABLES = re.compile(r"^(export |\. )")
 def unknown_words(command: str) -> list[str]:
     """List the flags of a command that its program's help text does not have, and other words of a script."""
     words = shlex.split(command, comments=True)
-    while "=" in words[0]:
+    while "=" in words[0] or Path(words[0]).name in ("python", "python3"):
         words.pop(0)
     tool = Path(words[0]).name in TOOLS
     program = [word for word in words[: 2 if tool else 1] if not word.startswith("-")]
@@ -136,6 +136,7 @@ def test_misspelt_flags_are_noticed(reader: Reader) -> None:
     set_up(reader)
     for wrong in (
         "scripts/check litt",
+        "PYTHONPATH=x python3 benchmarks/course_reference.py --curse DIR",
         "scripts/fuzz --second 600",
         "cs336-bench model --size small --fuison none",
         "cs336-bench model --size small --fusion nine",
