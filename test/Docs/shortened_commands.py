@@ -61,7 +61,12 @@ SHORTENED = [
     Shortened(r"^ctest (.*)", BUILDS, instead=r"ctest -N \1"),
     Shortened(r"^(\S*python -m pytest)(.*)", BUILDS, instead=r"\1 --collect-only -q \2"),
     Shortened(r"--peer torch", "needs PyTorch, and takes minutes", seconds=4, unless="PyTorch"),
-    Shortened(r"^cs336-bench (model|attention)\b.*(--size small|--n_layers|--length \S*4096)", MINUTES, seconds=4),
+    Shortened(
+        r"^cs336-bench ((model|attention)\b.*(--size small|--n_layers|--length \S*4096)"
+        r"|study (?!--list|mixed_precision_accumulation))",
+        MINUTES,
+        seconds=4,
+    ),
     Shortened(r"\bcompile_time\.py", MINUTES, seconds=4),
     Shortened(r"\bcourse_reference\.py", "needs PyTorch, a GPU, and the course's code", only_flags=True),
     Shortened(r"\btrain_text\.py", MINUTES, seconds=4),
