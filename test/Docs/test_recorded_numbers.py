@@ -19,7 +19,13 @@ from documented_commands import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # A table row that ends with the name of a record.
 ROW = re.compile(r"^\| (?P<cells>.*) \| `(?P<record>[\w.-]+)` \|$", re.MULTILINE)
-VARIANTS = {"eager": "eager", "compiled": "compile", "compiled, CUDA graphs": "graphs"}
+VARIANTS = {
+    "eager": "eager",
+    "compiled": "compile",
+    "compiled, CUDA graphs": "graphs",
+    "the course's code, eager": "course",
+    "the course's code, torch.compile": "course-compiled",
+}
 
 
 def read_record(name: str) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def wrong_numbers(row: re.Match[str]) -> list[str]:
     ratio = cell[f"torch_{variant}_ratio"]
     assert ratio is not None, "the values of both sides disagree"
     values = [cell[f"torch_{variant}_median_ms"], cell["median_ms"], ratio]
-    values += [cell[f"torch_{variant}_device_mib"], cell["device_memory_mib"]] if len(numbers) == 5 else []
+    values += [cell.get(f"torch_{variant}_device_mib"), cell.get("device_memory_mib")] if len(numbers) == 5 else []
     return [
         f"{printed}: the record has {value}"
         for printed, value in zip(numbers, values, strict=True)

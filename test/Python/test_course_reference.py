@@ -13,16 +13,16 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import course_reference
 
 
-def test_our_losses_follow_the_updates() -> None:
+def test_our_losses_fall() -> None:
     config = cs336.TransformerConfig.named("tiny", context_length=8, batch_size=2)
     module = cs336.build(config, mode="train", optimizer=cs336.Optimizer(form="cs336_2026"))
     session = cs336.Session(cs336.compile(module))
     session.initialize(0)
-    step = course_reference.our_step(session, course_reference.make_batches(config))
+    step = course_reference.our_step(session, course_reference.make_batch(config))
     losses, times = course_reference.time_steps(step, warmup=10, steps=2)
     assert len(losses) == course_reference.COMPARED
     assert len(times) == 2
-    assert step(0)() < losses[0]
+    assert losses[-1] < 0.95 * losses[0]
 
 
 def make_cell(difference: float) -> course_reference.Cell:
@@ -34,8 +34,8 @@ def make_cell(difference: float) -> course_reference.Cell:
 
 
 def test_ratio_requires_equal_losses() -> None:
-    assert make_cell(0.008)["torch_course_ratio"] == pytest.approx(14.0)
-    assert make_cell(0.02)["torch_course_ratio"] is None
+    assert make_cell(0.03)["torch_course_ratio"] == pytest.approx(14.0)
+    assert make_cell(0.04)["torch_course_ratio"] is None
 
 
 def test_page_has_both_variants() -> None:
