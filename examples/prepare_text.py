@@ -10,7 +10,7 @@ Trains a byte-level BPE tokenizer on the training part of the text, then writes,
 Whole blocks of lines, evenly spread over the text, are held out.
 
     bible -l0 gen1:1-rev22:21 > bible.txt
-    prepare_text.py bible.txt --vocab-size 10000 --out build/bible
+    python examples/prepare_text.py bible.txt --vocab-size 10000 --out build/bible
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ DATA is a folder that `prepare_text.py` made, or any file, whose bytes are then 
 `--resume` goes on from the checkpoint, `--overwrite` starts anew where there is one. The batch of a step depends on the
 seed and the step alone, so that a resumed run repeats the curve of an uninterrupted one to the last bit.
 
-    train_text.py build/bible --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --steps 500 --out build/run
+    python examples/train_text.py build/bible --d-model 128 --num-layers 2 --num-heads 4 --steps 500 --out build/run
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 VENV=$ROOT/.venv
 PYTHON=$VENV/bin/python
 PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
-REQUIREMENTS=$ROOT/python-bindings/requirements-dev.txt
 
 # Clones in different folders, shells in different languages, and builds that pip starts share what ccache remembers.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
@@ -19,6 +18,30 @@ say() { printf '==> %s\n' "$*"; }
 die() {
   printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
+}
+
+# begin_step NAME: ends the step before, and begins one that print_steps has in its table.
+STEPS=()
+STEP=
+begin_step() {
+  end_step
+  STEP=$1
+  STEP_BEGIN=$SECONDS
+}
+
+end_step() {
+  [ -z "$STEP" ] || STEPS+=("$((SECONDS - STEP_BEGIN)) $STEP")
+  STEP=
+}
+
+# Prints the time of each step, as minutes and seconds, and that of all.
+print_steps() {
+  local step
+  end_step
+  printf '\n%-20s%8s\n' step time
+  for step in "${STEPS[@]}" "$SECONDS total"; do
+    printf '%-20s%5d:%02d\n' "${step#* }" $((${step%% *} / 60)) $((${step%% *} % 60))
+  done
 }
 
 # Finds out how to run a command as root: directly, or through sudo, which may ask for a password on a terminal only.
@@ -88,28 +111,31 @@ become_owner() {
   exec sudo -H -u "#$SUDO_UID" -- "$@"
 }
 
+# install_wheels STAMP REQUIREMENTS WHAT: installs what a file of requirements names into the virtual environment, once.
+install_wheels() {
+  local stamp=$VENV/$1.sha256 requirements=$2 what=$3 wanted
+  wanted=$(sha256sum <"$requirements")
+  [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
+  say "Installing $(grep -c == "$requirements") PyPI wheels $what into .venv (once)"
+  logged "$ROOT/build/log/pip-$1.txt" "$PYTHON" -m pip install --disable-pip-version-check --no-input \
+    --only-binary :all: -r "$requirements"
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
 need_venv() {
-  local stamp=$VENV/requirements.sha256 wanted
-  wanted=$(sha256sum <"$REQUIREMENTS")
-  [ -x "$PYTHON" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
-  say "Installing $(grep -c == "$REQUIREMENTS") PyPI wheels into .venv (once)"
   # Debian's own Python, whatever PATH says: its headers are what the extension module is compiled against.
   [ -x "$PYTHON" ] || logged "$ROOT/build/log/venv.txt" /usr/bin/python3 -m venv --clear "$VENV"
-  logged "$ROOT/build/log/pip.txt" "$PYTHON" -m pip install --disable-pip-version-check --no-input \
-    --only-binary :all: -r "$REQUIREMENTS"
-  printf '%s\n' "$wanted" >"$stamp"
+  install_wheels requirements "$ROOT/python-bindings/requirements-dev.txt" "for building and testing"
 }
 
 # CUDA's libraries, where there is a driver that could run something with them.
 need_gpu_libraries() {
-  local requirements=$ROOT/python-bindings/requirements-gpu.txt stamp=$VENV/requirements-gpu.sha256 wanted
   [ -e /dev/nvidiactl ] || return 0
-  wanted=$(sha256sum <"$requirements")
-  [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
-  say "This machine has a GPU: installing $(grep -c == "$requirements") PyPI wheels with CUDA's libraries into .venv (once)"
-  logged "$ROOT/build/log/pip-gpu.txt" "$PYTHON" -m pip install --disable-pip-version-check --no-input \
-    --only-binary :all: -r "$requirements"
-  printf '%s\n' "$wanted" >"$stamp"
+  install_wheels requirements-gpu "$ROOT/python-bindings/requirements-gpu.txt" "with CUDA's libraries, for this machine's GPU,"
+}
+
+need_site_packages() {
+  install_wheels requirements-site "$ROOT/docs/requirements.txt" "for the site"
 }
 
 # Compilations at a time: a file that includes MLIR takes up to 1.5 GB.

@@ -16,10 +16,11 @@ import re
 
 import pytest
 from console_blocks import ROOT, pages, parse_block, run_command, run_page
+from documented_commands import PAGES
 
 BUILD = ROOT / "build/dev"
 GENERATED = sorted((BUILD / "docs").glob("*/*.md"))
-WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WRITTEN = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "benchmarks/results/README.md"]
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 # A file or folder of the repository, or a pattern for several.
 PATH = re.compile(

@@ -48,6 +48,18 @@ def test_installed_binaries_are_protected(python: pathlib.Path) -> None:
         assert missing_protections(file) == [], file.name
 
 
+def test_installed_package_has_licences(python: pathlib.Path) -> None:
+    run = subprocess.run(
+        [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    package = pathlib.Path(run.stdout.strip())
+    listed = (package / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    for name in ("eigen3", "flatbuffers", "nanobind", "llvm-toolchain"):
+        assert f"| {name}" in listed
+    assert (package / "licenses/eigen3.txt").stat().st_size > 1000
+    assert (package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
 def test_installed_package_is_typed(python: pathlib.Path) -> None:
     run = subprocess.run(
         [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True

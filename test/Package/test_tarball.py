@@ -22,6 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("cs336-bench", "cs336-lsp-server", "cs336-opt", "cs336-run", "cs336-translate")
 # glibc's libraries and the C++ library: what a system has.
 SYSTEM = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|dl|gcc_s|m|pthread|rt|stdc\+\+))\.so")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 NEWEST = {"GLIBC": (2, 36), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}
 
 
@@ -101,6 +103,40 @@ def test_python_package_trains(package: pathlib.Path, tmp_path: pathlib.Path) ->
     program = pathlib.Path(__file__).with_name("train.py")
     printed = run(sys.executable, program, cwd=tmp_path, PYTHONPATH=f"{package / 'python'}:{numpy}")
     assert str(package) in printed
+
+
+def test_documentation_is_included(package: pathlib.Path) -> None:
+    for name in ("README.md", "CHANGELOG.md", "LICENSE", "docs/Overview.md", "docs/Dialects/CS336.md"):
+        assert (package / name).is_file(), name
+    examples = {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
+    assert examples <= {path.name for path in (package / "examples").iterdir()}
+    links = [
+        (page, target)
+        for page in package.rglob("*.md")
+        for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+    ]
+    assert len(links) > 100
+    assert not [f"{page}: {target}" for page, target in links if not (page.parent / target).exists()]
+
+
+def test_every_library_has_a_licence(package: pathlib.Path) -> None:
+    rows = re.findall(
+        r"^\| (\S+) \| \S+ \| (.*) \| \[.*\]\((\S+)\) \|$",
+        (package / "THIRD_PARTY.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    libraries = {str(file.relative_to(package)) for file in binaries(package, "lib") if "cs336" not in file.name}
+    assert libraries == {name for _, files, _ in rows for name in re.findall(r"`(.*?)`", files)}
+    assert not [licence for _, _, licence in rows if (package / licence).stat().st_size < 500]
+    compiled_in = " ".join(name for name, files, _ in rows if files == "compiled in")
+    for name in ("llvm-toolchain", "nanobind", "eigen3", "flatbuffers", "nlohmann-json3", "zstd"):
+        assert name in compiled_in
+    named = {
+        name.rstrip(".")
+        for text in (package / "licenses").glob("*.txt")
+        for name in re.findall(r"/usr/share/common-licenses/([\w.+-]+)", text.read_text(encoding="utf-8"))
+    }
+    assert not [name for name in named if not (package / f"licenses/{name}.txt").is_file()]
 
 
 def test_binaries_are_stripped(package: pathlib.Path, tmp_path: pathlib.Path) -> None:
