@@ -111,7 +111,10 @@ std::string FormatBytes(int64_t bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
     value /= 1024;
-  return absl::StrFormat("%.2f %s (%d bytes)", value, kUnits[unit], bytes);
+  // absl::StrFormat allocates in a destructor, which ends the process where there is no memory.
+  char text[64];
+  absl::SNPrintF(text, sizeof(text), "%.2f %s (%d bytes)", value, kUnits[unit], bytes);
+  return text;
 }
 
 void Storage::Release::operator()(void *memory) const {

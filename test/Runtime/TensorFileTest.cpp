@@ -323,6 +323,15 @@ TEST(SafetensorsTest, ReadsMetadataAndNarrowIntegers) {
   EXPECT_THAT(tensors->at("b").values<int32_t>(), ElementsAre(1, -1));
 }
 
+TEST(SafetensorsTest, IgnoresOtherFieldsAndNotes) {
+  const std::string header =
+      R"({"__metadata__":{"a":["b"],"c":{"d":"e"},"f":"g"},)"
+      R"("x":{"dtype":"F32","note":{"shape":[7,"h"]},"list":[1,[2]],"shape":[],"data_offsets":[0,4]}})";
+  auto tensors = ParseSafetensors(AsBytes(Safetensors(header, std::string("\0\0\x80\x3f", 4))));
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  EXPECT_THAT(tensors->at("x").values<float>(), ElementsAre(1));
+}
+
 TEST(SafetensorsTest, SaysWhatIsWrong) {
   auto message = [](const std::string &header, const std::string &data) {
     absl::Status status = ParseSafetensors(AsBytes(Safetensors(header, data))).status();
@@ -337,6 +346,13 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(message("\xEF\xBB\xBF{}", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("{", ""), HasSubstr("no JSON object"));
   EXPECT_THAT(message(R"({"a":5})", ""), HasSubstr("tensor 'a'"));
+  EXPECT_THAT(message(R"({"a":{}})", ""), HasSubstr("'dtype', 'shape' and 'data_offsets' expected"));
+  EXPECT_THAT(message(R"({"a":[{"dtype":"F32","shape":[1],"data_offsets":[0,4]}]})", "1234"), HasSubstr("expected"));
+  EXPECT_THAT(message(entry("F32", "1", "[0,4]"), "1234"), HasSubstr("an array of integers expected"));
+  EXPECT_THAT(message(entry("F32", "[[1]]", "[0,4]"), "1234"), HasSubstr("something other than sizes"));
+  EXPECT_THAT(message(entry("F32", "[1.0]", "[0,4]"), "1234"), HasSubstr("something other than sizes"));
+  EXPECT_THAT(message(entry("F32", "[18446744073709551615]", "[0,4]"), "1234"), HasSubstr("other than sizes"));
+  EXPECT_THAT(message(R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})", "1234"), HasSubstr("expected"));
   EXPECT_THAT(message(entry("F8_E4M3", "[1]", "[0,1]"), "x"), HasSubstr("type 'F8_E4M3' are not supported"));
   EXPECT_THAT(message(entry("F32", "[1]", "[0,8]"), "12345678"), HasSubstr("takes 4 bytes and has 8"));
   EXPECT_THAT(message(entry("F32", "[2]", "[0,8]"), "1234"), HasSubstr("end at byte 8 of 4"));
