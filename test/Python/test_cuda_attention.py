@@ -259,7 +259,7 @@ INSTANCES = """
 //
 extern "C" __global__ void
 forward{number}(const {type} *q, const {type} *k, const {type} *v, {type} *o, float *l) {{
-  AttentionForward<forward0_problem, TensorCoreRows<{type}, {rows}>, 4, {forward}>::run(q, k, v, o, l);
+  AttentionForward<forward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {forward}>::run(q, k, v, o, l);
 }}
 
 //===- backward{number} -===//
@@ -269,13 +269,13 @@ forward{number}(const {type} *q, const {type} *k, const {type} *v, {type} *o, fl
 extern "C" __global__ void
 queries{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
                 {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
-  AttentionBackwardQueries<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {queries}>::run(
+  AttentionBackwardQueries<backward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {queries}>::run(
       q, k, v, o, l, go, gq, reinterpret_cast<float *>(sums));
 }}
 extern "C" __global__ void
 keys{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
              {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
-  AttentionBackwardKeys<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {keys}, 1>::run(
+  AttentionBackwardKeys<backward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {keys}, 1>::run(
       q, k, v, l, go, gk, gv, reinterpret_cast<const float *>(sums));
 }}
 """
@@ -378,8 +378,8 @@ def test_without_mutations(tmp_path: pathlib.Path) -> None:
         # D belongs to the row.
         ("(gradients.values[i][j] - sums[i])", "gradients.values[i][j]"),
         # What rows of dS sum to goes into dQ.
-        ("result.values[i][j] -= rests[i] *", "result.values[i][j] -= 0 *"),
-        ("sums[i] + rests[i]", "sums[i]"),
+        ("result.values[i][j] -= remainders[i] *", "result.values[i][j] -= 0 *"),
+        ("sums[i] + remainders[i]", "sums[i]"),
         # D is of the gradient that products have.
         ("Core::round(b.words[i]) & 0xffffe000", "b.words[i]"),
     ],

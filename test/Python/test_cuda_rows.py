@@ -99,7 +99,7 @@ def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
     exponential = g.pointwise("exp", x)
     share = g.pointwise("div", exponential, g.along_rows(g.reduce("sum", exponential), x))
     g.outputs = [g.cast(share, "bf16")]
-    assert "roughExp(" in emit_cuda(g.kernel("k"), "--require-all").partition("Schedule rows")[2]
+    assert "approximateExp(" in emit_cuda(g.kernel("k"), "--require-all").partition("Schedule rows")[2]
     g.outputs = [g.cast(share, "bf16"), share]
 
     def reference(x: Array) -> list[Array]:
@@ -107,7 +107,7 @@ def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
         return [share, share]
 
     text = check({"both": RowGroup(g, reference)}, tmp_path)
-    assert "roughExp(" not in text.partition("Schedule rows")[2]
+    assert "approximateExp(" not in text.partition("Schedule rows")[2]
 
 
 def test_any_number_divides_a_row(tmp_path: pathlib.Path) -> None:
