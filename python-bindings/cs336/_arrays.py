@@ -111,7 +111,7 @@ def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str,
         raise ValueError(f"{what} makes no array: {error}") from error
     if array.shape != shape:
         given = _TYPE_NAMES.get(array.dtype, str(array.dtype))
-        raise ValueError(f"{what} is a {dtype}{list(shape)}, the value a {given}{list(array.shape)}")
+        raise ValueError(f"{what} is a {dtype}{list(shape)}, but the value is a {given}{list(array.shape)}")
     array = _converted(array, dtype)
     if array.dtype not in _TYPE_NAMES:
         raise TypeError(

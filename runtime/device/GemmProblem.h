@@ -1,4 +1,4 @@
-//===- GemmProblem.h - A GEMM's operands, made uniform ----------*- C++ -*-===//
+//===- GemmProblem.h - A GEMM in normal form --------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace cs336::runtime {
 
-/// One operand: rows x columns for each element of the batch.
+/// One operand: a matrix of rows x columns per element of the batch.
 struct GemmMatrix {
   DType dtype;
   char *data;
@@ -24,29 +24,30 @@ struct GemmMatrix {
   Dims batch_strides;
 };
 
-/// C = alpha * A * B, or alpha * A * B + D, for each element of the batch, where
-/// C's rows are contiguous: a product into a transposed C is that of the
-/// transposes. Then a bias, which is added to each row, and ReLU, if there are
-/// any. Batch dimensions of size 1 are gone.
+/// C = alpha * A * B, or alpha * A * B + D, per element of the batch, then an
+/// optional bias, which is added to each row, and an optional ReLU. Rows of C
+/// are contiguous: a GEMM with a transposed C is the GEMM of the transposes.
+/// Batch dimensions of size 1 are removed.
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
-  GemmMatrix d; // Lies as C does; often it is C.
+  GemmMatrix d; // Has C's layout, and is often C itself.
   double alpha;
-  bool accumulate; // Whether D is added.
+  bool accumulate; // True if D is added.
   format::Precision precision = format::Precision::ieee;
   char *bias = nullptr; // c.columns elements of C's type.
   bool relu = false;    // Keeps a NaN.
 
   int64_t batch_size() const;
-  /// Whether D is added and is not what C holds.
+  /// Returns true if D is added and is another buffer than C.
   bool has_addend() const { return accumulate && d.data != c.data; }
-  /// The operand's address for element `index` of the batch.
+  /// Returns the operand's address for element `index` of the batch.
   char *BatchData(const GemmMatrix &matrix, int64_t index) const;
 };
 
-/// "bf16 x bf16 -> f32, 12 x 64 x 128 x 32, bias, relu": element types, then the
-/// batch, rows and columns of C, columns of A, and what there is of an epilogue.
+/// Returns text such as "bf16 x bf16 -> f32, 12 x 64 x 128 x 32, bias, relu":
+/// element types, then the batch, rows and columns of C, columns of A, and the
+/// epilogue.
 std::string ToString(const GemmProblem &problem);
 
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm);

@@ -30,8 +30,8 @@ absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumentError(
 
 std::string Describe(const format::BufferT &buffer) { return StrCat("'", buffer.name, "' ", ToString(Layout(buffer))); }
 
-/// One of a matrix's two strides is 1 and the other passes over what that one
-/// walks along, as every GEMM library wants it.
+/// Returns true if one of a matrix's last two strides is 1 and the other is at
+/// least the size of that dimension, as every GEMM library requires.
 bool IsMatrix(const format::BufferT &buffer) {
   size_t rank = buffer.shape.size();
   auto contiguous = [&](size_t dim, size_t other) {
@@ -41,7 +41,7 @@ bool IsMatrix(const format::BufferT &buffer) {
   return contiguous(rank - 1, rank - 2) || contiguous(rank - 2, rank - 1);
 }
 
-/// Checks commands in their order; remembers which events were recorded.
+/// Checks commands in order and records which events were recorded.
 class CommandVerifier {
 public:
   CommandVerifier(const format::ExecutableT &executable, const format::EntryT &entry)
@@ -106,12 +106,13 @@ private:
              a.shape[rank - 1] == b.shape[rank - 2] && b.shape[rank - 1] == c.shape[rank - 1];
     };
     if (!fits() || a.dtype != b.dtype)
-      return Broken(StrCat(Describe(a), " times ", Describe(b), " is no ", Describe(c)));
+      return Broken(
+          StrCat("GEMM shapes do not agree: A is ", Describe(a), ", B is ", Describe(b), ", C is ", Describe(c)));
     for (uint32_t index : {gemm.a, gemm.b, gemm.c})
       if (!IsMatrix(Buffer(index)))
         return Broken(StrCat(Describe(Buffer(index)),
                              ": one of the last two strides of a GEMM's operand must be 1, and "
-                             "the other no less than the size that it passes over"));
+                             "the other at least the size of that dimension"));
     if (gemm.beta != 0 && gemm.beta != 1)
       return Broken(StrCat("beta is ", gemm.beta, ", neither 0 nor 1"));
     if (!std::isfinite(gemm.alpha))
@@ -124,7 +125,7 @@ private:
     if (executable_.target != format::Target::cuda || !gemm.workspace)
       return absl::OkStatus();
     if (int64_t offset = Buffer(*gemm.workspace).byte_offset; offset % format::kGemmWorkspaceAlignment != 0)
-      return Broken(StrCat("its workspace starts at byte ", offset, ", and cuBLASLt takes multiples of ",
+      return Broken(StrCat("its workspace starts at byte ", offset, ", but cuBLASLt requires a multiple of ",
                            format::kGemmWorkspaceAlignment));
     return absl::OkStatus();
   }
@@ -135,9 +136,9 @@ private:
     CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.addend}));
     const format::BufferT &c = Buffer(gemm.c), &addend = Buffer(*gemm.addend);
     if (addend.dtype != c.dtype || addend.shape != c.shape || addend.strides != c.strides)
-      return Broken(StrCat("it adds ", Describe(addend), ", which does not lie as ", Describe(c), " does"));
+      return Broken(StrCat("its addend ", Describe(addend), " has another layout than its output ", Describe(c)));
     if (gemm.beta != 0)
-      return Broken("it adds both its addend and what its output held");
+      return Broken("it adds both an addend and the old values of its output");
     return absl::OkStatus();
   }
 
@@ -146,12 +147,12 @@ private:
       return absl::OkStatus();
     CS336_RETURN_IF_ERROR(CheckBuffers({*gemm.bias}));
     if (gemm.alpha != 1)
-      return Broken("it adds a bias to a product that it scales");
+      return Broken("it adds a bias to a scaled result: alpha must be 1");
     const format::BufferT &c = Buffer(gemm.c), &bias = Buffer(*gemm.bias);
     int64_t columns = c.shape.back();
     bool dense = bias.shape.size() == 1 && (bias.shape[0] == 1 || bias.strides[0] == 1);
     if (!dense || bias.shape[0] != columns || bias.dtype != c.dtype)
-      return Broken(StrCat("its bias ", Describe(bias), " is no dense row of ", Describe(c)));
+      return Broken(StrCat("its bias ", Describe(bias), " is not a dense row of ", Describe(c)));
     if (columns != 1 && c.strides.back() != 1)
       return Broken(StrCat("it adds a bias to rows of ", Describe(c), " that are not contiguous"));
     return absl::OkStatus();
@@ -222,7 +223,7 @@ private:
 } // namespace
 
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry) {
-  // A hostile count must not become an allocation.
+  // A malicious count must not cause a large allocation.
   if (entry.events > entry.commands.size())
     return Broken(StrCat(entry.events, " events for ", entry.commands.size(), " commands"));
   CommandVerifier verifier(executable, entry);

@@ -30,12 +30,12 @@ absl::Status Malformed(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("malformed .safetensors: ", what));
 }
 
-/// The header of a file. The parser alone keeps the last of two equal keys, and
-/// skips a byte order mark, where the format has an object begin.
+/// Parses the header of a file. Unlike the parser alone, rejects repeated keys
+/// and a byte order mark, both of which the format forbids.
 absl::StatusOr<Json> ParseHeader(absl::string_view text) {
   if (text.empty() || text.front() != '{')
     return Malformed("its header does not begin with '{'");
-  std::vector<std::set<std::string>> keys; // Of the objects that are open.
+  std::vector<std::set<std::string>> keys; // Keys of the enclosing objects.
   absl::optional<std::string> repeated;
   auto on_event = [&](int, Json::parse_event_t event, Json &value) {
     if (event == Json::parse_event_t::object_start)
@@ -48,36 +48,36 @@ absl::StatusOr<Json> ParseHeader(absl::string_view text) {
   };
   Json header = Json::parse(text.begin(), text.end(), on_event, /*allow_exceptions=*/false);
   if (!header.is_object())
-    return Malformed("its header is no JSON object");
+    return Malformed("its header is not a JSON object");
   if (repeated)
-    return Malformed(absl::StrCat("the key '", *repeated, "' stands twice in its header"));
+    return Malformed(absl::StrCat("the key '", *repeated, "' occurs twice in its header"));
   return header;
 }
 
-/// The non-negative integers of a JSON array.
+/// Returns the non-negative integers of a JSON array.
 absl::StatusOr<Dims> Integers(const Json &json) {
   if (!json.is_array())
-    return Malformed("an array of integers expected");
+    return Malformed("'shape' or 'data_offsets' is not an array of integers");
   Dims values;
   for (const Json &value : json) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-      return Malformed("an array holds something other than sizes");
+      return Malformed("'shape' or 'data_offsets' contains something other than sizes");
     values.push_back(value.get<int64_t>());
   }
   return values;
 }
 
-/// Where a tensor's elements lie in the file.
+/// The position of a tensor's elements in the file.
 struct Range {
   int64_t begin;
   int64_t end;
 };
 
-/// The tensor that the header's entry describes; the data start at `begin`.
+/// Parses a header entry. The file's data start at `begin`.
 absl::StatusOr<Tensor> ReadTensor(const Json &entry, const ByteSource &source, int64_t begin, Range &range) {
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets") ||
       !entry["dtype"].is_string())
-    return Malformed("'dtype', 'shape' and 'data_offsets' expected");
+    return Malformed("'dtype', 'shape' or 'data_offsets' is missing or of a wrong type");
   const std::string &dtype = entry["dtype"].get_ref<const std::string &>();
   const StoredElement *element = FindSafetensorsElement(dtype);
   if (!element)
@@ -88,16 +88,17 @@ absl::StatusOr<Tensor> ReadTensor(const Json &entry, const ByteSource &source, i
   if (!size)
     return Malformed("the size of its shape overflows");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
-    return Malformed("its data_offsets are no range");
+    return Malformed("its 'data_offsets' are not a range");
   if (int64_t data_size = source.size() - begin; offsets[1] > data_size)
     return Malformed(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data_size));
   if (offsets[1] - offsets[0] != *size)
-    return Malformed(absl::StrCat("its shape takes ", *size, " bytes and has ", offsets[1] - offsets[0]));
+    return Malformed(
+        absl::StrCat("its shape takes ", *size, " bytes, but its 'data_offsets' hold ", offsets[1] - offsets[0]));
   range = {offsets[0], offsets[1]};
   return ReadElements(*element, std::move(shape), source, begin + range.begin);
 }
 
-/// A file's header, and where the data begin.
+/// A file's header, and the offset of the data.
 struct Header {
   Json json;
   int64_t data_begin;
@@ -112,7 +113,7 @@ absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
   constexpr uint64_t kMostHeaderBytes = 100'000'000; // The format's own limit.
   if (header_bytes > kMostHeaderBytes || header_bytes > static_cast<uint64_t>(source.size() - kPrefix))
     return Malformed(
-        absl::StrCat("truncated: a header of ", header_bytes, " bytes where ", source.size() - kPrefix, " follow"));
+        absl::StrCat("truncated: a header of ", header_bytes, " bytes, but ", source.size() - kPrefix, " follow"));
   std::string text(header_bytes, '\0');
   CS336_RETURN_IF_ERROR(source.Read(kPrefix, text.size(), text.data()));
   CS336_ASSIGN_OR_RETURN(Json json, ParseHeader(text));
@@ -145,13 +146,13 @@ absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
       return Annotate(tensor.status(), absl::StrCat("tensor '", name, "'"));
     tensors.emplace(name, *std::move(tensor));
   }
-  // The format demands that tensors cover the data, once each.
+  // The format requires that tensors cover all data exactly once.
   std::sort(ranges.begin(), ranges.end(),
             [](Range a, Range b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   int64_t next = 0;
   for (Range range : ranges) {
     if (range.begin != next)
-      return Malformed(absl::StrCat("its tensors overlap or leave a hole at "
+      return Malformed(absl::StrCat("its tensors overlap or leave a gap at "
                                     "byte ",
                                     std::min(next, range.begin)));
     next = range.end;
@@ -166,7 +167,7 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
 }
 
 absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const FileNotes &notes) {
-  // Wider elements first, so that all are aligned.
+  // Wider elements come first, so that all are aligned.
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
     order.push_back(&tensor);
@@ -191,7 +192,7 @@ absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const Fi
     offset = end;
     pieces.push_back(ElementBytes(tensor));
   }
-  // A name that is not UTF-8 is written with replacement characters.
+  // Names that are not UTF-8 are written with replacement characters.
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t header_bytes = text.size();

@@ -50,7 +50,7 @@ def test_values_without_a_type_of_tensors_are_refused_by_name(session: cs336.Ses
 
 def test_an_array_larger_than_memory_is_refused_before_it_is_copied(session: cs336.Session) -> None:
     inputs = array_cases.good_inputs() | {"f64": np.broadcast_to(np.float32(1), (1 << 20, 1 << 20))}
-    with pytest.raises(ValueError, match=r"input 'f64' is a f64\[2, 3\], the value a f32\[1048576, 1048576\]"):
+    with pytest.raises(ValueError, match=r"input 'f64' is a f64\[2, 3\], but the value is a f32\[1048576, 1048576\]"):
         session.run("identity", inputs)
 
 

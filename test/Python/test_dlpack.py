@@ -152,7 +152,7 @@ def test_a_gpu_takes_exact_and_dense_tensors(session: cs336.Session) -> None:
     with pytest.raises(ValueError, match=r"input 'tokens': .* is not dense .* tensor\.contiguous\(\)"):
         session.run("forward_backward", {"tokens": rows[:, :-1], "targets": rows[:, 1:].contiguous()})
     given = tensors()
-    with pytest.raises(ValueError, match=r"'tokens' is a i64\[2, 7\], the value a i32\[2, 7\]"):
+    with pytest.raises(ValueError, match=r"'tokens' is a i64\[2, 7\], but the value is a i32\[2, 7\]"):
         session.run("forward_backward", {**given, "tokens": given["tokens"].int()})
 
 

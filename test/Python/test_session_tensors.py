@@ -96,15 +96,15 @@ def test_variables_of_bf16_pass_without_numpy() -> None:
     assert not np.array_equal(giver[name], taker[name])
     taker[name] = giver.share(name)
     np.testing.assert_array_equal(giver[name], taker[name])
-    with pytest.raises(ValueError, match=r"'lm_head\.weight' is a f32\[31, 16\], the value a bf16"):
+    with pytest.raises(ValueError, match=r"'lm_head\.weight' is a f32\[31, 16\], but the value is a bf16"):
         taker["lm_head.weight"] = giver.share(name)
 
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
     [
-        (Tensor(np.zeros((2, 6), np.int64)), r"input 'tokens' is a i64\[2, 7\], the value a i64\[2, 6\]"),
-        (Tensor(np.zeros((2, 7), np.float32)), r"input 'tokens' is a i64\[2, 7\], the value a f32\[2, 7\]"),
+        (Tensor(np.zeros((2, 6), np.int64)), r"input 'tokens' is a i64\[2, 7\], but the value is a i64\[2, 6\]"),
+        (Tensor(np.zeros((2, 7), np.float32)), r"input 'tokens' is a i64\[2, 7\], but the value is a f32\[2, 7\]"),
         (Tensor(np.full((2, 7), 31)), r"input 'tokens' holds 31 at \[0, 0\], outside of \[0, 31\)"),
         (
             Tensor(np.zeros((2, 7), np.int64), (2, 9)),

@@ -204,5 +204,5 @@ def test_resuming_with_another_number_of_threads_says_so(tmp_path: Path) -> None
         warnings.simplefilter("error")
         session.load(path)
         cs336.Session(compiled(), num_threads=3).load(path, parameters_only=True, ignore_extra=True)
-    with pytest.warns(UserWarning, match="num_threads = 2, this one has 3: the last bits of further steps differ"):
+    with pytest.warns(UserWarning, match="num_threads = 2, but this one has 3: the last bits of further steps differ"):
         cs336.Session(compiled(), num_threads=3).load(path)

@@ -172,7 +172,8 @@ TEST_F(CudaSessionTest, ChecksInputsFromTheDevice) {
   tokens.mutable_values<int32_t>()[4] = 16;
   fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("tokens", tokens).ok()); };
   EXPECT_THAT(run({x, given}), HasSubstr("'tokens' holds 16 at [1, 1]"));
-  EXPECT_THAT(run({{"x", given.value, Placement::kDevice}, given}), HasSubstr("is a f32[3, 4], the value a i32[2, 3]"));
+  EXPECT_THAT(run({{"x", given.value, Placement::kDevice}, given}),
+              HasSubstr("is a f32[3, 4], but the value is a i32[2, 3]"));
   NamedTensor columns{"x", TensorView(x.value.type(), {1, 3}, x.value.data()), Placement::kDevice};
   EXPECT_THAT(run({columns, given}), HasSubstr("input 'x': the f32[3, 4] in the device's memory is not dense"));
   EXPECT_EQ(fake.graphs_launched, launched);
@@ -285,7 +286,7 @@ TEST_F(CudaSessionTest, HostMemoryThatCannotBePinnedIsAnAnswer) {
   fake.pinned_offset = 4096;
   status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not see the host's memory at the host's addresses"));
+  EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not map the host's memory at the host's addresses"));
 }
 
 TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
@@ -306,7 +307,7 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   };
   absl::Status status = status_of([](auto &executable) { executable.objects[1]->image.resize(10); });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(Message(status), HasSubstr("kernel 'scale_rows': a code object is no cubin"));
+  EXPECT_THAT(Message(status), HasSubstr("kernel 'scale_rows': a code object is not a cubin"));
   status = status_of([](auto &executable) {
     auto *header = reinterpret_cast<Elf64_Ehdr *>(executable.objects[1]->image.data());
     header->e_shoff = 1;
@@ -420,11 +421,11 @@ TEST_F(CudaSessionTest, SaysWhyThereIsNoDevice) {
   options.device = "cuda:1";
   absl::Status status = Session::Create(*CudaSampleProgram().Build(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver sees 1 device"));
+  EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver finds 1 device"));
   fake.driver_version = 12080;
   status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, and CUDA 13.0 is needed"));
+  EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, but CUDA 13.0 is needed"));
 }
 
 } // namespace

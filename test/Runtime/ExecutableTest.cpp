@@ -214,14 +214,15 @@ const BrokenRule kBrokenRules[] = {
     {"NegativeSize", [](auto &e) { e.variables[1]->type->shape = {-4}; }, "size -4"},
     {"ZeroSize", [](auto &e) { e.variables[1]->type->shape = {0}; }, "size 0"},
     {"OverflowingSize", [](auto &e) { e.variables[1]->type->shape = {kHuge, 4}; }, "overflows"},
-    {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; }, "no normal distribution"},
+    {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; },
+     "integers cannot have normally distributed initial values"},
     {"NormalWithoutSpread", [](auto &e) { e.variables[0]->init->std = 0; }, "std > 0"},
     {"CounterBelowZero",
      [](auto &e) {
        e.variables[2]->init->kind = format::InitKind::constant;
        e.variables[2]->init->value = -5;
      },
-     "a counter cannot begin at -5"},
+     "a counter cannot start at -5"},
     {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
     {"KernelWithUnknownObject", [](auto &e) { e.kernels[0]->objects = {1}; }, "code object 1 of 1"},
     {"KernelWithoutObject", [](auto &e) { e.kernels[0]->objects.clear(); }, "has no code object"},
@@ -241,14 +242,14 @@ const BrokenRule kBrokenRules[] = {
     {"OutputsOfOneName", [](auto &e) { Train(e).outputs[0]->name = "x_scaled"; }, "'x_scaled' occurs twice"},
     {"OutputWithoutBuffer", [](auto &e) { Train(e).outputs[0]->buffer = 99; }, "buffer 99"},
     {"OutputsInOnePlace", [](auto &e) { Buffer(e, "x_scaled").byte_offset = 68; },
-     "command 5 'c5': it writes bytes [0, 72) of the arena after output 'x_scaled' was put in [68, 116)"},
+     "command 5 'c5': it writes bytes [0, 72) of the arena after output 'x_scaled' was written to [68, 116)"},
     {"TemporaryOverAnOutput",
      [](auto &e) {
        std::swap(Train(e).commands[0], Train(e).commands[4]);
        Body(e, 0).AsCopy()->src = 0;
        Buffer(e, "scaled").byte_offset = 160;
      },
-     "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was put in [128, 176)"},
+     "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was written to [128, 176)"},
     {"OutputOfAnotherShape", [](auto &e) { Train(e).outputs[1]->buffer = 2; }, "output 'x_scaled'"},
     {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 196; }, "not within the 240"},
     {"BufferBeforeTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = -4; }, "bytes [-4"},
@@ -277,21 +278,21 @@ const BrokenRule kBrokenRules[] = {
     {"NoSuchOperand", [](auto &e) { Body(e, 0).AsLaunch()->operands[1] = 99; }, "buffer 99"},
     {"NoSuchAddend", [](auto &e) { Body(e, 3).AsGemm()->addend = 99; }, "buffer 99"},
     {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
-     "which does not lie as"},
+     "has another layout than its output"},
     {"AddendAndBeta",
      [](auto &e) {
        Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->c;
        Body(e, 3).AsGemm()->beta = 1;
      },
-     "both its addend and what its output held"},
+     "both an addend and the old values of its output"},
     {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
-    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is no dense row of"},
+    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is not a dense row of"},
     {"BiasOfScaledProduct",
      [](auto &e) {
        Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a;
        Body(e, 3).AsGemm()->alpha = 2;
      },
-     "to a product that it scales"},
+     "to a scaled result: alpha must be 1"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "x_scaled").strides = {0, 1}; }, "share addresses"},
     {"WriteToAnInput", [](auto &e) { Body(e, 4).AsCopy()->dst = 0; },
@@ -399,7 +400,7 @@ TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   program.executable().target = format::Target::cuda;
   EXPECT_THAT(std::string(program.Build().status().message()),
-              HasSubstr("command 0 'c0': its workspace starts at byte 320, and cuBLASLt takes multiples of 256"));
+              HasSubstr("command 0 'c0': its workspace starts at byte 320, but cuBLASLt requires a multiple of 256"));
   offset = 512;
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
 }

@@ -76,15 +76,14 @@ struct Change {
   const char *message = "";
 };
 
-constexpr char kUnbounded[] =
-    "command 2 'c2': operand 1: 'checked' i64[3] with strides [1] holds integers that nothing "
-    "bounds, and the kernel takes those in 0..4 as indices";
-constexpr char kUnboundedLater[] = "operand 1: 'checked' i64[3] with strides [1] holds integers that nothing bounds";
+constexpr char kUnbounded[] = "command 2 'c2': operand 1: 'checked' i64[3] with strides [1] holds unbounded "
+                              "integers, but the kernel uses them as indices in 0..4";
+constexpr char kUnboundedLater[] = "operand 1: 'checked' i64[3] with strides [1] holds unbounded integers";
 
 const Change kRefused[] = {
     {"LargerInputBound", [](auto &e) { Entry(e).inputs[0]->bound = 6; },
-     "command 0 'c0': operand 1: 'ids.view' i64[3] with strides [1] holds integers in 0..5, and the kernel takes those "
-     "in 0..4 as indices"},
+     "command 0 'c0': operand 1: 'ids.view' i64[3] with strides [1] holds integers in 0..5, but the kernel uses them "
+     "as indices in 0..4"},
     {"NoInputBound", [](auto &e) { Entry(e).inputs[0]->bound = 0; }, "command 0 'c0': operand 1"},
     {"LargerCheck", [](auto &e) { Check(e).bound = INT64_MAX; }, "holds integers in 0..9223372036854775806"},
     {"NoCheck", [](auto &e) { Entry(e).commands.erase(Entry(e).commands.begin() + kCheck); },
@@ -117,7 +116,7 @@ const Change kRefused[] = {
      },
      kUnbounded},
     {"Variable", [](auto &e) { Launch(e, kGatherChecked).operands[1] = kState; },
-     "'state' i64[3] with strides [1] holds integers that nothing bounds"},
+     "'state' i64[3] with strides [1] holds unbounded integers"},
     {"CheckOfAVariableInPlace", // Another entry or a checkpoint writes it again.
      [](auto &e) { Check(e).dst = Launch(e, kGatherChecked).operands[1] = kState; }, "'state' i64[3]"},
     {"ArenaOfAnotherEntry", [](auto &e) { Launch(e, kGatherChecked).operands[1] = kOther; }, "'other' i64[3]"},
@@ -178,7 +177,7 @@ const Change kRefused[] = {
      },
      "'checked' i64[3] with strides [1] holds integers in 0..5"},
     {"VariantThatTheKernelHasNot", [](auto &e) { Launch(e).variant = 1; },
-     "command 0 'c0': it is of variant 1, and the kernel has 1"},
+     "command 0 'c0': it is of variant 1, but the kernel has 1"},
     {"RangesOfAnotherNumberOfVariants",
      [](auto &e) {
        AddBeforeLast(e, [&](auto &b) { AddProducer(b, e, kOther, 4); });
@@ -186,10 +185,10 @@ const Change kRefused[] = {
        signature.operands.push_back(std::make_unique<format::OperandSignatureT>(*signature.operands[0]));
        signature.operands[1]->ranges = {{0, 4}, {0, 5}};
      },
-     "kernel 'producer': operand 1 of its signature: it has ranges for 2 variants of launches, and another operand for "
+     "kernel 'producer': operand 1 of its signature: it has ranges for 2 variants of launches, but another operand has "
      "1"},
     {"RangeWithoutIntegers", [](auto &e) { AddBeforeLast(e, [&](auto &b) { AddProducer(b, e, kOther, -1); }); },
-     "there is no integer in the range 0..-1"},
+     "no integer is in the range 0..-1"},
 };
 
 class RefusedIndicesTest : public ::testing::TestWithParam<Change> {};

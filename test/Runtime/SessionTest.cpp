@@ -162,7 +162,7 @@ TEST(SessionTest, RefusesWrongInputs) {
   EXPECT_THAT(run({{"x", inputs.x}, {"y", inputs.x}}), HasSubstr("no input 'y'; the inputs are: x, tokens"));
   EXPECT_THAT(run({{"x", inputs.x}, {"x", inputs.x}}), HasSubstr("twice"));
   EXPECT_THAT(run({{"x", inputs.tokens}, {"tokens", inputs.tokens}}),
-              HasSubstr("'x' is a f32[3, 4], the value a i32[2, 3]"));
+              HasSubstr("'x' is a f32[3, 4], but the value is a i32[2, 3]"));
   Tensor flat = MakeTensor<float>(DType::kF32, {12}, {});
   EXPECT_THAT(run({{"x", flat}, {"tokens", inputs.tokens}}), HasSubstr("f32[12]"));
   inputs.tokens.mutable_values<int32_t>()[4] = 16;
@@ -297,7 +297,7 @@ TEST(SessionTest, RefusesWrongVariables) {
   EXPECT_EQ(session->SetVariable("nobody", value).code(), absl::StatusCode::kNotFound);
   absl::Status status = session->SetVariable("q.weight", value);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], the value a f32[4]"));
+  EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], but the value is a f32[4]"));
   EXPECT_EQ(session->GetVariable("nobody").status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -253,12 +253,12 @@ TEST(NpyTest, SaysWhatIsWrong) {
   std::string data(8, '\0');
   EXPECT_THAT(message(Npy(Dict(">f4", "(2,)"), data)), HasSubstr("type '>f4' are not supported"));
   EXPECT_THAT(message(Npy(Dict("<c8", "(1,)"), data)), HasSubstr("'<c8'"));
-  EXPECT_THAT(message(Npy(Dict("<f4", "(3,)"), data)), HasSubstr("takes 12 bytes and 8 follow"));
+  EXPECT_THAT(message(Npy(Dict("<f4", "(3,)"), data)), HasSubstr("takes 12 bytes, but 8 follow"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(1,)"), data)), HasSubstr("4 bytes follow its last element"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(-2,)"), data)), HasSubstr("something other than sizes"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(4611686018427387904, 4)"), data)), HasSubstr("overflows"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(99999999999999999999,)"), data)), HasSubstr("something other than sizes"));
-  EXPECT_THAT(message(Npy("{'descr': [('a', '<f4')]}", data)), HasSubstr("a string expected"));
+  EXPECT_THAT(message(Npy("{'descr': [('a', '<f4')]}", data)), HasSubstr("its header lacks a string"));
   EXPECT_THAT(message(Npy("{'descr': '<f4'}", data)), HasSubstr("lacks"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(2,)"), data, 9)), HasSubstr("version 9"));
 }
@@ -298,7 +298,7 @@ TEST(NpzTest, SaysWhatIsWrong) {
     return std::string(status.message());
   };
   std::string npy = Npy(Dict("<f4", "(1,)"), "1234");
-  EXPECT_THAT(message(Zip({{"x.txt", "hello"}}, ZIP_CM_STORE)), HasSubstr("'x.txt' is no .npy file"));
+  EXPECT_THAT(message(Zip({{"x.txt", "hello"}}, ZIP_CM_STORE)), HasSubstr("'x.txt' is not a .npy file"));
   EXPECT_THAT(message(Zip({{"x.npy", "hello"}}, ZIP_CM_STORE)), HasSubstr("member 'x.npy'"));
   // A flipped bit of the data breaks the member's checksum.
   std::string npz = Zip({{"x.npy", npy}}, ZIP_CM_STORE);
@@ -335,23 +335,24 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(message("[1]", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("\xEF\xBB\xBF{}", ""), HasSubstr("does not begin with '{'"));
-  EXPECT_THAT(message("{", ""), HasSubstr("no JSON object"));
+  EXPECT_THAT(message("{", ""), HasSubstr("not a JSON object"));
   EXPECT_THAT(message(R"({"a":5})", ""), HasSubstr("tensor 'a'"));
   EXPECT_THAT(message(entry("F8_E4M3", "[1]", "[0,1]"), "x"), HasSubstr("type 'F8_E4M3' are not supported"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[0,8]"), "12345678"), HasSubstr("takes 4 bytes and has 8"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[0,8]"), "12345678"),
+              HasSubstr("takes 4 bytes, but its 'data_offsets' hold 8"));
   EXPECT_THAT(message(entry("F32", "[2]", "[0,8]"), "1234"), HasSubstr("end at byte 8 of 4"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[4,0]"), "1234"), HasSubstr("no range"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[4,0]"), "1234"), HasSubstr("are not a range"));
   EXPECT_THAT(message(entry("F32", "[-1]", "[0,4]"), "1234"), HasSubstr("something other than sizes"));
   EXPECT_THAT(message(entry("F32", "[4611686018427387904,4]", "[0,4]"), "1234"), HasSubstr("overflows"));
   EXPECT_THAT(message(entry("F32", "[1]", "[0,4]"), "12345678"), HasSubstr("4 bytes follow its last tensor"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[4,8]"), "12345678"), HasSubstr("overlap or leave a hole at byte 0"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[4,8]"), "12345678"), HasSubstr("overlap or leave a gap at byte 0"));
   std::string deep = R"({"a":)" + std::string(100000, '[');
-  EXPECT_THAT(message(deep, ""), HasSubstr("no JSON object"));
+  EXPECT_THAT(message(deep, ""), HasSubstr("not a JSON object"));
   const std::string value = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   EXPECT_THAT(message(absl::StrCat(R"({"a":)", value, R"(,"a":)", value, "}"), "1234"),
-              HasSubstr("the key 'a' stands twice in its header"));
+              HasSubstr("the key 'a' occurs twice in its header"));
   EXPECT_THAT(message(R"({"a":{"dtype":"F64","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234"),
-              HasSubstr("the key 'dtype' stands twice in its header"));
+              HasSubstr("the key 'dtype' occurs twice in its header"));
   EXPECT_THAT(message(R"({"__metadata__":{"x":"1","\u0078":"2"}})", ""), HasSubstr("the key 'x' stands twice"));
   std::string truncated("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
   EXPECT_THAT(std::string(ParseSafetensors(AsBytes(truncated)).status().message()), HasSubstr("truncated"));

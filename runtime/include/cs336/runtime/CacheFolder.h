@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For the compiler and the runtime, in cs336_file. Code in a cache is run, so
-// only its user may be able to write to it.
+// Shared by the compiler and the runtime, in cs336_file. The process runs code
+// from the cache, so only its user may be able to write to it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The seam between sessions and devices. A device takes each command of the
-// executable once, at load, with its operands bound to addresses, and gives
-// back something to execute again and again. All that can fail for want of
-// support or memory fails then.
+// The interface between sessions and devices. A device prepares each command of
+// the executable once, at load time, with its operands bound to addresses, and
+// returns an object that can be executed many times. Missing support or memory
+// is an error of the preparation.
 //
-// Executing may only enqueue: what was enqueued runs in order, and an error of
-// it comes from whatever waits for it.
+// Executing may only enqueue. Enqueued work runs in order, and its errors are
+// returned by the calls that wait for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- InputFile.h - Files that are read --------------------------*- C++ -*-===//
+//===- InputFile.h - Regular files opened for reading -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Files are read into memory of this process, not mapped: another process may
-// write to a file or cut it short at any time, and a mapping would show both,
-// the latter as a signal that ends this process.
+// write to a file or truncate it at any time. A mapping would show both, and a
+// truncation would end this process by a signal.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every file that the compiler, the runtime or the Python package writes, is
-// written here. It is in a library of its own, cs336_file, which links nothing
-// but Abseil.
+// Writes every file of the compiler, the runtime and the Python package. It is
+// in a library of its own, cs336_file, which links only Abseil.
 //
 //===----------------------------------------------------------------------===//
 

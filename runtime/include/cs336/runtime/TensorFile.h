@@ -8,8 +8,8 @@
 // Formats: NumPy's .npy (versions 1 to 3) and .npz (stored or deflated), and
 // safetensors (https://github.com/huggingface/safetensors#format). Integers
 // narrower than i32 are widened to i32, u32 to i64; big-endian, complex and
-// structured elements are refused. .npy and .npz cannot hold bf16. Members of a
-// .npz that hold strings are notes, not tensors, and are skipped.
+// structured elements are rejected. .npy and .npz do not support bf16. Members of
+// a .npz that contain strings are notes, not tensors, and are skipped.
 //
 //===----------------------------------------------------------------------===//
 

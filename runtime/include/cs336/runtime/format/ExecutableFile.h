@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A .cs336x file is a 24-byte frame and a FlatBuffers table after it
-// (Executable.fbs). The frame is readable by every version:
+// (Executable.fbs). Every version can read the frame:
 //
-//   bytes  0..7   "CS336X\r\n": also shows damage by text-mode transfers
+//   bytes  0..7   "CS336X\r\n", which also detects damage by text-mode transfers
 //   bytes  8..11  format version, little-endian
 //   bytes 12..15  CRC-32 (zlib) of bytes 8..11, 16..23 and the table
 //   bytes 16..23  bytes in the table, little-endian
 //
-// The table starts at a multiple of 8 bytes, as FlatBuffers wants it.
+// The table starts at a multiple of 8 bytes, as FlatBuffers requires.
 //
 //===----------------------------------------------------------------------===//
 

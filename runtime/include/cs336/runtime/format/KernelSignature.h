@@ -10,12 +10,13 @@
 //
 //   cs336_sigmoid_3f2a(f32[4,8|16,1]%4;=f32[4,8|8,1]%4)4
 //
-// A file that gives other rows or layouts to the code under this symbol then
-// contradicts itself. An operand is its element type, sizes, strides and
-// alignment, after "=" if the kernel writes it and after the positions of the
-// operands that it may be written over, as in "0,1=". Integers in [0, 96] end
-// with "{0..96}", with one range per variant, and "*" for any integers. Then
-// come the rows, and "+4096" with 4096 bytes of memory for each thread.
+// The verifier can then reject a file that uses the code under this symbol with
+// other rows or layouts. An operand consists of its element type, sizes, strides
+// and alignment. In front of these stands "=" if the kernel writes it, after the
+// positions of the operands that it may overwrite, as in "0,1=". Integers in
+// [0, 96] end with "{0..96}", with one range per variant, and "*" for any
+// integers. Then follow the rows, and "+4096" for 4096 bytes of memory per
+// thread.
 //
 //===----------------------------------------------------------------------===//
 
