@@ -1,4 +1,4 @@
-//===- ProgramSession.cpp - A session as Python drives it -----------------===//
+//===- ProgramSession.cpp - A session for Python --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,16 +29,17 @@ static runtime::VariableSet toSet(bool parametersOnly) {
 
 static nb::str toStr(absl::string_view text) { return nb::str(text.data(), text.size()); }
 
-/// Calls `function` while other Python threads go on. Returns what it returns, an absl::Status or an absl::StatusOr.
+/// Calls `function`, which returns an absl::Status or an absl::StatusOr, while other Python threads run. Returns its
+/// result.
 template <typename Function>
 static auto withoutGIL(Function &&function) {
   nb::gil_scoped_release release;
   return function();
 }
 
-/// Before the session that it is to profile.
+/// Creates a profiler. Must be called before the session is created.
 static std::unique_ptr<runtime::KernelProfiler> createProfiler() {
-  // CUPTI's own answer to a machine without a GPU is an unknown error.
+  // On a machine without a GPU, CUPTI itself only reports an unknown error.
   if (absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda(); !info.ok())
     throwDeviceStatus(info.status());
   absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
@@ -136,7 +137,7 @@ void ProgramSession::save(const std::string &path, bool parametersOnly) const {
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
                               int64_t steps) {
   std::vector<std::string> names;
-  std::vector<InputArray> arrays; // Keep what the views point to.
+  std::vector<InputArray> arrays; // Keep the memory of the views alive.
   for (auto [name, array] : inputs) {
     names.push_back(nb::cast<std::string>(name));
     arrays.push_back(takeArray(array, "input '" + names.back() + "'"));
@@ -191,8 +192,8 @@ nb::list ProgramSession::profileCommands(const std::string &entry, const nb::dic
 
 nb::list ProgramSession::profileKernels(const std::string &entry, const nb::dict &inputs, int64_t steps) {
   if (!profiler)
-    throw std::runtime_error("the kernels of a GPU can be timed in a session that expects it: cs336.Session(…, "
-                             "profile=True)");
+    throw std::runtime_error("kernels of a GPU can only be profiled in a session that was created for it: "
+                             "cs336.Session(…, profile=True)");
   synchronize();
   throwIfError(profiler->Start());
   runSteps(entry, inputs, nullptr, steps);
