@@ -266,7 +266,7 @@ def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
     [
         (["--suites", "synccheck"], "there is no suite 'synccheck'"),
         (["--modules", "test_check_gpu"], "'test_check_gpu' is no module of test/Python that has a device"),
-        (["--leave-out", "racecheck"], "--leave-out is a suite, a colon, and"),
+        (["--leave-out", "racecheck"], "--leave-out must be a suite, a colon, and"),
         (["--gtest", "/nowhere"], "there is no folder '/nowhere'"),
     ],
 )
