@@ -264,8 +264,8 @@ def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--suites", "synccheck"], "there is no suite 'synccheck'"),
-        (["--modules", "test_check_gpu"], "'test_check_gpu' is no module of test/Python that has a device"),
+        (["--suites", "synccheck"], "unknown suite 'synccheck'"),
+        (["--modules", "test_check_gpu"], "'test_check_gpu' is not a module of test/Python that uses a device"),
         (["--leave-out", "racecheck"], "--leave-out must be a suite, a colon, and"),
         (["--gtest", "/nowhere"], "there is no folder '/nowhere'"),
     ],
