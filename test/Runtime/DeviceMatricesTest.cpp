@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiles in shared memory and products of them, as C++ of the host. All elements are small integers, so that results are
-// exact and an element that a lane takes for another shows.
+// Tiles in shared memory and matmuls of them, compiled for the host. All elements are small integers, so that results
+// are exact and any confusion of elements shows.
 //
 //===----------------------------------------------------------------------===//
 
 #include "cuda_on_host.h"
 
-// In the order in which a kernel's text has them.
+// In the order of a kernel's text.
 #include "bf16.cuh"
 #include "f16.cuh"
 
@@ -73,7 +73,8 @@ void launch(void (*kernel)(Parameters...), int threads, size_t sharedBytes,
 
 constexpr int kThreads = 96, kRows = 40, kValidRows = 37, kStride = 272;
 
-/// Copies rows to shared memory and back, and the zeros behind them to `padding`.
+/// Copies rows to shared memory and back, and copies the padding behind them to
+/// `padding`.
 template <class Tile, class Layout, class Element>
 void copyThroughTile(const Element *in, Element *out, float *padding) {
   const unsigned tile = getSharedMemory();
@@ -118,7 +119,8 @@ TEST(SharedTileTest, CopiesRowsAndFillsWithZeros) {
   checkTile<float, 256, 16, 4>();
 }
 
-/// Eight chunks below each other are read at once.
+/// Checks that eight chunks of one column in consecutive rows, which are read
+/// at once, lie in different banks.
 template <class Tile>
 void checkBanks() {
   for (int chunk = 0; chunk < Tile::chunks; ++chunk)
@@ -144,7 +146,8 @@ TEST(SharedTileTest, HasNoBankConflicts) {
 
 constexpr int kWarps = 2, kReductionSize = 32, kColumns = 48;
 
-/// result = (left · rightᵀ) · values, where the first product is rounded to the elements' type.
+/// Computes result = (left · rightᵀ) · values, where the first matmul is rounded to the
+/// elements' type.
 template <class RowBlock, bool isKept>
 void multiplyTwice(const typename RowBlock::Element *left, const typename RowBlock::Element *right,
                    const typename RowBlock::Element *values, typename RowBlock::Element *result) {

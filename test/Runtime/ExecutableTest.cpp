@@ -30,8 +30,8 @@ using testing::MakeType;
 using testing::ProgramBuilder;
 using testing::SampleProgram;
 
-/// Loads a copy in a block of its exact size, so that AddressSanitizer sees
-/// every read beyond it.
+/// Loads a copy in a block of exactly its size, so that AddressSanitizer
+/// detects every read beyond it.
 absl::Status LoadStatus(absl::Span<const uint8_t> bytes) {
   std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), exact.get());
@@ -73,7 +73,7 @@ TEST(ExecutableTest, RefusesEveryTruncation) {
 }
 
 TEST(ExecutableTest, RefusesEveryChangedByte) {
-  // Without the kernels' image, whose bytes are no different from others.
+  // Without the kernels' image, whose bytes are not checked one by one.
   ProgramBuilder program = SampleProgram();
   program.executable().objects[0]->image.resize(64);
   std::string bytes = program.Bytes();
@@ -101,13 +101,13 @@ TEST(ExecutableTest, SurvivesDamageUnderAValidChecksum) {
     std::string sealed = format::Seal(reinterpret_cast<const uint8_t *>(changed.data()), changed.size());
     (LoadStatus(AsBytes(sealed)).ok() ? accepted : refused)++;
   }
-  // Both happen: a name may change, an offset may not.
+  // Both must occur: a name may change, an offset may not.
   EXPECT_GT(accepted, 100);
   EXPECT_GT(refused, 1000);
 }
 
 TEST(ExecutableTest, RefusesUnknownCommands) {
-  // Writers refuse to write these, so they are made in the table's memory.
+  // Writers reject these values, so they are set in the table's memory.
   std::string bytes = SampleProgram().Bytes();
   std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
   uint8_t *table = reinterpret_cast<uint8_t *>(aligned.data());
@@ -173,7 +173,7 @@ TEST(ExecutableTest, VariablesStayOnTheHostForTheEntryThatSessionsPrepareWith) {
   EXPECT_FALSE(stays("loss"));
 }
 
-/// One way to break a rule of the format, and what the error must say.
+/// One violation of a rule of the format, and the text of its error.
 struct BrokenRule {
   const char *name;
   std::function<void(format::ExecutableT &)> apply;
@@ -319,7 +319,7 @@ const BrokenRule kBrokenRules[] = {
     {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "is no 'y'"},
     {"GemmStrides",
      [](auto &e) {
-       // f32[4, 6] with neither stride 1, inside of the 96 bytes.
+       // f32[4, 6] without a stride of 1, within the 96 bytes.
        Buffer(e, "qkv.shadow.view").shape = {4, 2};
        Buffer(e, "qkv.shadow.view").strides = {2, 4};
        Buffer(e, "y").shape = {3, 2};
@@ -336,7 +336,8 @@ const BrokenRule kBrokenRules[] = {
      "unknown kind of collective"},
 };
 
-/// A check from i64[3] to i64[3], whose operands and bound a test changes.
+/// A check of integers from i64[3] to i64[3], whose operands and bound a test
+/// changes.
 ProgramBuilder CheckProgram() {
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");

@@ -1,4 +1,4 @@
-//===- IntegerRangesTest.cpp - Indices that nothing bounds ----------------===//
+//===- IntegerRangesTest.cpp - Ranges of integers used as indices ---------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,11 +33,11 @@ using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
-/// Buffers of the program, and its commands.
+/// Return the buffers of the program, and its commands.
 enum : uint32_t { kIds, kRows, kCheckedRows, kTable, kState, kRow, kChecked, kOther };
 enum : size_t { kGather, kCheck, kGatherChecked };
 
-/// Adds commands before the last, which reads the checked integers.
+/// Adds commands before the last one, which reads the checked integers.
 void AddBeforeLast(format::ExecutableT &executable, const std::function<void(EntryBuilder &)> &add) {
   auto &commands = Entry(executable).commands;
   size_t before = commands.size();
@@ -46,7 +46,7 @@ void AddBeforeLast(format::ExecutableT &executable, const std::function<void(Ent
   std::rotate(commands.begin() + before - 1, commands.begin() + before, commands.end());
 }
 
-/// A buffer in the arena over the bytes of another, from `offset` on.
+/// Adds a buffer in the arena over the bytes of another one, from `offset` on.
 uint32_t AddOver(EntryBuilder &entry, uint32_t buffer, DType dtype, std::vector<int64_t> shape, int64_t offset = 0) {
   uint32_t added = entry.Arena("over", MakeType(dtype, std::move(shape)));
   entry.entry().buffers[added]->byte_offset = entry.entry().buffers[buffer]->byte_offset + offset;
@@ -57,7 +57,7 @@ format::CheckBoundT &Check(format::ExecutableT &executable) {
   return *Entry(executable).commands[kCheck]->body.AsCheckBound();
 }
 
-/// A kernel that writes 3 integers in [0, most].
+/// Adds a kernel that writes 3 integers in [0, most].
 uint32_t AddProducer(EntryBuilder &entry, format::ExecutableT &executable, uint32_t target, int64_t most) {
   executable.kernels.push_back(std::make_unique<format::KernelT>(*executable.kernels[0]));
   format::KernelT &kernel = *executable.kernels.back();
@@ -99,7 +99,7 @@ const Change kRefused[] = {
        Check(e).dst = entry.View(kChecked, {2}, {1});
      },
      kUnbounded},
-    {"CheckOfTwoParts", // With an element between them that is not checked.
+    {"CheckOfTwoParts", // With an unchecked element between them.
      [](auto &e) {
        EntryBuilder entry(e, Entry(e));
        Check(e).src = entry.View(kState, {1}, {1});
@@ -227,7 +227,7 @@ const Change kAccepted[] = {
        AddBeforeLast(e, [](auto &b) { b.Copy(kChecked, kOther); });
        Launch(e, kGatherChecked + 1).operands[1] = kOther;
      }},
-    {"CheckedInsideOfLargerOnes", // The arena's bytes are used again.
+    {"CheckedInsideOfLargerOnes", // The arena's bytes are reused.
      [](auto &e) {
        EntryBuilder entry(e, Entry(e));
        uint32_t all = entry.Arena("all", MakeType(DType::kI64, {2, 3}));

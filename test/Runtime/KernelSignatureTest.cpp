@@ -1,4 +1,4 @@
-//===- KernelSignatureTest.cpp - Launches that their kernel does not take -===//
+//===- KernelSignatureTest.cpp - Launches that a kernel rejects -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
-/// y = x * w and then y = y * w, in place, with one kernel each.
+/// Builds y = x * w and then y = y * w, in place, with one kernel each.
 ProgramBuilder ScalingProgram() {
   ProgramBuilder program;
   uint32_t scale = program.Kernel("scale_rows"), in_place = program.Kernel("scale_rows");
@@ -48,10 +48,11 @@ ProgramBuilder ScalingProgram() {
   return program;
 }
 
-/// Buffers of the program.
+/// Return buffers of the program.
 enum : uint32_t { kX, kY, kW, kIds, kOther, kScratch };
 
-/// One way to launch a kernel as it was not compiled for, and the error.
+/// One launch that differs from what the kernel was compiled for, and the
+/// error.
 struct WrongLaunch {
   const char *name;
   std::function<void(format::ExecutableT &)> apply;
@@ -161,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(KernelSignatureTest, WrongLaunchTest, ::testing::Values
 
 TEST(KernelSignatureTest, AcceptsWhatKernelsWereCompiledFor) {
   EXPECT_TRUE(ScalingProgram().Build().ok()) << ScalingProgram().Build().status();
-  // An operand that may be written over need not be.
+  // An operand that may be overwritten need not be.
   ProgramBuilder program = ScalingProgram();
   Launch(program.executable(), 1).operands = {kX, kW, kY};
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
@@ -209,7 +210,8 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
   std::string &symbol = executable.kernels[0]->functions[0]->symbol;
   symbol = "a (b)" + format::ToSymbolSuffix(Signature(executable));
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
-  // Code for 3 rows under a signature of 4, in both places that say so.
+  // Code for 3 rows under a signature with 4, in both places that state the
+  // number.
   Signature(executable).rows = Launch(executable).rows = 4;
   EXPECT_THAT(Message(program.Build().status()),
               HasSubstr("kernel 'scale_rows': its code was compiled for (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)3, "

@@ -32,7 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeTensor;
 
-/// Tests run side by side, each in a process of its own.
+/// Tests run in parallel, each in a process of its own.
 std::string TempPath(const std::string &name) {
   return absl::StrCat(::testing::TempDir(), "tensor_file_", getpid(), "_", name);
 }
@@ -44,7 +44,8 @@ std::string ReadText(const std::string &path) {
 
 void WriteText(const std::string &path, const std::string &text) { std::ofstream(path, std::ios::binary) << text; }
 
-/// Tensors of every type that the extension can hold, scalars and empty ones.
+/// Tensors of every type that the format supports, including scalars and empty
+/// ones.
 TensorMap SampleTensors(const std::string &extension) {
   TensorMap tensors;
   tensors["f64"] = MakeTensor<double>(DType::kF64, {2, 3}, {0, 1, 2, 3, 4, 5});
@@ -71,8 +72,8 @@ void ExpectSame(const TensorMap &a, const TensorMap &b) {
   }
 }
 
-/// Parses a copy in a block of its exact size, so that AddressSanitizer sees
-/// every read beyond it.
+/// Parses a copy in a block of exactly its size, so that AddressSanitizer
+/// detects every read beyond it.
 absl::Status ParseStatus(const std::string &extension, const std::string &text) {
   std::unique_ptr<uint8_t[]> exact(new uint8_t[text.size()]);
   std::copy(text.begin(), text.end(), exact.get());
@@ -95,7 +96,7 @@ protected:
 };
 
 TEST_P(TensorFileTest, RoundTrips) {
-  // A .npy file names its tensor by its own name.
+  // The name of a .npy file is the name of its tensor.
   std::string path = TempPath("dir") + "/f64" + extension();
   std::filesystem::create_directories(TempPath("dir"));
   TensorMap tensors = SampleTensors(extension());
@@ -104,7 +105,7 @@ TEST_P(TensorFileTest, RoundTrips) {
   auto read = ReadTensors(path);
   ASSERT_TRUE(read.ok()) << read.status();
   ExpectSame(*read, tensors);
-  // Nothing is left beside it.
+  // No other file is left.
   for (const auto &entry : std::filesystem::directory_iterator(TempPath("dir")))
     EXPECT_EQ(entry.path().extension(), extension());
   std::filesystem::remove_all(TempPath("dir"));
@@ -121,7 +122,7 @@ TEST_P(TensorFileTest, RefusesEveryTruncation) {
 
 TEST_P(TensorFileTest, SurvivesDamage) {
   std::string whole = Written();
-  // Most of a header's bytes matter more than most of the data's.
+  // Bytes of the header matter more than bytes of the data.
   std::mt19937 random(4);
   for (int trial = 0; trial != 10000; ++trial) {
     std::string changed = whole;
@@ -153,14 +154,14 @@ TEST_P(TensorFileTest, WritesAllOrNothing) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent-folder"));
 
-  // A folder of that name cannot be replaced, and no temporary file stays.
+  // A folder of that name cannot be replaced, and no temporary file is left.
   std::string folder = TempPath("taken");
   std::filesystem::create_directories(folder + "/x" + extension());
   EXPECT_FALSE(WriteTensors(folder + "/x" + extension(), tensors).ok());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
   std::filesystem::remove_all(folder);
 
-  // /dev/full takes the file's creation but no byte.
+  // /dev/full can be opened, but not written.
   EXPECT_FALSE(WriteTensors("/dev/full", tensors).ok());
 }
 
@@ -177,8 +178,8 @@ TEST_P(TensorFileTest, AFailedWriteKeepsTheOldFile) {
   EXPECT_EQ(ReadText(path), "old");
 }
 
-/// Ends the process: with 0 if writing fails for want of space, keeps the old
-/// file, and leaves no other behind. A limit on the size of files stands for the
+/// Ends the process with 0 if writing fails for lack of space, keeps the old
+/// file, and leaves no other file. A limit on the size of files simulates the
 /// full disk.
 [[noreturn]] void WriteToAFullDisk(const std::string &path, const TensorMap &tensors) {
   signal(SIGXFSZ, SIG_IGN);
@@ -212,7 +213,7 @@ TEST(TensorFileTest, ExtensionsDecide) {
   EXPECT_EQ(WriteTensors("weights", {}).code(), absl::StatusCode::kInvalidArgument);
 }
 
-/// A .npy file of version `major` with that header and data.
+/// Returns a .npy file of version `major` with that header and data.
 std::string Npy(std::string header, const std::string &data, char major = 1) {
   std::string text = "\x93NUMPY";
   text += {major, '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
@@ -263,7 +264,7 @@ TEST(NpyTest, SaysWhatIsWrong) {
   EXPECT_THAT(message(Npy(Dict("<f4", "(2,)"), data, 9)), HasSubstr("version 9"));
 }
 
-/// A zip file of those members, deflated or stored.
+/// Returns a zip file of those members, deflated or stored.
 std::string Zip(const std::vector<std::pair<std::string, std::string>> &members, int method) {
   std::string path = TempPath("made.npz");
   zip_t *archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
@@ -306,7 +307,7 @@ TEST(NpzTest, SaysWhatIsWrong) {
   EXPECT_THAT(message(npz), HasSubstr("member 'x.npy'"));
 }
 
-/// A .safetensors file of that header and data.
+/// Returns a .safetensors file of that header and data.
 std::string Safetensors(const std::string &header, const std::string &data) {
   uint64_t size = header.size();
   return std::string(reinterpret_cast<const char *>(&size), 8) + header + data;

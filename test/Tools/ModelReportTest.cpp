@@ -19,7 +19,7 @@ using ::testing::Not;
 
 constexpr int64_t kMiB = 1 << 20;
 
-/// As if a GPU had been profiled.
+/// Returns a measurement as if a GPU had been profiled.
 class FixedProfile : public RunProfile {
 public:
   explicit FixedProfile(GraphWork work) : work(work) {}
@@ -41,7 +41,7 @@ ModelRow makeRow(Measurement measurement) {
           /*pipeline=*/{}};
 }
 
-/// Three steps on the CPU.
+/// Returns three steps on the CPU.
 Measurement measureCPU() {
   Measurement measurement;
   measurement.stepMilliseconds = {5, 3, 4};
@@ -149,7 +149,7 @@ TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   EXPECT_FALSE(describeMemoryMismatch(measurement));
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
-  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Where it depends on the plan.
+  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Depends on the plan.
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
   EXPECT_FALSE(describeMemoryMismatch(measurement));
   ++*measurement.deviceMemoryBytes;
