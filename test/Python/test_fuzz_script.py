@@ -1,4 +1,4 @@
-"""`scripts/fuzz`: which targets it finds, how it runs them, and what it reads from libFuzzer's output."""
+"""`scripts/fuzz`: the targets that it finds, how it runs them, and what it reads from libFuzzer's output."""
 
 from __future__ import annotations
 

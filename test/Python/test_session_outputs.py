@@ -1,4 +1,4 @@
-"""Outputs of the run before the last, which a training loop reads without waiting for the last."""
+"""Outputs of the run before the last one, which a training loop reads without waiting for the last one."""
 
 from __future__ import annotations
 
