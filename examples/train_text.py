@@ -249,7 +249,7 @@ def compile_session(
 
 
 def check_overwrite(a: argparse.Namespace) -> None:
-    """Raise an error instead of replacing a checkpoint without being asked to."""
+    """Raise an error instead of replacing a checkpoint without --overwrite."""
     checkpoint = a.out / "checkpoint.safetensors"
     if checkpoint.exists() and not (a.resume or a.overwrite):
         raise FileExistsError(

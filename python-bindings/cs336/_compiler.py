@@ -157,7 +157,7 @@ class Executable:
         return Plan(**self._executable.plan(entry, largest))
 
 
-# What to pass instead of objects of other types.
+# Hints for arguments of other types.
 _CONFIGS = {
     "dict": "pass cs336.TransformerConfig(**config)",
     "str": "pass cs336.TransformerConfig.named(size) or cs336.TransformerConfig.from_json(text)",

@@ -17,7 +17,7 @@ from cs336._arrays import TensorLike, as_input
 from cs336._checks import check_integer, check_name, check_names, check_type
 from cs336._compiler import Executable
 
-# What to pass instead of an executable, by the type that was passed.
+# Hints for arguments that are not executables, by type.
 _EXECUTABLES = {
     "Module": "compile it first, cs336.Session(cs336.compile(module))",
     "TransformerConfig": "build and compile it first, cs336.Session(cs336.compile(cs336.build(config)))",

@@ -83,7 +83,7 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.precision = gemm.precision;
   if (gemm.bias) {
     problem.bias = context.buffers[*gemm.bias].mutable_data_as<char>();
-    // This is a matrix of rows: a C of one column stays as it is.
+    // A bias is added to rows, so a C of one column stays a matrix of rows.
     if (problem.c.columns == 1)
       problem.c.column_stride = problem.d.column_stride = 1;
   }

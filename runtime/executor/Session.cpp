@@ -233,8 +233,8 @@ public:
   VariableStore &variables() { return variables_; }
 
 private:
-  /// Returns an error in a fork of the process that created the session: its memory
-  /// exists there, but not its threads nor the connection to a GPU.
+  /// Makes the session usable after fork(): its memory exists in the child, but not its threads. Returns an error for a
+  /// GPU, whose connection does not survive.
   absl::Status MoveToThisProcess() {
     if (device_->id().kind == DeviceKind::kCuda)
       return absl::FailedPreconditionError(

@@ -32,11 +32,11 @@ namespace cs336::runtime {
 
 namespace {
 
-/// A buffer that a command uses, with its position among the used ones.
+/// An element of the list of buffers that a command uses.
 struct Use {
   uint32_t buffer;
   bool is_written = false;
-  /// Positions of the buffers that it may overwrite.
+  /// Positions in the list of the buffers that it may overwrite.
   std::vector<uint32_t> over = {};
 };
 
@@ -129,7 +129,7 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
   for (size_t i = 1; i < written.size(); ++i)
     if (written[i].Overlaps(written[i - 1]))
       return Overlap(buffer(written[i]), buffer(written[i - 1]));
-  // Ranges in the set are disjoint, so those that a range overlaps are
+  // Written ranges are disjoint, so those that a read range overlaps are
   // adjacent.
   for (const Place &place : read) {
     auto next = absl::c_upper_bound(written, place);

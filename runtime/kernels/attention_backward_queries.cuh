@@ -144,7 +144,7 @@ public:
   }
 
 private:
-  /// Returns a lane's part of the dot product of a row of the output and a row of its gradient.
+  /// Returns a lane's part of Σ output · gradient over one row.
   __device__ static float dotRow(const Element *output, const Element *gradient) {
     constexpr int lanes = RowBlock::lanesPerRow;
     float sum = 0;

@@ -183,7 +183,7 @@ struct TensorCoreRowBlock : TensorCoreRowBlockBase<ElementType, blocks> {
     }
   }
 
-  /// Returns the dot product of two chunks.
+  /// Returns Σ a · b over the elements of two chunks.
   __device__ static float dotChunks(const Chunk &a, const Chunk &b) {
     float sum = 0;
 #pragma unroll

@@ -53,7 +53,7 @@ struct TensorFloatRowBlock : TensorCoreRowBlockBase<float, blocks> {
                         __float_as_uint(result.values[i][j]));
   }
 
-  /// Returns the dot product of two chunks. Rounds the second one to tf32, as the tensor cores do in matmuls.
+  /// Returns Σ a · b over the elements of two chunks. Rounds b to tf32, as the tensor cores do in matmuls.
   __device__ static float dotChunks(const Chunk &a, const Chunk &b) {
     float sum = 0;
 #pragma unroll

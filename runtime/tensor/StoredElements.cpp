@@ -78,8 +78,8 @@ const StoredElement &WrittenElement(DType dtype) {
 }
 
 absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape) {
-  // Every value of the type in memory fits into the file's type, which is no
-  // wider.
+  // If the bytes in memory do not overflow, neither do those in the file, whose
+  // elements are at most as wide.
   absl::optional<int64_t> count = CheckedNumElements({element.dtype, shape});
   if (!count)
     return absl::nullopt;

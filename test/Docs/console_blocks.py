@@ -8,8 +8,8 @@
 
 A block is fenced by three backticks and the word ``console``. Its lines that start with ``$`` are shell commands, each
 followed by all of its output. A page's commands run in order in one folder, in which ``examples`` is the repository's,
-so that a command can read files of an earlier one. A command must succeed; one that shows an error ends with ``||
-true``. Run as a program with ``--update``, this module writes the output of the commands into the pages.
+so that a command can read files of an earlier one. A command must succeed; one that shows an error ends with
+``|| true``. Run as a program with ``--update``, this module writes the output of the commands into the pages.
 """
 
 from __future__ import annotations

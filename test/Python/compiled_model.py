@@ -41,7 +41,7 @@ def executable(
 
 
 class CompiledModel:
-    """Create a session of a Transformer with given parameters.
+    """A session of a Transformer with given parameters.
 
     Parameters
     ----------

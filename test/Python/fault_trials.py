@@ -38,12 +38,12 @@ class FaultTrials:
     ----------
     command
         The tool and its arguments.
-    Calls fail on files below this folder.
-        Calls on files below it are those that fail.
-    File for the runs' output.
-        Where the runs' output goes.
-    Variables in addition to those of this process.
-        Variables besides those of this process.
+    folder
+        Calls fail on files below this folder.
+    log
+        File for the runs' output.
+    environment
+        Variables in addition to those of this process.
     """
 
     def __init__(self, command: list[str], folder: Path, log: Path, environment: Mapping[str, str]) -> None:

@@ -56,7 +56,7 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
 def sleeping_peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Make an interpreter that writes its process id to a file of the same folder, and never answers.
 
-    That folder also contains the tool's temporary files.
+    The folder also contains the tool's temporary files.
     """
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -169,7 +169,7 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
 @pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Handlers) -> None:
     """Also if a shell started it in the background, whose jobs ignore SIGINT."""
-    # The peer keeps running after it was told to end.
+    # The peer keeps running after the signal to end.
     peer, log = sleeping_peer("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     before = signal.signal(signal.SIGINT, disposition)
     with bench("model", *MODEL, *QUICK, "--peer", "torch", "--peer-python", peer, "--steps", "2") as process:

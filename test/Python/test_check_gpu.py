@@ -201,8 +201,7 @@ def test_a_test_that_fails_when_it_is_torn_down(tmp_path: Path) -> None:
 
 
 FAKE = f"""#!/bin/sh
-# Runs the tests, which it wants to know of it, and reports what $FAKE_REPORT says; of other programs it believes that
-# they work.
+# Runs the tests, which set CS336_TEST_TOOL, and reports $FAKE_REPORT. Does not run other programs.
 shift 6
 case $1 in cs336-bench) exec true ;; esac
 [ "$CS336_TEST_TOOL" = memcheck ] || exit

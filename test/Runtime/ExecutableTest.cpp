@@ -315,8 +315,9 @@ const BrokenRule kBrokenRules[] = {
      },
      "recorded twice"},
     {"NoSuchEvent", [](auto &e) { Train(e).events = 0; }, "event 0 of 0"},
-    {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); }, "is no 'y'"},
-    {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "is no 'y'"},
+    {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); },
+     "GEMM shapes do not agree: A is 'qkv'"},
+    {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "GEMM shapes do not agree"},
     {"GemmStrides",
      [](auto &e) {
        // f32[4, 6] without a stride of 1, within the 96 bytes.

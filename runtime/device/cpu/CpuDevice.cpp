@@ -103,7 +103,7 @@ private:
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
 };
 
-/// Copies the addend to C before a GEMM that accumulates.
+/// A GEMM that accumulates into a copy of its addend.
 class AddingGemm : public PreparedCommand {
 public:
   AddingGemm(std::unique_ptr<PreparedCommand> copy, std::unique_ptr<PreparedCommand> product)

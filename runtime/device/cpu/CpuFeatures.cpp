@@ -46,7 +46,7 @@ absl::string_view HostTarget() {
 #elif defined(__aarch64__)
   return "aarch64";
 #else
-#error "the CPU device knows no name for this architecture"
+#error "the CPU device does not support this architecture"
 #endif
 }
 

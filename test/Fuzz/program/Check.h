@@ -21,7 +21,7 @@ struct Coverage {
 };
 Coverage findCoverage(const Graph &graph);
 
-/// Compares every element of both results with the reference. Of the gradient of each parameter, compares the largest
+/// Compares every element of both results with the reference. For the gradient of each parameter, compares the largest
 /// element, the one with the largest difference between the results, and the sum along a direction of all elements.
 /// Returns the first difference, or an empty string.
 std::string findDifference(const Graph &graph, const Results &plain, const Results &fused);

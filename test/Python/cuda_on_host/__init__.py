@@ -34,7 +34,7 @@ _FUNCTION = re.compile(r"^extern \"C\" __global__ [^\n]*\n(\w+)\(", re.MULTILINE
 
 
 def _run_tool(name: str, text: str, *flags: str) -> str:
-    """Find a tool beside the tested package, which conftest.py puts on PATH."""
+    """Run a tool beside the tested package, which conftest.py puts on PATH."""
     done = subprocess.run([name, *flags], input=text, capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr
     return done.stdout

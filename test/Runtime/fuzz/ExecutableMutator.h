@@ -17,7 +17,7 @@
 
 namespace cs336::runtime::testing {
 
-/// Makes changes like those of an attacker who edits an executable and computes
+/// Makes changes that an attacker could make in an executable before computing
 /// its checksum again. Indices, offsets, sizes, strides, types and counts
 /// become neighbouring, huge or negative ones; commands and buffers are
 /// swapped, dropped or duplicated. Machine code does not change, and neither do

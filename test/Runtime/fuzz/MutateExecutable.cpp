@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   auto original = testing::Unpack(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   if (!original) {
-    std::fprintf(stderr, "'%s' is no executable\n", argv[1]);
+    std::fprintf(stderr, "'%s' is not an executable\n", argv[1]);
     return 2;
   }
   int first = argc == 4 ? std::atoi(argv[3]) : 0, end = first + std::atoi(argv[2]);

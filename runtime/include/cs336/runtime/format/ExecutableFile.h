@@ -1,4 +1,4 @@
-//===- ExecutableFile.h - Frame of an executable file -----------*- C++ -*-===//
+//===- ExecutableFile.h - The frame of an executable file -------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@
 
 namespace cs336::format {
 
-/// Raised whenever an older runtime would misread a newer file.
+/// Increases whenever an older runtime would misread a newer file.
 inline constexpr uint32_t kFormatVersion = 7;
 
 inline constexpr char kMagic[] = "CS336X\r\n";
@@ -41,17 +41,17 @@ struct Frame {
   uint64_t table_size = 0;
 };
 
-/// The checksum that a frame with `version` must carry for `table`.
+/// Computes the checksum that a frame with `version` must have for `table`.
 uint32_t Checksum(uint32_t version, const uint8_t *table, uint64_t table_size);
 
-/// Reads the frame at `bytes`, which holds at least kFrameSize; false if the
-/// magic is another. Nothing else is checked.
+/// Reads the frame at `bytes`, which must hold at least kFrameSize bytes. Returns
+/// false if the magic differs. Checks nothing else.
 bool ReadFrame(const uint8_t *bytes, Frame &frame);
 
-/// Puts a frame before a finished table.
+/// Returns a finished table with a frame in front of it.
 std::string Seal(const uint8_t *table, uint64_t table_size, uint32_t version = kFormatVersion);
 
-/// A whole file's bytes for `executable`.
+/// Returns the bytes of a whole file for `executable`.
 std::string Serialize(const ExecutableT &executable);
 
 } // namespace cs336::format

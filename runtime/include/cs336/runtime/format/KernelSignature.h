@@ -33,14 +33,15 @@ inline bool operator==(const IntegerRange &a, const IntegerRange &b) {
   return a.least() == b.least() && a.most() == b.most();
 }
 
-/// The range of integers that nothing bounds.
+/// Returns the range of unbounded integers.
 IntegerRange AnyInteger();
 
-/// "0..96", or "*" for any integers.
+/// Returns text such as "0..96", or "*" for unbounded integers.
 std::string ToString(const IntegerRange &range);
 
-/// What follows the name in a symbol: two signatures have the same text if and
-/// only if they are equal, apart from the workspace, which the CPU has none of.
+/// Returns the part of a symbol that follows the name. Two signatures have the
+/// same text if and only if they are equal, except for the workspace, which does
+/// not exist on the CPU.
 std::string ToSymbolSuffix(const SignatureT &signature);
 
 } // namespace cs336::format
