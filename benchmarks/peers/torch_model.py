@@ -186,7 +186,7 @@ class Trainer:
     settings
         The keys of a job's `optimizer`.
     scale
-        Whether a GradScaler scales the loss.
+        True if a GradScaler scales the loss.
     """
 
     def __init__(self, parameters: Parameters, settings: dict[str, float], loss: Callable, scale: bool) -> None:

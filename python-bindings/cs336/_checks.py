@@ -18,7 +18,7 @@ def check_type(value: object, wanted: type | tuple[type, ...], what: str, remedi
     what
         Subject of the message: "the argument of compile".
     remedies
-        What to pass instead, by the name of the type that was passed; "" stands for all other types.
+        Value to pass instead, by the name of the type that was passed; "" stands for all other types.
     """
     if isinstance(value, wanted):
         return

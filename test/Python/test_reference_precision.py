@@ -18,7 +18,7 @@ ROUNDING = float(np.finfo(np.float64).eps)
 CONFIG = reference.Config(vocab_size=11, context_length=5, d_model=12, num_layers=2, num_heads=3, d_ff=7, batch_size=2)
 
 pytestmark = pytest.mark.skipif(
-    np.finfo(np.longdouble).eps >= ROUNDING / 1000, reason="long double is no wider than double here"
+    np.finfo(np.longdouble).eps >= ROUNDING / 1000, reason="long double is as wide as double here"
 )
 
 
