@@ -1,4 +1,4 @@
-"""Runs `cs336-bench`, which PATH must have, for what it measures as JSON."""
+"""Runs `cs336-bench`, which must be on PATH, and returns its JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import sys
 
 
 def run(arguments: list[str]) -> tuple[object, bool, int]:
-    """What the tool prints, whether something is missing, and its exit code; its progress goes to the terminal.
+    """Return the tool's JSON, whether something is missing, and its exit code. Its progress goes to the terminal.
 
-    What is complete is printed also when it is interrupted, where the code is 128 and the signal's number, or ends with
-    an error. Where it printed nothing, this ends the program.
+    The tool also prints complete measurements if it is interrupted (the code is then 128 plus the signal's number) or
+    ends with an error. If it prints nothing, this function ends the program.
     """
     command = ["cs336-bench", *arguments, "--format", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long a training step takes to compile, by size; or, with `--mode`, a forward pass, or that and its gradients.
+"""Measures how long a step takes to compile, by size: a training step or, with `--mode`, a forward pass or gradients.
 
-For the CPU through planned exec IR, and kernels apart; for GPUs all in one, with an empty and a filled cache. On a GPU
-(`--device cuda`) until the step can run: loading kernels, tuning products and capturing the step included; `--dtype`
-and `--fusion` are those of cs336-bench model. Filled caches are all of them: executables, cubins, and what was found
-for products.
+For the CPU: through planned exec IR, and the kernels separately. For GPUs (`--arch`): everything in one process, with
+an empty and a filled cache. On a GPU (`--device cuda`): until the step can run, including loading kernels, tuning GEMMs
+and capturing the step; `--dtype` and `--fusion` are those of cs336-bench model. A filled cache contains executables,
+cubins and the GEMM tuning.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
 PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --fusion none,all
@@ -27,7 +27,7 @@ from record import describe, origin, write
 
 
 def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
-    """Wall-clock seconds and peak MiB of a run."""
+    """Return wall-clock seconds and peak MiB of a run."""
     start = time.perf_counter()
     process = subprocess.Popen(command, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
@@ -37,7 +37,7 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> tu
 
 
 def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, object]:
-    """Medians over runs for one size, context 256."""
+    """Return medians over runs for one size, context 256."""
     model, planned, executable = (str(folder / name) for name in ("model.mlir", "planned.mlir", "step.cs336x"))
     steps = {
         "import": ["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model],
@@ -46,7 +46,7 @@ def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, obj
     }
     cell: dict[str, object] = {"size": size}
     for name, command in steps.items():
-        # Passes and kernels, not a look into the cache.
+        # Compile kernels instead of reading the cache.
         command += ["--no-cache"] if name == "kernels" else []
         results = [measure(command) for _ in range(runs)]
         cell[f"{name}_s"] = statistics.median(seconds for seconds, _ in results)
@@ -57,7 +57,7 @@ def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, obj
 
 
 def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: Path) -> dict[str, object]:
-    """Medians over runs of whole processes, from IR to an executable: each run first without a cache, then with it."""
+    """Return medians over runs of whole processes, from IR to an executable, without a cache and then with it."""
     model, executable = str(folder / "model.mlir"), folder / "step.cs336x"
     measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model])
     command = ["cs336-translate", "--emit-executable", "--device", "cuda", "--arch", architecture]
@@ -77,9 +77,9 @@ def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: 
 
 
 def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, runs: int) -> dict[str, object]:
-    """Medians over runs of how long cs336-bench compiles and loads: each run first without a cache, then with it.
+    """Return medians over runs of cs336-bench's compile and load times. Each run starts without a cache, then has it.
 
-    A size that the GPU has no memory for has no times.
+    A size that does not fit into the GPU's memory has no times.
     """
     command = ["cs336-bench", "model", "--size", size, "--mode", mode, "--device", device]
     command += ["--dtype", dtype, "--fusion", fusion]
@@ -102,22 +102,22 @@ def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, run
     return cell | {name: statistics.median(values) for name, values in seconds.items()}
 
 
-# What is compiled, by --mode.
+# Names of what --mode compiles.
 MODES = {"train": "a training step", "forward_backward": "a loss and its gradients", "forward": "a forward pass"}
 
 
 def processes(runs: int, kind: str) -> str:
-    """The beginning of a sentence about what the times are of."""
+    """Return the start of a sentence on the measured runs."""
     return f"One {kind} each" if runs == 1 else f"Medians of {runs} {kind}es"
 
 
 def start_markdown(record: dict[str, object]) -> list[str]:
-    """The part of the page about starting on a GPU."""
+    """Return the part of the page about starting on a GPU."""
     lines = [
-        f"{processes(record['runs'], 'process')} with an empty cache (cold), followed by one that finds all of it "
-        "filled (warm).",
-        "Compiling: from the config to the executable, which a filled cache has. Loading: what is left of the GPU's",
-        "start, which begins with compiling, and until the step can run: products tuned or looked up, and the step",
+        f"{processes(record['runs'], 'process')} with an empty cache (cold), each followed by one with a filled cache "
+        "(warm).",
+        "Compiling: from the config to the executable, which a filled cache contains. Loading: the rest of the GPU's",
+        "start, which begins with compiling, until the step can run: GEMMs are tuned or looked up, and the step is",
         "captured.",
         "",
         "| size | layers | dtype | fusion | distinct kernels | cold: compile + load (s) | sum "
@@ -138,7 +138,7 @@ def start_markdown(record: dict[str, object]) -> list[str]:
 
 
 def gpu_markdown(record: dict[str, object]) -> list[str]:
-    """The part of the page about GPUs, if that was measured."""
+    """Return the part of the page about GPUs, empty if they were not measured."""
     cells = [cell for cell in record["cells"] if "gpu_cold_s" in cell]
     if not cells:
         return []
@@ -157,7 +157,7 @@ def gpu_markdown(record: dict[str, object]) -> list[str]:
 
 
 def cpu_markdown(record: dict[str, object]) -> list[str]:
-    """The part of the page about the CPU."""
+    """Return the part of the page about the CPU."""
     lines = [
         f"{processes(record['runs'], 'whole process')}.",
         "",
@@ -173,7 +173,7 @@ def cpu_markdown(record: dict[str, object]) -> list[str]:
 
 
 def markdown(record: dict[str, object]) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     lines = [
         f"# Compiling {MODES[record['mode']]}",
         "",
@@ -189,19 +189,21 @@ def markdown(record: dict[str, object]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--sizes", default="tiny,small,medium,large,xl,2.7B", help="comma-separated")
-    arguments.add_argument("--arch", help="measure compiling for GPUs too, for this architecture")
-    arguments.add_argument("--device", default="cpu", help="cuda: measure until steps can run there, and nothing else")
-    arguments.add_argument("--dtype", help="comma-separated, with --device: fp32 (default), tf32, bf16, fp16")
-    arguments.add_argument("--fusion", help="comma-separated, with --device: none to all (default)")
-    arguments.add_argument("--mode", default="train", choices=MODES, help="what to compile: train (default)")
+    arguments.add_argument("--sizes", default="tiny,small,medium,large,xl,2.7B", help="comma-separated sizes")
+    arguments.add_argument("--arch", help="also measure compiling for GPUs, for this architecture")
+    arguments.add_argument(
+        "--device", default="cpu", help="cuda: measure only the time until steps can run on that GPU"
+    )
+    arguments.add_argument("--dtype", help="comma-separated, requires --device cuda: fp32 (default), tf32, bf16, fp16")
+    arguments.add_argument("--fusion", help="comma-separated, requires --device cuda: none to all (default)")
+    arguments.add_argument("--mode", default="train", choices=MODES, help="mode to compile (default: train)")
     arguments.add_argument("--runs", type=int, default=3)
-    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
     if args.arch and args.device != "cpu":
-        arguments.error("--arch is for machines without a GPU; --device measures compiling for the GPU that it names")
+        arguments.error("--arch conflicts with --device, which measures compiling for the GPU that it names")
     if (args.dtype or args.fusion) and args.device == "cpu":
-        arguments.error("--dtype and --fusion go with --device cuda")
+        arguments.error("--dtype and --fusion require --device cuda")
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):

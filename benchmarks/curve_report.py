@@ -1,4 +1,4 @@
-"""What `training_curve.py` makes of its runs: whether the held-out losses agree, a page, and a picture."""
+"""Evaluates the runs of `training_curve.py`: a comparison of held-out losses, a page, and a picture."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from record import origin
 
-# A mean ± 2 standard deviations, and not from the least to the most: of equal programs, a fourth run lies between the
-# least and the most of three in half of all cases only.
+# The mean ± 2 standard deviations, instead of the range: a fourth run of the same program lies within the range of
+# three others only in half of all cases.
 DEVIATIONS = 2.0
 SMOOTHED_STEPS = 50
 
@@ -24,7 +24,7 @@ Groups = dict[tuple[str, str], list[Run]]
 
 
 def group(runs: list[Run]) -> Groups:
-    """By side and type, seeds in order."""
+    """Group runs by side and type, with seeds in order."""
     groups: Groups = {}
     for run in runs:
         groups.setdefault((run["side"], run["dtype"]), []).append(run)
@@ -32,15 +32,15 @@ def group(runs: list[Run]) -> Groups:
 
 
 def held_out(runs: list[Run]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The steps done, and held-out losses [seeds, evaluations]."""
+    """Return the steps done, and held-out losses [seeds, evaluations]."""
     steps = np.array([step for step, _ in runs[0]["held_out"]])
     return steps, np.array([[loss for _, loss in run["held_out"]] for run in runs])
 
 
 def compare(runs: list[Run]) -> list[dict[str, object]]:
-    """Each of our types beside PyTorch's same type, or its first: how many of PyTorch's deviations apart.
+    """Compare each of our types with PyTorch's same type, or its first one, in units of PyTorch's deviation.
 
-    Nothing where PyTorch has fewer than two seeds, whose deviation is unknown.
+    Returns nothing if PyTorch has fewer than two seeds, because the deviation is then unknown.
     """
     groups = group(runs)
     peers = {dtype: each for (side, dtype), each in groups.items() if side == "PyTorch" and len(each) > 1}
@@ -68,7 +68,7 @@ def compare(runs: list[Run]) -> list[dict[str, object]]:
 
 
 def pair(runs: list[Run]) -> list[dict[str, object]]:
-    """Runs of both sides in one type and seed: their largest relative differences."""
+    """Return the largest relative differences of runs of both sides with the same type and seed."""
     peers = {(run["dtype"], run["seed"]): run for run in runs if run["side"] == "PyTorch"}
     pairs = []
     for run in runs:
@@ -88,7 +88,7 @@ def pair(runs: list[Run]) -> list[dict[str, object]]:
 
 
 def smooth(losses: list[float]) -> NDArray[np.float64]:
-    """The mean over as many steps before, as far as there are."""
+    """Return the mean over up to SMOOTHED_STEPS steps up to each step."""
     sums = np.cumsum([0.0, *losses])
     ends = np.arange(1, len(losses) + 1)
     begins = np.maximum(ends - SMOOTHED_STEPS, 0)
@@ -96,13 +96,13 @@ def smooth(losses: list[float]) -> NDArray[np.float64]:
 
 
 def plot(runs: list[Run], path: Path) -> None:
-    """Training and held-out loss, and the held-out loss less PyTorch's mean, as SVG."""
+    """Draw training and held-out loss, and the held-out loss minus PyTorch's mean, as SVG."""
     figure, (training, held, difference) = plt.subplots(3, 1, figsize=(8, 11), sharex=True)
     groups = group(runs)
     first_peer = next(each for (side, _), each in groups.items() if side == "PyTorch")
     steps, reference = held_out(first_peer)
     mean = reference.mean(axis=0)
-    # PyTorch below, wide and grey; ours above.
+    # PyTorch is drawn below, wide and grey; ours above.
     for index, ((side, dtype), each) in enumerate(sorted(groups.items(), key=lambda item: item[0][0] != "PyTorch")):
         is_peer = side == "PyTorch"
         style = {"color": "0.65" if is_peer else f"C{index}", "linewidth": 2.5 if is_peer else 0.9}
@@ -117,9 +117,9 @@ def plot(runs: list[Run], path: Path) -> None:
         label = f"PyTorch's mean ± {DEVIATIONS:g} standard deviations"
         held.fill_between(steps, mean - spread, mean + spread, color="0.9", label=label)
         difference.fill_between(steps, -spread, spread, color="0.9", label=label)
-    training.set(ylabel=f"training loss, mean of {SMOOTHED_STEPS} steps (nats a token)")
-    held.set(ylabel="held-out loss (nats a token)")
-    difference.set(xlabel="step", ylabel="held-out loss less PyTorch's mean")
+    training.set(ylabel=f"training loss, mean of {SMOOTHED_STEPS} steps (nats per token)")
+    held.set(ylabel="held-out loss (nats per token)")
+    difference.set(xlabel="step", ylabel="held-out loss minus PyTorch's mean")
     for axes in (training, held, difference):
         axes.legend(fontsize=8)
     figure.tight_layout()
@@ -128,19 +128,19 @@ def plot(runs: list[Run], path: Path) -> None:
 
 
 def describe_comparison(each: dict[str, object]) -> str:
-    """A sentence of verdict and numbers."""
+    """Return a sentence with verdict and numbers."""
     losses = ", ".join(f"{loss:.4f}" for loss in each["ours"])
     return (
         f"Held-out losses in {each['dtype']} ({losses}) lie {'within' if each['inside_at_end'] else '**outside**'} "
         f"PyTorch's mean ± {DEVIATIONS:g} standard deviations in {each['peer_dtype']} ({each['peer_mean']:.4f} ± "
         f"{DEVIATIONS * each['peer_deviation']:.4f}, {len(each['peer'])} seeds, from {min(each['peer']):.4f} to "
-        f"{max(each['peer']):.4f}) at the end, and so do {each['inside']} of {each['evaluations']} on the way; the "
+        f"{max(each['peer']):.4f}) at the end, as do {each['inside']} of {each['evaluations']} on the way; the "
         f"mean differs by {each['mean_difference']:+.4f}."
     )
 
 
 def markdown(record: dict[str, object], picture: str) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     runs, text = record["runs"], record["text"]
     lines = [
         "# Training beside PyTorch",
@@ -154,7 +154,7 @@ def markdown(record: dict[str, object], picture: str) -> str:
         f"{text['drawn_tokens'] / text['train_tokens']:.2f} times as many, and {text['held_out_tokens']} held out, of "
         f"which {text['evaluated_tokens']} are evaluated; its unigram entropy is {text['unigram_entropy']:.3f}. Model "
         f"and AdamW: `{json.dumps(record['model'])}`, `{json.dumps(record['optimizer'])}`; PyTorch's variant is "
-        f"{record['variant']}, whose seconds are with compiling. Types are autocast's, with the loss scaled in fp16.",
+        f"{record['variant']}, whose seconds include compiling. Types are autocast's, with the loss scaled in fp16.",
         "",
         *(f"- {describe_comparison(each)}" for each in record["comparisons"]),
         "",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Logits and every gradient of a model on a GPU, against PyTorch with the same parameters and tokens.
 
-The reference is PyTorch in full float32. PyTorch in the same type as ours stands beside it, so that a type's own error
-can be told from ours. Errors are ‖x − reference‖₂ / ‖reference‖₂; "worst gradient" is the largest of all parameters'.
-PyTorch reads our parameters where they lie, and our results are compared on the device.
+The reference is PyTorch in full float32. PyTorch in the same type as ours is shown beside it, which separates the error
+of the type from ours. Errors are ‖x − reference‖₂ / ‖reference‖₂; "worst gradient" is the largest error of all
+parameters. PyTorch reads our parameters in place, and our results are compared on the device.
 
 PYTHONPATH=build/dev/python python3 benchmarks/gpu_parity.py --sizes small,2.7B --output DIR/gpu-parity
 """
@@ -31,7 +31,7 @@ Cell = dict[str, object]
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
-    """‖value − reference‖₂ / ‖reference‖₂, summed in float64 in pieces that fit beside the model."""
+    """Return ‖value − reference‖₂ / ‖reference‖₂, summed in float64 in pieces that fit into memory beside the model."""
     pieces = zip(value.flatten().split(1 << 26), reference.flatten().split(1 << 26), strict=True)
     sums = [((a.double() - b.double()).square().sum(), b.double().square().sum()) for a, b in pieces]
     difference, norm = (sum(column).sqrt().item() for column in zip(*sums, strict=True))
@@ -40,7 +40,7 @@ def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
 
 @contextlib.contextmanager
 def arithmetic(dtype: str) -> Iterator[None]:
-    """PyTorch's products in the type."""
+    """Run PyTorch's matmuls in the type."""
     torch.set_float32_matmul_precision("highest" if dtype == "fp32" else "high")
     low = AUTOCAST.get(dtype)
     with torch.autocast("cuda", dtype=low) if low else contextlib.nullcontext():
@@ -49,7 +49,7 @@ def arithmetic(dtype: str) -> Iterator[None]:
 
 
 def torch_values(model: Transformer, parameters: Tensors, batch: Tensors, dtype: str) -> tuple[torch.Tensor, Tensors]:
-    """Logits, and the gradient of every parameter."""
+    """Return the logits, and the gradient of every parameter."""
     for value in parameters.values():
         value.grad = None
     with arithmetic(dtype):
@@ -61,12 +61,12 @@ def torch_values(model: Transformer, parameters: Tensors, batch: Tensors, dtype:
 
 
 def worst(gradients: Tensors, reference: Tensors) -> tuple[float, str]:
-    """The largest relative error, and whose it is."""
+    """Return the largest relative error, and the name of its parameter."""
     return max((relative_error(gradients[name], reference[name]), name) for name in reference)
 
 
 def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
-    """One row of the table."""
+    """Return one row of the table."""
     config = cs336.TransformerConfig.named(size, context_length=args.context, batch_size=args.batch)
     random = np.random.default_rng(0)
     shape = (config.batch_size, config.context_length)
@@ -105,7 +105,7 @@ def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
 
 
 def markdown(record: dict[str, object]) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     lines = [
         "# Values beside PyTorch's on a GPU",
         "",
@@ -129,11 +129,11 @@ def markdown(record: dict[str, object]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--sizes", default="small", help="comma-separated")
+    arguments.add_argument("--sizes", default="small", help="comma-separated sizes")
     arguments.add_argument("--dtypes", default="fp32,tf32", help="comma-separated: fp32, tf32, bf16, fp16")
     arguments.add_argument("--context", type=int, default=256)
     arguments.add_argument("--batch", type=int, default=4)
-    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
 
     cells = []

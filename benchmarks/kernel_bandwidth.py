@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How near memory-bound kernels come to the bandwidth of a copy: norms, SwiGLU, softmax, cross entropy, AdamW.
+"""Compares memory-bound kernels with the bandwidth of a copy: norms, SwiGLU, softmax, cross entropy, AdamW.
 
-Each kernel is a fused group of operations, compiled and run through the package, several times on buffers of its own so
-that no cache holds what it reads. Bytes are those of operands and results, each counted once; the time is the device's
-own, the median of many runs. Shares are of a copy of some hundred megabytes within the device: the driver's, or the
-plainest kernel's where that is faster, as it is where the driver leaves copies to an engine of their own.
+Each kernel is a fused group of operations, compiled and run through the package, several times on different buffers so
+that caches do not contain its operands. Bytes are those of operands and results, each counted once. The time is the
+device's own, the median of many runs. Shares are relative to a copy of some hundred megabytes within the device: the
+faster one of the driver's copy and a trivial kernel, because drivers may use a slower copy engine.
 
 PYTHONPATH=build/dev/python python3 benchmarks/kernel_bandwidth.py --rows 16384 --output DIR/kernel-bandwidth
 """
@@ -31,7 +31,7 @@ Cell = dict[str, object]
 
 
 def swiglu(shape: tuple[int, int]) -> Group:
-    """silu(a)·b in bf16."""
+    """Compute silu(a)·b in bf16."""
     g = Group()
     a, b = g.input(shape, "bf16"), g.input(shape, "bf16")
     g.outputs = [g.pointwise("mul", g.pointwise("mul", a, g.pointwise("sigmoid", a)), b)]
@@ -39,7 +39,7 @@ def swiglu(shape: tuple[int, int]) -> Group:
 
 
 def swiglu_backward(shape: tuple[int, int]) -> Group:
-    """The gradients by a and b."""
+    """Compute the gradients with respect to a and b."""
     g = Group()
     a, b, dy = (g.input(shape, "bf16") for _ in range(3))
     sigmoid = g.pointwise("sigmoid", a)
@@ -51,9 +51,9 @@ def swiglu_backward(shape: tuple[int, int]) -> Group:
 
 
 def adamw(shape: tuple[int, int], shadow: str = "") -> Group:
-    """An update of float32 parameters and moments: 28 bytes an element, with a shadow too.
+    """Update float32 parameters and moments: 28 bytes per element, also with `shadow`.
 
-    With `shadow`, as in a step of that type: by a gradient of the type, and the new parameter comes out in it as well.
+    With `shadow`, as in a step of that type: the gradient has the type, and the new parameter is also written in it.
     """
     g = Group()
     tensors = [g.input(shape), g.input(shape, shadow or "f32"), g.input(shape), g.input(shape)]
@@ -72,7 +72,7 @@ def adamw(shape: tuple[int, int], shadow: str = "") -> Group:
 
 
 def copy(shape: tuple[int, int]) -> Group:
-    """A pointwise kernel that does next to nothing."""
+    """Negate: a pointwise kernel with almost no arithmetic."""
     g = Group()
     g.outputs = [g.pointwise("neg", g.input(shape))]
     return g
@@ -80,7 +80,7 @@ def copy(shape: tuple[int, int]) -> Group:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A kernel at a number of rows, of `width` elements."""
+    """A kernel on a number of rows of `width` elements."""
 
     name: str
     width: int
@@ -110,7 +110,7 @@ def benchmarks(width: int, d_ff: int, vocab: int) -> list[Benchmark]:
 
 
 def fill(name: str, value: Value, seed: int, largest: int = 1) -> tuple[str, str]:
-    """Numbers in [0, 1] that look random, made on the device; integers up to `largest`.
+    """Make numbers in [0, 1] that look random, on the device; integers up to `largest`.
 
     Returns the operations and the name of their result.
     """
@@ -135,7 +135,7 @@ def fill(name: str, value: Value, seed: int, largest: int = 1) -> tuple[str, str
 
 
 def program(group: Group, copies: int) -> str:
-    """A function that runs the group on several sets of buffers, and one that fills them."""
+    """Return a function that runs the group on several sets of buffers, and one that fills them."""
     filled, names, arguments, ports, calls, results = [], [], [], [], [], []
     for number in range(copies):
         operands = []
@@ -168,7 +168,7 @@ return {", ".join(name for name, _, _ in results)} : {", ".join(kind for _, kind
 
 
 def measure_seconds(text: str, device: str, repetitions: int) -> float:
-    """The device's time of a run, the median."""
+    """Return the median of the device's time of a run."""
     session = cs336.Session(cs336.compile(text, device=device), device=device)
     session.initialize(0)
     times = []
@@ -182,7 +182,7 @@ def measure_seconds(text: str, device: str, repetitions: int) -> float:
 
 
 def measure(benchmark: Benchmark, rows: int, args: argparse.Namespace) -> Cell:
-    """A row of the table."""
+    """Return one row of the table."""
     group = benchmark.make((rows, benchmark.width))
     copies = max(1, round(args.bytes / group.num_bytes))
     seconds = measure_seconds(program(group, copies), args.device, args.repetitions) / copies
@@ -193,7 +193,7 @@ def measure(benchmark: Benchmark, rows: int, args: argparse.Namespace) -> Cell:
 
 
 def measure_copy(args: argparse.Namespace) -> float:
-    """Bytes a second of the device's own copy."""
+    """Return the bytes per second of the device's own copy."""
     shape = Value("", (max(1, args.bytes // 8 // 1024), 1024), "f32")
     lines, result = fill("x", shape, 1)
     text = f"""
@@ -211,12 +211,12 @@ return %x : {shape.tensor}
 
 
 def ceiling(record: dict[str, object]) -> float:
-    """TB/s of the fastest copy: the driver's, or a kernel's that only negates."""
+    """Return the TB/s of the fastest copy: the driver's, or that of the kernel that negates."""
     return max([record["copy_tb_per_s"], *(c["tb_per_s"] for c in record["cells"] if c["kernel"] == "negate")])
 
 
 def markdown(record: dict[str, object]) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     fastest = ceiling(record)
     lines = [
         "# Memory-bound kernels beside a copy",
@@ -241,15 +241,17 @@ def markdown(record: dict[str, object]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--rows", default="1024,16384", help="comma-separated")
-    arguments.add_argument("--width", type=int, default=2560, help="of the residual stream")
+    arguments.add_argument("--rows", default="1024,16384", help="comma-separated numbers of rows")
+    arguments.add_argument("--width", type=int, default=2560, help="width of the residual stream")
     arguments.add_argument("--d-ff", type=int, default=10240)
     arguments.add_argument("--vocab", type=int, default=10000)
-    arguments.add_argument("--only", default="", help="kernels whose name matches this regular expression")
-    arguments.add_argument("--bytes", type=int, default=1 << 30, help="that a run moves at least, by several copies")
+    arguments.add_argument("--only", default="", help="measure only kernels whose name matches this regular expression")
+    arguments.add_argument(
+        "--bytes", type=int, default=1 << 30, help="bytes that a run moves at least, over several sets of buffers"
+    )
     arguments.add_argument("--repetitions", type=int, default=50)
     arguments.add_argument("--device", default="cuda")
-    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
 
     head = describe(sys.argv) | {"copy_tb_per_s": measure_copy(args) / 1e12}

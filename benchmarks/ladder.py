@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What each pass brings: recorded attention and models with one pass more at a time, as a table and a picture.
+"""Shows the effect of each pass: records of attention and models that add one pass at a time, as a table and a picture.
 
 RECORD is JSON of `cs336-bench attention` or `model` with `--ladder`, or with `--fusion none,elementwise,softmax,flash`,
-or what `cs336-bench study torch_compile --format json` prints. With `--peer`, PyTorch stands beside it, of a
-ladder in the type at its top.
+or the output of `cs336-bench study torch_compile --format json`. If it has `--peer`, the page also shows PyTorch: for a
+ladder, in the type of its top rung.
 
 PATH=build/dev/bin:$PATH cs336-bench study torch_compile --device cuda --format json > fusion.json
 python3 benchmarks/ladder.py fusion.json --output DIR/ladder
@@ -30,18 +30,18 @@ Row = dict[str, object]
 
 @dataclass
 class Step:
-    """One thing that was measured at several levels: medians in milliseconds.
+    """One measured thing at several levels: medians in milliseconds.
 
     Attributes
     ----------
     kind
-        The benchmark, "attention" or "model", and of a ladder the type at its top.
+        The benchmark, "attention" or "model", and for a ladder the type of its top rung.
     label
-        What was measured, without the level.
+        Description of the measurement without the level.
     levels
-        By level, what its pass is called, in their order; None where memory did not suffice or noise hid it.
+        Times by level, which has the name of its pass, in order; None if memory did not suffice or noise hid the time.
     peers
-        By variant of PyTorch, in the type at the top, beside the first level that has it and whose values agree.
+        Times by variant of PyTorch, in the type of the top rung, from the first level that has it with agreeing values.
     """
 
     kind: str
@@ -50,12 +50,12 @@ class Step:
     peers: dict[str, float] = field(default_factory=dict)
 
     def speed_up(self, level: str) -> float | None:
-        """Of the level over the lowest."""
+        """Return the speed-up of the level over the lowest one."""
         lowest, time = next(iter(self.levels.values())), self.levels.get(level)
         return lowest / time if lowest and time else None
 
     def own_share(self, level: str) -> float | None:
-        """Of the level over the one before it."""
+        """Return the speed-up of the level over the previous one."""
         names = list(self.levels)
         if level not in names[1:]:
             return None
@@ -63,32 +63,32 @@ class Step:
         return before / time if before and time else None
 
     def best(self) -> float | None:
-        """Of the highest level that fits into memory."""
+        """Return the time of the highest level that fits into memory."""
         return next((time for time in reversed(self.levels.values()) if time), None)
 
 
 def top(row: Row) -> str:
-    """The type at the top of the row's ladder; the row's own without one."""
+    """Return the type of the top rung of the row's ladder, or the row's own type without a ladder."""
     return row.get("ladder") or row["dtype"]
 
 
 def attention_steps(row: Row) -> list[tuple[str, float | None, str]]:
-    """Label, median and the prefix of a peer's keys, of each pass."""
+    """Return label, median and the prefix of a peer's keys per pass."""
     heads = f"{row['num_heads']} × " if row["num_heads"] != 1 else ""
     shape = f"{row['batch_size']} × {heads}{row['length']} × {row['head_dim']}, {row['mask']}, {top(row)}"
-    # A backward pass is a difference, which noise may make negative.
+    # The backward time is a difference, which noise can make negative.
     medians = {part: row[f"{part}_median_ms"] for part in ("forward", "backward")}
     return [(f"{shape}, {part}", time if time and time > 0 else None, f"{part}_") for part, time in medians.items()]
 
 
 def model_steps(row: Row) -> list[tuple[str, float | None, str]]:
-    """As `attention_steps`, of a model's step."""
+    """Return the same as `attention_steps` for a model's step."""
     label = f"{row['size']}, {row['batch_size']} × {row['context_length']}, {top(row)}, {row['mode']}"
     return [(label, row["median_ms"], "")]
 
 
 def read_steps(documents: list[dict[str, object]]) -> list[Step]:
-    """Every step of the documents, in order."""
+    """Return every step of the documents, in order."""
     steps: dict[tuple[str, str], Step] = {}
     readers = {"attention": attention_steps, "model": model_steps}
     for document in documents:
@@ -110,7 +110,7 @@ def read_steps(documents: list[dict[str, object]]) -> list[Step]:
 
 
 def common_levels(steps: list[Step]) -> list[str]:
-    """The levels of the steps, in order."""
+    """Return the levels of the steps, in order."""
     return list(dict.fromkeys(level for step in steps for level in step.levels))
 
 
@@ -125,7 +125,7 @@ def format_factor(factor: float | None) -> str:
 
 
 def table(steps: list[Step]) -> list[str]:
-    """A row for every step: milliseconds by level, then each pass's own factor, then PyTorch."""
+    """Return one row per step: milliseconds by level, then the factor of each pass, then PyTorch."""
     levels = common_levels(steps)
     variants = sorted({variant for step in steps for variant in step.peers})
     titles = ["step", *(f"{level} (ms)" for level in levels), *(f"× {level}" for level in levels[1:]), "× together"]
@@ -145,7 +145,7 @@ def table(steps: list[Step]) -> list[str]:
 
 
 def draw(axes: Axes, steps: list[Step]) -> None:
-    """Speed-ups over the lowest level: a bar for every level, a mark for every variant of PyTorch."""
+    """Draw speed-ups over the lowest level: one bar per level, one mark per variant of PyTorch."""
     levels = common_levels(steps)
     height = 0.8 / len(levels)
     for position, level in enumerate(levels):
@@ -166,13 +166,13 @@ def draw(axes: Axes, steps: list[Step]) -> None:
 
 
 def by_kind(steps: list[Step]) -> list[list[Step]]:
-    """The steps of each kind."""
+    """Group the steps by kind."""
     kinds = dict.fromkeys(step.kind for step in steps)
     return [[step for step in steps if step.kind == kind] for kind in kinds]
 
 
 def plot(steps: list[Step], output: Path) -> list[str]:
-    """Writes OUTPUT.png and OUTPUT.svg, a panel for each kind of step; gives the files' names."""
+    """Write OUTPUT.png and OUTPUT.svg, one panel per kind of step. Return the files' names."""
     panels = by_kind(steps)
     sizes = [len(panel) * len(common_levels(panel)) for panel in panels]
     figure, axes = plt.subplots(
@@ -190,12 +190,12 @@ def plot(steps: list[Step], output: Path) -> list[str]:
 
 
 def markdown(record: dict[str, object], steps: list[Step], pictures: list[str]) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     lines = [
         "# Step times, pass by pass",
         "",
         origin(record),
-        "Medians; each level includes those before it. A factor × LEVEL is the time of the level before over its own.",
+        "Medians. Each level includes the previous ones. A factor × LEVEL is the previous level's time over its own.",
         "",
         *(f"    {document['command']}" for document in record["documents"] if "command" in document),
         f"    {record['command']}",
@@ -210,7 +210,7 @@ def markdown(record: dict[str, object], steps: list[Step], pictures: list[str]) 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("records", type=Path, nargs="+", metavar="RECORD", help="JSON of cs336-bench")
-    arguments.add_argument("--output", type=Path, required=True, help="writes OUTPUT.json, .md, .png and .svg")
+    arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, .md, .png and .svg")
     args = arguments.parse_args()
     documents = []
     for path in args.records:
@@ -218,7 +218,7 @@ def main() -> None:
         documents += read if isinstance(read, list) else [read]
     steps = read_steps(documents)
     if not any(len(step.levels) > 1 for step in steps):
-        sys.exit("the records hold no step at two levels: measure with --ladder, or --fusion none,elementwise,…")
+        sys.exit("the records contain no step at two levels: measure with --ladder, or --fusion none,elementwise,…")
     record = describe(sys.argv) | {"documents": documents}
     args.output.parent.mkdir(parents=True, exist_ok=True)
     pictures = plot(steps, args.output)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Records what `cs336-bench model` measures: every number as JSON, and a table of the cells.
+"""Records measurements of `cs336-bench model`: every number as JSON, and a table of the cells.
 
-All that follows `--` is given to `cs336-bench model`, which PATH must have. What is complete when it ends early is
-recorded too, and the record says so.
+All arguments after `--` are passed to `cs336-bench model`, which must be on PATH. If it ends early, the complete
+measurements are recorded, and the record is marked as incomplete.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
 """
@@ -18,9 +18,9 @@ from record import describe, origin, write
 
 Row = dict[str, object]
 
-# Those that no row has are left out: a GPU's own time, without a GPU; its kernels, without --profile; the backward
-# pass, without a forward pass to subtract. Compiling and loading are compile_time.py's, which empties the caches; the
-# JSON has what they took here.
+# Columns without values are omitted: the GPU's own time without a GPU, its kernels without --profile, and the backward
+# pass without a forward pass to subtract. compile_time.py measures compiling and loading with empty caches; the JSON
+# has their times here.
 COLUMNS = {
     "size": "{}",
     "context_length": "{}",
@@ -49,52 +49,52 @@ COLUMNS = {
 
 EVENTS = (
     "median_ms is the host's time of a step, event_ms the GPU's own, kernels_ms the sum over the kernels, copies and "
-    "fills of a step; the gap is what lies between the two, by kernel"
+    "fills of a step; the gap is the difference of the last two, per kernel"
 )
-IDLE = "; idle is what lay between kernels while they were profiled"
+IDLE = "; idle is the time between kernels while they were profiled"
 
 
 def measure(arguments: list[str]) -> tuple[Row, int]:
-    """The tool's JSON, and its exit code."""
+    """Return the tool's JSON, and its exit code."""
     result, incomplete, code = bench_tool.run(["model", *arguments])
     if not result["results"]:
-        sys.exit("it ended before a cell was measured")
+        sys.exit("cs336-bench ended before it had measured a cell")
     return result | {"incomplete": incomplete}, code
 
 
 def peer_columns(rows: list[Row]) -> list[str]:
-    """The variants of PyTorch that the rows have."""
+    """Return the variants of PyTorch in the rows."""
     keys = {key for row in rows for key in row if key.startswith("torch_") and key.endswith("_median_ms")}
     return sorted(key.removeprefix("torch_").removesuffix("_median_ms") for key in keys)
 
 
 def format_cell(value: object, form: str) -> str:
-    """The number as text; nothing for what was not measured."""
+    """Return the number as text; empty if it was not measured."""
     return "" if value is None else form.format(value)
 
 
 def describe_difference(row: Row, variant: str) -> str:
-    """How far loss and gradient norm are apart."""
+    """Return the differences of loss and gradient norm as text."""
     difference = row.get(f"torch_{variant}_difference")
     if not isinstance(difference, dict):
         return ""
     return ", ".join(f"{value:.0e}" for value in difference.values() if value is not None)
 
 
-# What rows have in common that are one cell in several modes.
+# Keys that rows of one cell in several modes have in common.
 CELL = ("size", "batch_size", "context_length", "dtype", "fusion", "ladder", "added", "warmup")
 
 LARGEST_SPREAD = 0.1
 
 
 def cell_name(row: Row) -> str:
-    """The row's shape, type and pipeline, as its columns in the table have them."""
+    """Return the row's shape, type and pipeline, as in the table's columns."""
     keys = ("size", "context_length", "dtype", "fusion", "added")
     return " ".join(str(row[key]) for key in keys if row.get(key) is not None)
 
 
 def spread_steps(row: Row) -> list[str]:
-    """A sentence if the steps' standard deviation is above LARGEST_SPREAD of their mean."""
+    """Return a sentence if the steps' standard deviation is above LARGEST_SPREAD of their mean."""
     spread = row.get("std_over_mean")
     if spread is None or spread <= LARGEST_SPREAD:
         return []
@@ -102,15 +102,15 @@ def spread_steps(row: Row) -> list[str]:
 
 
 def memory_given_back(row: Row) -> list[str]:
-    """A sentence if the GPU's count is below the plan: another program on the GPU freed memory meanwhile."""
+    """Return a sentence if the GPU's count is below the plan: another program has freed memory meanwhile."""
     planned, counted = row.get("memory_mib"), row.get("device_memory_mib")
     if planned is None or counted is None or counted >= planned:
         return []
-    return [f"{cell_name(row)} {row['mode']}: {counted:.0f} MiB by the GPU's own count, less than what is allocated."]
+    return [f"{cell_name(row)} {row['mode']}: {counted:.0f} MiB by the GPU's own count, less than is allocated."]
 
 
 def long_parts(row: Row, rows: list[Row]) -> list[str]:
-    """A sentence for each peer whose forward and backward passes took longer than the step that begins with them."""
+    """Return a sentence per peer whose forward and backward passes took longer than the whole training step."""
     found = []
     for step in rows:
         if (row["mode"], step["mode"]) != ("forward_backward", "train"):
@@ -126,25 +126,25 @@ def long_parts(row: Row, rows: list[Row]) -> list[str]:
 
 
 def disturbances(rows: list[Row]) -> list[str]:
-    """A sentence for each measurement that something else on the machine must have disturbed."""
+    """Return a sentence per measurement that other work on the machine must have disturbed."""
     return [line for row in rows for line in [*spread_steps(row), *memory_given_back(row), *long_parts(row, rows)]]
 
 
 def warning_lines(rows: list[Row]) -> list[str]:
-    """The part of the page that says which cells not to rely on; nothing if there are none."""
+    """Return the part of the page that names unreliable cells; empty if there are none."""
     found = disturbances(rows)
     if not found:
         return []
-    head = "Warning: by their own numbers these were disturbed while they were measured; do not rely on them:"
+    head = "Warning: the numbers of these cells show that they were disturbed; do not rely on them:"
     return [head, "", *(f"- {line}" for line in found), ""]
 
 
 def markdown(record: Row) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     rows = record["results"]
     variants = peer_columns(rows)
     columns = {key: form for key, form in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
-    if len({row["warmup"] for row in rows}) == 1:  # The command says it.
+    if len({row["warmup"] for row in rows}) == 1:  # The command shows it.
         del columns["warmup"]
     titles = list(columns)
     for variant in variants:
@@ -181,12 +181,12 @@ def markdown(record: Row) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
-    arguments.add_argument("arguments", nargs="*", help="after --: arguments of cs336-bench model")
+    arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("arguments", nargs="*", help="arguments of cs336-bench model, after --")
     args = arguments.parse_args()
     result, code = measure(args.arguments)
     head = describe(sys.argv)
-    record = head | result | head  # The tool's own command is part of this one's.
+    record = head | result | head  # This command contains the tool's command.
     write(record, markdown(record), args.output)
     sys.exit(code)
 

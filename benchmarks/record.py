@@ -1,4 +1,4 @@
-"""What every recorded result says of itself: command, machine, commit, date."""
+"""The head of every recorded result: command, machine, commit, date."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """The processor, how many hardware threads there are, and the GPUs with their driver."""
+    """Return the processor, the number of hardware threads, and the GPUs with their driver."""
     info = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
     return ", ".join([models[0] if models else "unknown processor", f"{len(models)} threads", *gpus()])
 
 
 def gpus() -> list[str]:
-    """Name and driver of every NVIDIA GPU that CUDA programs see."""
+    """Return name and driver of every NVIDIA GPU that is visible to CUDA programs."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not shutil.which(query[0]) or visible == "":
@@ -32,9 +32,9 @@ def gpus() -> list[str]:
 
 
 def commit() -> str:
-    """Of the source tree that this file is in; `+` marks changes that are not committed.
+    """Return the commit of this source tree; `+` marks uncommitted changes.
 
-    A copy of the tree without its history says its commit in the environment variable CS336_COMMIT.
+    In a copy of the tree without its history, the environment variable CS336_COMMIT names the commit.
     """
     if named := os.environ.get("CS336_COMMIT"):
         return named
@@ -42,11 +42,11 @@ def commit() -> str:
     try:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        sys.exit("error: there is no git, or no history, to ask for the commit of this copy: set CS336_COMMIT to it")
+        sys.exit("error: cannot find the commit of this copy without git and its history: set CS336_COMMIT to it")
 
 
 def describe(argv: list[str]) -> dict[str, object]:
-    """The head of a record made by the command line `argv`."""
+    """Return the head of a record made by the command line `argv`."""
     return {
         "command": shlex.join(["python3", *argv]),
         "date": date.today().isoformat(),
@@ -56,14 +56,14 @@ def describe(argv: list[str]) -> dict[str, object]:
 
 
 def origin(record: dict[str, object]) -> str:
-    """What a page says of when, from which commit and where its numbers are."""
+    """Return a sentence with the date, commit and machine of the numbers."""
     return f"{record['date']}, commit {record['commit']}, {record['machine']}."
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Gives a file new contents, completely or not at all, as `cs336.write_file` does, without the package.
+    """Replace the contents of a file atomically, as `cs336.write_file` does, without the package.
 
-    Most benchmarks run without it; a disk that is full must not cost the record of an earlier run.
+    Most benchmarks run without the package, and a full disk must not destroy the record of an earlier run.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -77,7 +77,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def write(record: dict[str, object], page: str, output: Path | None) -> None:
-    """Prints the page, and keeps record and page as OUTPUT.json and OUTPUT.md."""
+    """Print the page, and write record and page to OUTPUT.json and OUTPUT.md."""
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
         # Not with_suffix: a name such as h200-2.7b has a dot of its own.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Records a study's measurements: every number as JSON, and a table for each of its commands.
+"""Records a study's measurements: every number as JSON, and one table per command.
 
-What follows `--` is given to `cs336-bench study`, which PATH must have: a study's name, and flags in place of its own.
-What is complete when it ends early is recorded too, and the record says so.
+All arguments after `--` are passed to `cs336-bench study`, which must be on PATH: a study's name, and flags that
+replace its own. If it ends early, the complete measurements are recorded, and the record is marked as incomplete.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/study.py --output DIR/attention -- pytorch_attention --length 256,1024
 """
@@ -18,19 +18,19 @@ from record import describe, origin, write
 
 Row = dict[str, object]
 
-# Digits of a number that is more than a measurement.
+# Digits of numbers that are exact results instead of measurements.
 DIGITS = {"result": 10}
 
 
 def format_value(key: str, value: object) -> str:
-    """The cell's text; nothing for what was not measured."""
+    """Return the cell's text; empty if it was not measured."""
     if value is None:
         return ""
     return f"{value:.{DIGITS.get(key, 4)}g}" if isinstance(value, float) else str(value)
 
 
 def table(rows: list[Row]) -> list[str]:
-    """What all rows share, then a column for each other value, fractions last; lists and objects the JSON has alone."""
+    """Return the values that all rows share, then one column per other value, fractions last; no lists and objects."""
     kinds = {key: {type(row.get(key)) for row in rows} for row in rows for key in row}
     keys = sorted((key for key in kinds if not kinds[key] & {list, dict}), key=lambda key: float in kinds[key])
     shared = {key: rows[0].get(key) for key in keys if all(row.get(key) == rows[0].get(key) for row in rows)}
@@ -45,7 +45,7 @@ def table(rows: list[Row]) -> list[str]:
 
 
 def markdown(record: Row) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     lines = [
         f"# Study {record['study']}",
         "",
@@ -62,14 +62,14 @@ def markdown(record: Row) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
-    arguments.add_argument("arguments", nargs="+", help="after --: a study, and flags")
+    arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("arguments", nargs="+", help="a study and its flags, after --")
     args = arguments.parse_args()
     documents, incomplete, code = bench_tool.run(["study", *args.arguments])
     documents = [document for document in (documents if isinstance(documents, list) else [documents])
                  if document["results"]]  # fmt: skip
     if not documents:
-        sys.exit("it ended before anything was measured")
+        sys.exit("cs336-bench ended before it had measured anything")
     record = describe(sys.argv) | {"study": args.arguments[0], "incomplete": incomplete, "documents": documents}
     write(record, markdown(record), args.output)
     sys.exit(code)

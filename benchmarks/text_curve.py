@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The learning curve of a run of `examples/train_text.py`, beside the unigram entropy of its text.
+"""Draws the learning curve of a run of `examples/train_text.py`, beside the unigram entropy of its text.
 
 PYTHONPATH=build/dev/python python3 benchmarks/text_curve.py build/demo/text build/demo/run --output DIR/text-curve
 """
@@ -20,26 +20,26 @@ Curve = dict[str, list[float | None]]
 
 
 def read_curve(path: Path) -> Curve:
-    """Columns of the run's `curve.csv`; held-out losses are None between evaluations."""
+    """Read the columns of the run's `curve.csv`; held-out losses are None between evaluations."""
     with path.open() as file:
         rows = list(csv.DictReader(file))
     return {name: [float(row[name]) if row[name] else None for row in rows] for name in rows[0]}
 
 
 def plot(curve: Curve, entropy: float, path: Path) -> None:
-    """Training and held-out loss by step, as SVG."""
+    """Draw training and held-out loss by step, as SVG."""
     figure, axes = plt.subplots(figsize=(7, 4))
     axes.plot(curve["step"], curve["loss"], color="0.75", label="training")
     held_out = [(s, h) for s, h in zip(curve["step"], curve["held_out_loss"], strict=True) if h is not None]
     axes.plot(*zip(*held_out, strict=True), marker="o", label="held out")
     axes.axhline(entropy, linestyle="--", color="black", label="unigram entropy")
-    axes.set(xlabel="step", ylabel="loss (nats a token)")
+    axes.set(xlabel="step", ylabel="loss (nats per token)")
     axes.legend()
     figure.savefig(path, bbox_inches="tight")
 
 
 def markdown(record: dict[str, object], picture: str) -> str:
-    """The record as a page."""
+    """Return the record as a page."""
     lines = [
         "# Learning from text",
         "",
@@ -49,7 +49,7 @@ def markdown(record: dict[str, object], picture: str) -> str:
         "",
         f"Model and training: `{json.dumps(record['run'])}`",
         "",
-        f"The held-out loss after {record['steps']} steps is {record['held_out_loss']:.3f} nats a token, the unigram "
+        f"The held-out loss after {record['steps']} steps is {record['held_out_loss']:.3f} nats per token, the unigram "
         f"entropy {record['unigram_entropy']:.3f}. Median speed: {record['tokens_per_second']:.0f} tokens/s.",
         "",
         f"![Loss by step]({picture})",
@@ -68,9 +68,9 @@ def markdown(record: dict[str, object], picture: str) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("text", type=Path, help="folder of prepare_text.py")
-    arguments.add_argument("run", type=Path, help="folder of train_text.py")
-    arguments.add_argument("--output", type=Path, required=True, help="writes OUTPUT.json, OUTPUT.md and OUTPUT.svg")
+    arguments.add_argument("text", type=Path, help="folder written by prepare_text.py")
+    arguments.add_argument("run", type=Path, help="folder written by train_text.py")
+    arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, OUTPUT.md and OUTPUT.svg")
     args = arguments.parse_args()
 
     curve = read_curve(args.run / "curve.csv")

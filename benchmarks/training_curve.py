@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Trains a model on text here and in PyTorch, from the same seeds, and compares the losses.
+"""Trains a model on text with this project and with PyTorch, from the same seeds, and compares the losses.
 
-TEXT is a folder of `examples/prepare_text.py`. A seed decides the initial parameters and the order of the batches; a
-run of either side in the same seed has both in common. PyTorch's seeds say how far apart runs of one program end, and
-so how near ours have to come.
+TEXT is a folder written by `examples/prepare_text.py`. A seed determines the initial parameters and the order of the
+batches, on both sides. PyTorch's seeds show how far apart runs of one program end, and so how close ours must be.
 
 PYTHONPATH=build/dev/python python3 benchmarks/training_curve.py TEXT --device cuda --output DIR/curve
 """
@@ -32,20 +31,20 @@ Run = dict[str, object]
 
 
 def gather(tokens: NDArray[np.uint16], starts: NDArray[np.int64], context: int) -> Batches:
-    """`tokens` and `targets`, [steps, batch, context], of sequences that begin at `starts`: [steps, batch]."""
+    """Return `tokens` and `targets`, [steps, batch, context], of sequences that start at `starts`: [steps, batch]."""
     rows = np.stack([[tokens[s : s + context + 1] for s in step] for step in starts]).astype(np.int64)
     return {"tokens": rows[..., :-1], "targets": rows[..., 1:]}
 
 
 def draw_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig, steps: int, seed: int) -> Batches:
-    """Sequences at random places."""
+    """Draw sequences at random positions."""
     last = len(tokens) - config.context_length - 1
     starts = np.random.default_rng(seed).integers(0, last + 1, (steps, config.batch_size))
     return gather(tokens, starts, config.context_length)
 
 
 def held_out_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig, batches: int) -> Batches:
-    """Sequences evenly spread over the text, which overlap only if it is too short."""
+    """Return sequences spread evenly over the text, which overlap only if it is too short."""
     last = len(tokens) - config.context_length - 1
     starts = np.linspace(0, last, batches * config.batch_size).astype(np.int64).reshape(batches, -1)
     return gather(tokens, starts, config.context_length)
@@ -53,7 +52,7 @@ def held_out_batches(tokens: NDArray[np.uint16], config: cs336.TransformerConfig
 
 @dataclass(frozen=True)
 class Plan:
-    """What all runs have in common; `folder` has `SEED.safetensors`, `SEED.npz` and `held_out.npz`."""
+    """The settings of all runs. `folder` contains `SEED.safetensors`, `SEED.npz` and `held_out.npz`."""
 
     config: cs336.TransformerConfig
     optimizer: cs336.Optimizer
@@ -64,13 +63,13 @@ class Plan:
 
 
 def mean_loss(session: cs336.Session, batches: Batches) -> float:
-    """Over all batches."""
+    """Return the mean loss over all batches."""
     pairs = zip(batches["tokens"], batches["targets"], strict=True)
     return float(np.mean([session.run("loss", {"tokens": t, "targets": y})["loss"] for t, y in pairs], dtype=float))
 
 
 def train_ours(plan: Plan, session: cs336.Session, seed: int) -> Run:
-    """Losses of every step, held-out losses with the steps done before them, and the seconds of the steps."""
+    """Return the losses of every step, held-out losses with the steps done before, and the seconds of the steps."""
     session.initialize(seed)
     session.load(plan.folder / f"{seed}.safetensors", parameters_only=True)
     batches = np.load(plan.folder / f"{seed}.npz")
@@ -86,7 +85,7 @@ def train_ours(plan: Plan, session: cs336.Session, seed: int) -> Run:
 
 
 def run_ours(plan: Plan, dtypes: list[str], seeds: int) -> list[Run]:
-    """Every type and seed. Writes the parameters that all runs of a seed start from."""
+    """Run every type and seed. Write the parameters that all runs of a seed start from."""
     module = cs336.build(plan.config, "train", optimizer=plan.optimizer)
     runs: list[Run] = []
     for dtype in dtypes:
@@ -99,12 +98,12 @@ def run_ours(plan: Plan, dtypes: list[str], seeds: int) -> list[Run]:
                 session.save(parameters, parameters_only=True)
             runs.append({"side": "cs336-opt", "dtype": dtype, "seed": seed} | train_ours(plan, session, seed))
             report(runs[-1])
-        del session  # Its memory, before the next.
+        del session  # Free its memory before the next one.
     return runs
 
 
 def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: str) -> list[Run]:
-    """The same of PyTorch, by one process."""
+    """Run the same in PyTorch, in one process."""
     runs: list[Run] = []
     base = {"config": asdict(plan.config), "optimizer": asdict(plan.optimizer), "mode": "curve", "variant": variant}
     base |= {"held_out": str(plan.folder / "held_out.npz"), "held_out_every": plan.held_out_every}
@@ -115,7 +114,7 @@ def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: st
                 files = {"params": f"{plan.folder}/{seed}.safetensors", "batch": f"{plan.folder}/{seed}.npz"}
                 peer.stdin.write(json.dumps(base | files | {"dtype": dtype}) + "\n")
                 peer.stdin.flush()
-                answer = json.loads(peer.stdout.readline() or '{"error": "it ended without an answer"}')
+                answer = json.loads(peer.stdout.readline() or '{"error": "PyTorch ended without an answer"}')
                 if "error" in answer:
                     sys.exit(f"PyTorch, {dtype}, seed {seed}: {answer['error']}")
                 runs.append({"side": "PyTorch", "dtype": dtype, "seed": seed} | answer)
@@ -125,7 +124,7 @@ def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: st
 
 
 def report(run: Run) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     print(
         f"{run['side']}, {run['dtype']}, seed {run['seed']}: held-out loss {run['held_out'][-1][1]:.4f} after "
         f"{len(run['losses'])} steps in {run['seconds']:.1f} s",
@@ -135,33 +134,33 @@ def report(run: Run) -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Read the command line."""
 
     def types(text: str) -> list[str]:
         if unknown := set(text.split(",")) - set(TYPES):
-            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))} is none of {', '.join(TYPES)}")
+            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))} is not one of {', '.join(TYPES)}")
         return text.split(",")
 
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("text", type=Path, help="folder of prepare_text.py")
+    arguments.add_argument("text", type=Path, help="folder written by prepare_text.py")
     arguments.add_argument("--size", default="small", help="a named size, or a model's JSON description")
     arguments.add_argument("--context", type=int, default=256)
     arguments.add_argument("--batch", type=int, default=4)
     arguments.add_argument("--steps", type=int, default=2000)
     arguments.add_argument("--lr", type=float, default=3e-4, help="highest learning rate")
     arguments.add_argument("--min-lr", type=float, default=3e-5, help="learning rate at the end of a cosine")
-    arguments.add_argument("--warmup-steps", type=int, default=100, help="linear; with --lr-steps 0, a constant after")
+    arguments.add_argument("--warmup-steps", type=int, default=100, help="with --lr-steps 0, the rate is constant then")
     arguments.add_argument("--lr-steps", type=int, help="end of the cosine (default: the last step)")
     arguments.add_argument("--max-norm", type=float, default=1.0, help="gradient clipping; 0 for none")
-    arguments.add_argument("--dtype", type=types, default=["bf16", "fp16"], help="ours, with commas")
-    arguments.add_argument("--peer-dtype", type=types, default=["bf16"], help="PyTorch's, with commas")
-    arguments.add_argument("--peer-variant", default="compile", help="as cs336-bench model --peer torch:VARIANT")
-    arguments.add_argument("--seeds", type=int, default=3, help="runs of each side and type")
+    arguments.add_argument("--dtype", type=types, default=["bf16", "fp16"], help="our types, comma-separated")
+    arguments.add_argument("--peer-dtype", type=types, default=["bf16"], help="PyTorch's types, comma-separated")
+    arguments.add_argument("--peer-variant", default="compile", help="as in cs336-bench model --peer torch:VARIANT")
+    arguments.add_argument("--seeds", type=int, default=3, help="runs per side and type")
     arguments.add_argument("--held-out-every", type=int, default=100, help="steps between held-out losses")
     arguments.add_argument("--held-out-batches", type=int, default=40)
-    arguments.add_argument("--device", default=cs336.best_device(), help="of both sides (default here: %(default)s)")
-    arguments.add_argument("--peer-python", default="python3", help="an interpreter that has torch and safetensors")
-    arguments.add_argument("--output", type=Path, required=True, help="writes OUTPUT.json, OUTPUT.md and OUTPUT.svg")
+    arguments.add_argument("--device", default=cs336.best_device(), help="for both sides (default here: %(default)s)")
+    arguments.add_argument("--peer-python", default="python3", help="an interpreter with torch and safetensors")
+    arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, OUTPUT.md and OUTPUT.svg")
     args = arguments.parse_args()
     for name in ("steps", "seeds", "held_out_every", "held_out_batches"):
         if getattr(args, name) < 1:

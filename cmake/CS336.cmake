@@ -1,4 +1,4 @@
-# What every folder's CMakeLists.txt uses: compiler settings and the function that declares a library.
+# Compiler settings, and the functions with which every folder's CMakeLists.txt declares libraries and programs.
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -8,18 +8,18 @@ endif()
 
 find_program(LLD_PROGRAM NAMES ld.lld-22 ld.lld)
 if(LLD_PROGRAM)
-  # g++ knows lld by name only, so the versioned one is reached through a folder that holds it as `ld.lld`.
+  # g++ accepts lld only by the name `ld.lld`, so a folder provides the versioned one under this name.
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/linker)
   file(CREATE_LINK ${LLD_PROGRAM} ${PROJECT_BINARY_DIR}/linker/ld.lld SYMBOLIC)
   add_link_options(-B${PROJECT_BINARY_DIR}/linker -fuse-ld=lld)
 endif()
 
-# A hash of its content in every program and library: executables are cached by the compiler that made them, among others.
+# Every program and library contains a hash of its content: cached executables depend on the compiler that made them.
 add_link_options(-Wl,--build-id=sha1)
 
-# What an error that we have not found could do, in every program and library: a return address that is overwritten ends
-# the process, tables of function addresses are settled at start and then read-only, and programs are loaded at a random
-# address. Sanitizers have checks of their own.
+# Limit the damage of undetected errors in every program and library: an overwritten return address ends the process,
+# tables of function addresses are resolved at start and then read-only, and programs are loaded at a random address.
+# Sanitizers have checks of their own.
 include(CheckPIESupported)
 check_pie_supported()
 if(NOT CS336_SANITIZE)
@@ -34,7 +34,7 @@ if(CS336_SANITIZE)
 endif()
 
 # cs336_library(NAME SOURCES a.cpp ... DEPENDS tablegen-target ... LINK lib ...)
-# A static library of the compiler. Programs link MLIR itself once, as cs336_use_compiler says.
+# Declares a static library of the compiler. Programs link MLIR itself once, in cs336_use_compiler.
 function(cs336_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})

@@ -1,4 +1,4 @@
-# MLIR 22, from Debian's llvm-22 packages unless MLIR_DIR says otherwise: its shared libraries, or for a package its
+# MLIR 22, from Debian's llvm-22 packages unless MLIR_DIR names another one: its shared libraries or, for a package, its
 # archives, which Package.cmake links.
 
 set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "Folder of MLIRConfig.cmake")
@@ -14,8 +14,9 @@ target_include_directories(cs336_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LL
 target_include_directories(cs336_mlir INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_definitions(cs336_mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
-# LLVM's headers give classes another layout with NDEBUG than without, and the library's own constructors fill them, so what
-# includes them agrees with how the library was built, whatever the build type. What does not, keeps its assertions.
+# LLVM's headers define other class layouts with NDEBUG than without, and the library's own constructors fill these
+# classes. So code that includes them agrees with the build of the library, whatever the build type. Other code keeps
+# its assertions.
 if(NOT LLVM_ENABLE_ASSERTIONS)
   target_compile_definitions(cs336_mlir INTERFACE NDEBUG)
 endif()

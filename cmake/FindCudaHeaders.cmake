@@ -1,5 +1,5 @@
-# CUDA 13's headers, which declare the driver that the runtime loads when it runs; nothing of CUDA is linked. They come from a
-# toolkit (CUDA_HOME, /usr/local/cuda) or from NVIDIA's wheels beside the Python that builds the package.
+# CUDA 13's headers, which declare the driver that the runtime loads at run time; no CUDA library is linked. They come
+# from a toolkit (CUDA_HOME, /usr/local/cuda) or from NVIDIA's wheels beside the Python that builds the package.
 
 find_package(Python 3.9 COMPONENTS Interpreter QUIET)
 if(Python_Interpreter_FOUND)
@@ -15,6 +15,6 @@ if(NOT CUDA_INCLUDE_DIR)
 endif()
 file(STRINGS ${CUDA_INCLUDE_DIR}/cuda.h cuda_version REGEX "^#define CUDA_VERSION 1[3-9][0-9][0-9][0-9]")
 if(NOT cuda_version)
-  message(FATAL_ERROR "${CUDA_INCLUDE_DIR}/cuda.h is not CUDA 13's: name a newer toolkit by CUDA_HOME or -DCUDA_INCLUDE_DIR=<folder>")
+  message(FATAL_ERROR "${CUDA_INCLUDE_DIR}/cuda.h is not of CUDA 13: name a newer toolkit by CUDA_HOME or -DCUDA_INCLUDE_DIR=<folder>")
 endif()
 mark_as_advanced(CUDA_INCLUDE_DIR)

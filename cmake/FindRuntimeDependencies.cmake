@@ -1,4 +1,4 @@
-# What the runtime is built on, from Debian's packages.
+# The runtime's dependencies, from Debian's packages.
 
 find_package(absl REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED CONFIG)
@@ -6,7 +6,8 @@ find_package(ZLIB REQUIRED)
 find_program(FLATC_PROGRAM flatc REQUIRED)
 find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 
-# The distributions' CMake configs of these two ask for more than their use needs (OpenCL's headers, command-line tools).
+# The distributions' CMake configs of these two require more than the runtime uses (OpenCL's headers, command-line
+# tools).
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(LIBZIP_INCLUDE_DIR zip.h REQUIRED)

@@ -1,14 +1,13 @@
-//===- OmittedParts.cpp - What a package leaves out of LLVM ---------------===//
+//===- OmittedParts.cpp - Parts of LLVM that a package omits --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// LLD, as a library, registers every target that LLVM was built with and, for
-// link-time optimization, every extension. The compiler links objects for the
-// host alone: empty definitions here keep the rest, two thirds of LLVM, out of
-// the package.
+// As a library, LLD registers every target that LLVM was built with and, for link-time optimization, every extension.
+// The compiler links objects for the host only. Empty definitions keep the rest, two thirds of LLVM, out of the
+// package.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,14 +1,14 @@
-# With CS336_STATIC_LLVM: libcs336-compiler.so, which is the compiler with the parts of MLIR and LLVM that it uses, and
-# the folders that `cmake --install` makes for another machine.
+# With CS336_STATIC_LLVM: libcs336-compiler.so, which contains the compiler and the parts of MLIR and LLVM that it uses,
+# and the folders that `cmake --install` creates for other machines.
 #
-# The library exports exactly what the tools and the extension module refer to, so that the linker can drop the rest of
-# MLIR and LLVM, and so that no symbol of it meets another LLVM in the same process.
+# The library exports exactly the symbols that the tools and the extension module use. The linker can then drop the rest
+# of MLIR and LLVM, and no symbol conflicts with another LLVM in the same process.
 
 if(NOT CS336_STATIC_LLVM)
   return()
 endif()
 if(CS336_BUILD_TESTS OR NOT CS336_BUILD_COMPILER)
-  message(FATAL_ERROR "CS336_STATIC_LLVM is for packages: it needs CS336_BUILD_COMPILER=ON and CS336_BUILD_TESTS=OFF")
+  message(FATAL_ERROR "CS336_STATIC_LLVM is for packages: it requires CS336_BUILD_COMPILER=ON and CS336_BUILD_TESTS=OFF")
 endif()
 
 get_property(libraries GLOBAL PROPERTY CS336_COMPILER_LIBRARIES)
@@ -26,7 +26,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DOUTPUT=${exports} "-DOBJECTS=${user_objects}"
           -P ${PROJECT_SOURCE_DIR}/cmake/WriteExports.cmake
   DEPENDS ${user_objects} ${PROJECT_SOURCE_DIR}/cmake/WriteExports.cmake
-  COMMENT "Listing what programs use of the compiler"
+  COMMENT "Listing the compiler's symbols that programs use"
   VERBATIM)
 
 file(GLOB mlir_archives ${LLVM_LIBRARY_DIRS}/libMLIR*.a)
@@ -34,7 +34,7 @@ list(FILTER mlir_archives EXCLUDE REGEX "/libMLIR(CAPI|Test)[^/]*$")
 file(GLOB lld_archives ${LLVM_LIBRARY_DIRS}/liblld*.a)
 file(GLOB llvm_archives ${LLVM_LIBRARY_DIRS}/libLLVM*.a)
 
-# Of LLVM's targets, the host's and, for MLIR's own passes, the GPU's.
+# The host's target and, for MLIR's own passes, the GPU's.
 set(omitted_targets ${LLVM_TARGETS_TO_BUILD})
 list(REMOVE_ITEM omitted_targets ${LLVM_NATIVE_ARCH} NVPTX)
 foreach(target IN LISTS omitted_targets)
@@ -50,18 +50,18 @@ target_link_libraries(cs336_compiler PRIVATE
   -Wl,--start-group ${lld_archives} ${mlir_archives} ${llvm_archives} -Wl,--end-group
   -Wl,-Bstatic -lzstd -lz -Wl,-Bdynamic Threads::Threads ${CMAKE_DL_LIBS})
 
-# What programs use may also be another library's: the runtime's, Abseil's, C++'s.
+# Programs may also use symbols of other libraries: the runtime's, Abseil's, C++'s.
 target_link_options(cs336_compiler PRIVATE -Wl,--undefined-version)
 
-# DT_RPATH, unlike DT_RUNPATH, is also how the libraries that these libraries need are found.
+# DT_RPATH, unlike DT_RUNPATH, also applies to the libraries that these libraries need.
 set_target_properties(cs336_compiler cs336_runtime PROPERTIES INSTALL_RPATH "$ORIGIN")
 foreach(target cs336_compiler cs336_runtime ${users})
   set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH OFF)
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--disable-new-dtags -Wl,-z,pack-relative-relocs)
 endforeach()
 
-# All libraries that these need go along, but for the system's own: glibc and the C++ library, of which the newest serves
-# everything in a process.
+# Installs all libraries that these need, except those of the system: glibc and the C++ library, of which the newest
+# version serves all code in a process.
 install(TARGETS cs336_compiler cs336_runtime RUNTIME_DEPENDENCY_SET package LIBRARY DESTINATION lib COMPONENT tools)
 install(RUNTIME_DEPENDENCY_SET package
   PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|dl|gcc_s|m|pthread|rt|stdc\\+\\+)\\.so"

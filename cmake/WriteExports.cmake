@@ -1,6 +1,7 @@
 # cmake -DNM=nm -DOBJECTS=a.o;b.o -DOUTPUT=exports.ld -P WriteExports.cmake
-# Writes a linker script by which a shared library defines and exports what the objects leave undefined, and exports what
-# it shares with them (inline functions, their static variables, vtables) and nothing else.
+# Writes a linker script for a shared library. It defines and exports the symbols that the objects leave undefined,
+# exports the symbols that it shares with them (inline functions, their static variables, vtables), and exports nothing
+# else.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -9,7 +10,7 @@ string(REGEX MATCHALL "[^\n]+ U[^\n]*" undefined "${text}")
 string(REGEX MATCHALL "[^\n]+ [VWu] [^\n]*" shared "${text}")
 foreach(list undefined shared)
   list(TRANSFORM ${list} REPLACE "^([^ ]+) .*$" "\\1")
-  # C++ names alone: the others are those of the system's libraries.
+  # Only C++ names: the others belong to the system's libraries.
   list(FILTER ${list} INCLUDE REGEX "^_Z")
   list(REMOVE_DUPLICATES ${list})
   list(SORT ${list})

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Turns a text file into token files that `train_text.py` trains on.
+"""Converts a text file to token files for `train_text.py`.
 
-Trains a byte-level BPE tokenizer on the training part of the text, then writes, into one folder:
+Trains a byte-level BPE tokenizer on the training part of the text, then writes to one folder:
 
-- `tokenizer.json`: the tokenizer, as the `tokenizers` library reads it;
-- `train.bin` and `held_out.bin`: token ids as little-endian uint16, one after the other, to be memory-mapped;
-- `meta.json`: sizes, and the entropy of the text's tokens taken one by one, which a model has to beat.
+- `tokenizer.json`: the tokenizer in the format of the `tokenizers` library; - `train.bin` and `held_out.bin`: token ids
+as consecutive little-endian uint16, for memory-mapping; - `meta.json`: sizes, and the entropy of the text's single
+tokens, which a model has to beat.
 
-Whole blocks of lines, evenly spread over the text, are held out.
+Whole blocks of lines, spread evenly over the text, are held out.
 
     bible -l0 gen1:1-rev22:21 > bible.txt
     python examples/prepare_text.py bible.txt --vocab-size 10000 --out build/bible
@@ -32,7 +32,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 def read_blocks(path: Path) -> Iterator[str]:
-    """The text in pieces of whole lines, each of about `BLOCK_CHARACTERS`."""
+    """Yield the text in pieces of whole lines, each of about `BLOCK_CHARACTERS`."""
     lines: list[str] = []
     size = 0
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -47,12 +47,12 @@ def read_blocks(path: Path) -> Iterator[str]:
 
 
 def split_blocks(path: Path, held_out: float) -> tuple[list[str], list[str]]:
-    """Training and held-out blocks; every 1/held_out-th block is held out.
+    """Return training and held-out blocks. Every 1/held_out-th block is held out.
 
     Raises
     ------
     ValueError
-        If the text is too short for both parts to hold something.
+        If the text is too short for both parts.
     """
     training: list[str] = []
     held: list[str] = []
@@ -67,7 +67,7 @@ def split_blocks(path: Path, held_out: float) -> tuple[list[str], list[str]]:
 
 
 def train_tokenizer(blocks: list[str], vocab_size: int) -> Tokenizer:
-    """A byte-level BPE of at most `vocab_size` tokens: any text can be encoded, and decodes to itself."""
+    """Train a byte-level BPE of at most `vocab_size` tokens, which can encode any text and decodes it exactly."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -82,20 +82,20 @@ def train_tokenizer(blocks: list[str], vocab_size: int) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, blocks: list[str]) -> np.ndarray:
-    """All tokens of the blocks, in order."""
+    """Return all tokens of the blocks, in order."""
     parts = [np.asarray(e.ids, TOKEN_TYPE) for e in tokenizer.encode_batch(blocks)]
     return np.concatenate(parts)
 
 
 def entropy(tokens: np.ndarray, vocab_size: int) -> float:
-    """The entropy of the distribution of single tokens, in nats."""
+    """Return the entropy of the distribution of single tokens, in nats."""
     counts = np.bincount(tokens, minlength=vocab_size)
     p = counts[counts > 0] / tokens.size
     return float(-np.sum(p * np.log(p)))
 
 
 def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str, float]:
-    """Write the four files of the module's description; return what `meta.json` holds."""
+    """Write the four files of the module's description. Return the contents of `meta.json`."""
     training, held = split_blocks(text, held_out)
     print(f"training a tokenizer of {vocab_size} tokens on {len(training)} blocks of {text}", flush=True)
     tokenizer = train_tokenizer(training, vocab_size)
@@ -120,7 +120,7 @@ def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path, metavar="FILE", help="text, read as UTF-8")
     parser.add_argument("--vocab-size", type=int, default=10000, help="most tokens, 257 to 65536 (default: 10000)")
@@ -130,7 +130,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     if not 257 <= a.vocab_size <= LARGEST_VOCABULARY:
         parser.error(f"--vocab-size must be 257 (all bytes and {END_OF_TEXT}) to {LARGEST_VOCABULARY} (uint16)")
     if not 0 < a.held_out < 1:
-        parser.error("--held-out must lie between 0 and 1")
+        parser.error("--held-out must be between 0 and 1")
     return a
 
 

@@ -1,4 +1,4 @@
-"""How PyTorch's side of a comparison is spoken to: it reads a job a line, and answers each with a line."""
+"""The protocol of PyTorch's side of a comparison: one job per line of input, one answer per line of output."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Job = dict[str, object]
 
 
 def answer_jobs(measure: Callable[[Job], dict[str, object]]) -> None:
-    """Answers every line of standard input, JSON, with what `measure` makes of it."""
-    # Ctrl-C reaches this process too, and the other side says what came of it.
+    """Answer every line of standard input, a job in JSON, with the result of `measure`."""
+    # Ctrl-C also reaches this process; the other side reports the interruption.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for line in sys.stdin:
         try:
             answer = measure(json.loads(line))
         except torch.OutOfMemoryError:
             answer = {"error": "out of memory"}
-        # Before the answer: then the other side measures, and counts the device's memory.
+        # Free memory before the answer, because the other side then measures and reads the device's memory.
         torch.compiler.reset()
         gc.collect()
         if torch.cuda.is_available():

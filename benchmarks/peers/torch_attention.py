@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Attention alone in PyTorch, on the queries, keys and values that another implementation had.
+"""Attention alone in PyTorch, on the queries, keys and values of another implementation.
 
-Reads jobs as lines of JSON from the standard input and answers each with one line. A job has the keys
+Reads one job per line of standard input, in JSON, and answers each with one line. A job has the keys
 
-    part     whole, or scores: the softmax of the scores alone, [batch, length, length] or [batch, heads, length,
-             length], of which there is no v; variants naive and compiled
+    part     whole, or scores: only the softmax of the scores, [batch, length, length] or [batch, heads, length,
+    length], without v; variants naive and compiled
     inputs   a safetensors file with q, k, v and weights: [batch, length, head_dim], or [batch, length, heads,
-             head_dim], which is transposed as a model's head split and merge are; weights are as the output
+    head_dim], which is transposed like a model's head split and merge; weights have the output's shape
     values   a safetensors file to write: the output o, and the gradients q, k and v of Σ o·weights, as float32
-    causal   whether query i sees key j only where i ≥ j
-    dtype    fp32, tf32 (float32 whose products round), bf16 or fp16: what q, k and v are
+    causal   true if query i sees key j only for i ≥ j
+    dtype    fp32, tf32 (float32 with rounded matmuls), bf16 or fp16: the type of q, k and v
     device   cpu or cuda[:N]
-    variant  naive      two products and torch.softmax
+    variant  naive      two matmuls and torch.softmax
              compiled   torch.compile of naive
              sdpa       scaled_dot_product_attention
-    warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
+    warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
 
-The answer holds `forward_ms` and `backward_ms`, a time for every step, each after a synchronization; and on a GPU, by
-PyTorch's allocator, `before_backward_mib`, `forward_peak_mib` and `backward_peak_mib`. Where memory does not suffice it
+The answer has `forward_ms` and `backward_ms`, one time per step, each after a synchronization; and on a GPU, by
+PyTorch's allocator, `before_backward_mib`, `forward_peak_mib` and `backward_peak_mib`. If memory does not suffice, it
 is {"error": "out of memory"}.
 
 echo '{"inputs": …}' | python3 torch_attention.py
@@ -36,7 +36,7 @@ from torch.nn import functional
 
 
 def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
-    """Softmax of the scores, [..., length, length]; q, k: [..., length, head_dim]."""
+    """Return the softmax of the scores, [..., length, length]. q, k: [..., length, head_dim]."""
     scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
     if causal:
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
@@ -45,19 +45,19 @@ def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tenso
 
 
 def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    """q, k, v: [..., length, head_dim]."""
+    """Compute attention by two matmuls. q, k, v: [..., length, head_dim]."""
     return probabilities(q, k, causal) @ v
 
 
 def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    """As `naive`; the library's fused kernels want an axis of heads."""
+    """Compute the same by the library's fused kernels, which require an axis of heads."""
     if q.dim() == 3:
         return sdpa(q[:, None], k[:, None], v[:, None], causal)[:, 0]
     return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
 def with_heads(function: Callable) -> Callable:
-    """Of tensors with heads: the function between a model's head split and merge."""
+    """Return the function for tensors with heads: between a model's head split and merge."""
 
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
         if q.dim() == 3:
@@ -68,12 +68,12 @@ def with_heads(function: Callable) -> Callable:
 
 
 def scores_alone(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
-    """As `probabilities`, after a model's head split."""
+    """Compute `probabilities` after a model's head split."""
     return probabilities(q, k, causal) if q.dim() == 3 else probabilities(q.transpose(1, 2), k.transpose(1, 2), causal)
 
 
 def choose(variant: str, part: str) -> Callable:
-    """What the variant runs."""
+    """Return the function of the variant."""
     if part == "scores":
         return {"naive": scores_alone, "compiled": torch.compile(scores_alone)}[variant]
     if variant == "compiled":
@@ -82,7 +82,7 @@ def choose(variant: str, part: str) -> Callable:
 
 
 def measure(job: Job) -> dict[str, object]:
-    """Values first, then times."""
+    """Compute values first, then times."""
     device = torch.device(job["device"])
     if job["threads"]:
         torch.set_num_threads(job["threads"])

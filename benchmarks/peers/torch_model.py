@@ -1,36 +1,36 @@
 #!/usr/bin/env python3
-"""The Transformer of this project in PyTorch, timed on given weights and tokens: the other side of a comparison.
+"""The Transformer of this project in PyTorch, timed on given weights and tokens.
 
-Reads one job a line from standard input, JSON, and answers each with one line of JSON, so that a sweep imports PyTorch
-once. A job names the files that the other side used, so that loss and gradient norm can be compared before any time is:
+Reads one job per line of standard input, in JSON, and answers each with one line of JSON, so that a sweep imports
+PyTorch once. A job names the files of the other side, so that loss and gradient norm can be compared before the times:
 
     config   the model's configuration, an object: `d_model`, `num_heads`, …
     optimizer   lr, beta1, beta2, eps, weight_decay, max_norm, warmup_steps, cosine_steps, min_lr of AdamW, an object
     params   a safetensors file with every parameter under its state_dict name
     batch    an npz file with `tokens` and `targets`: [batch, positions]
     mode     forward, loss, forward_backward or train (AdamW)
-    dtype    fp32, tf32 (float32 whose products round), bf16 or fp16 (autocast)
+    dtype    fp32, tf32 (float32 with rounded matmuls), bf16 or fp16 (autocast)
     device   cpu or cuda[:N]
     variant  eager      naive attention; softmax, silu and cross entropy of the library
              primitive  as eager, but softmax, silu and cross entropy written in primitive operations
              sdpa       as eager, but attention by scaled_dot_product_attention
              compile    torch.compile of sdpa
              graphs     torch.compile of sdpa in mode reduce-overhead, which replays CUDA graphs
-             graphs-bf16w   graphs of a model whose parameters themselves are bf16, without autocast: what a server
-                        would run; mode forward and dtype bf16 alone
-    warmup, steps, threads   numbers; threads 0 is PyTorch's own choice
+             graphs-bf16w   graphs of a model whose parameters are bf16 themselves, without autocast, as a server
+             would run it; only for mode forward and dtype bf16
+    warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
 
-A job of mode curve trains instead: the arrays of `batch` have one more axis in front, the steps. It names as well
+A job of mode curve trains instead: the arrays of `batch` have an additional first axis, the steps. It also has the keys
 
     held_out        an npz file with more batches: [batches, batch, positions]
-    held_out_every  steps between evaluations of these; also before the first step and after the last
+    held_out_every  steps between their evaluations, which also happen before the first and after the last step
 
-and is answered with `losses`, `held_out` (pairs of the steps done and the mean loss) and `seconds` of the steps. Type
-fp16 scales the loss by a GradScaler.
+The answer has `losses`, `held_out` (pairs of the steps done and the mean loss) and `seconds` of the steps. In fp16 a
+GradScaler scales the loss.
 
-The answer holds `loss`, `grad_norm` (after clipping; null where the mode has none), `step_ms`, `first_call_s` and, on a
-GPU, `device_mib`: by the device's own count, the memory that is in use after the steps and was not before the job, so
-that neither side's CUDA context counts. Where memory does not suffice it is {"error": "out of memory"}.
+The answer to other jobs has `loss`, `grad_norm` (after clipping; null if the mode has none), `step_ms`, `first_call_s`
+and, on a GPU, `device_mib`: the memory that is in use after the steps and was not before the job, by the device's own
+count, so that neither side's CUDA context counts. If memory does not suffice, it is {"error": "out of memory"}.
 
 echo '{"config": …}' | python3 torch_model.py
 """
@@ -55,40 +55,40 @@ BF16_WEIGHTS = "graphs-bf16w"
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """w · x · rsqrt(mean(x²) + 1e-5) over the last axis, in float32."""
+    """Compute w · x · rsqrt(mean(x²) + 1e-5) over the last axis, in float32."""
     wide = x.float()
     return (weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5))).to(x.dtype)
 
 
 def rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """Rotates the interleaved pairs of the last axis of x: [batch, heads, positions, head_dim]."""
+    """Rotate the interleaved pairs of the last axis of x: [batch, heads, positions, head_dim]."""
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).to(x.dtype)
 
 
 def primitive_softmax(x: torch.Tensor) -> torch.Tensor:
-    """exp(x − max) / Σ over the last axis."""
+    """Compute exp(x − max) / Σ over the last axis."""
     e = torch.exp(x - x.amax(-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)
 
 
 def primitive_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Mean over rows of log Σ exp(logits) − logits[target]."""
+    """Compute the mean over rows of log Σ exp(logits) − logits[target]."""
     z = logits - logits.amax(-1, keepdim=True)
     return (torch.log(torch.exp(z).sum(-1)) - z.gather(-1, targets[:, None])[:, 0]).mean()
 
 
 class Transformer:
-    """A function of named parameters, as PyTorch code writes it.
+    """A function of named parameters, in the usual PyTorch style.
 
     Parameters
     ----------
     config
         The keys of a model configuration: `d_model`, `num_heads`, `num_layers`, `context_length`, `rope_theta`, …
     variant
-        Of attention, softmax, silu and cross entropy; see the module's documentation.
+        Variant of attention, softmax, silu and cross entropy; see the module's documentation.
     device
-        Where the tables for RoPE and the mask are.
+        Device of the tables for RoPE and the mask.
     """
 
     def __init__(self, config: dict, variant: str, device: torch.device) -> None:
@@ -104,7 +104,7 @@ class Transformer:
         ).tril()
 
     def logits(self, p: Parameters, tokens: torch.Tensor) -> torch.Tensor:
-        """tokens: [batch, positions] → logits: [batch, positions, vocab_size]."""
+        """Map tokens [batch, positions] to logits [batch, positions, vocab_size]."""
         x = functional.embedding(tokens, p["token_embeddings.weight"])
         for i in range(self.config["num_layers"]):
             x = x + self.attention(p, f"layers.{i}.attn", rms_norm(x, p[f"layers.{i}.ln1.weight"]))
@@ -116,7 +116,7 @@ class Transformer:
         return functional.linear(rms_norm(x, p["ln_final.weight"]), p["lm_head.weight"])
 
     def attention(self, p: Parameters, name: str, x: torch.Tensor) -> torch.Tensor:
-        """Causal self-attention of x: [batch, positions, d_model]."""
+        """Compute causal self-attention of x: [batch, positions, d_model]."""
         batch, positions, d_model = x.shape
         heads = self.config["num_heads"]
         q, k, v = (
@@ -135,38 +135,38 @@ class Transformer:
         )
 
     def loss(self, p: Parameters, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Mean cross entropy, in float32."""
+        """Return the mean cross entropy, in float32."""
         logits = self.logits(p, tokens).flatten(0, 1).float()
         cross_entropy = primitive_cross_entropy if self.is_primitive else functional.cross_entropy
         return cross_entropy(logits, targets.flatten())
 
 
 def compiled(function: Callable, variant: str) -> Callable:
-    """The function under torch.compile, if the variant says so."""
+    """Return the function under torch.compile, if the variant requires it."""
     if variant in ("graphs", BF16_WEIGHTS):
         return torch.compile(function, mode="reduce-overhead")
     return torch.compile(function) if variant == "compile" else function
 
 
 def gradient_norm(parameters: Parameters) -> float:
-    """Of all gradients together, summed in float64."""
+    """Return the norm of all gradients together, summed in float64."""
     return math.sqrt(sum(p.grad.double().pow(2).sum().item() for p in parameters.values()))
 
 
 def used_mib(device: torch.device) -> float:
-    """By the device's own count, of all processes together."""
+    """Return the memory in use by all processes, by the device's own count."""
     free, total = torch.cuda.mem_get_info(device)
     return (total - free) / 2**20
 
 
 def read_batches(path: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens and targets."""
+    """Return tokens and targets."""
     batch = np.load(path)
     return tuple(torch.from_numpy(batch[name]).long().to(device) for name in ("tokens", "targets"))
 
 
 def learning_rate(iteration: int, optimizer: dict[str, float]) -> float:
-    """Linear warm-up to `lr`, cosine to `min_lr`, `min_lr`; `iteration` counts from 0."""
+    """Return linear warm-up to `lr`, then cosine to `min_lr`, then `min_lr`. `iteration` counts from 0."""
     warmup, cosine = optimizer["warmup_steps"], optimizer["cosine_steps"]
     if iteration < warmup:
         return optimizer["lr"] * iteration / warmup
@@ -177,16 +177,16 @@ def learning_rate(iteration: int, optimizer: dict[str, float]) -> float:
 
 
 class Trainer:
-    """Updates by AdamW, with the schedule and the clipping that settings say; `loss` is a function of a batch.
+    """Updates by AdamW, with the schedule and the clipping of the settings. `loss` is a function of a batch.
 
     Parameters
     ----------
     parameters
-        What is updated.
+        The parameters to update.
     settings
         The keys of a job's `optimizer`.
     scale
-        Whether the loss is scaled, by a GradScaler.
+        True if a GradScaler scales the loss.
     """
 
     def __init__(self, parameters: Parameters, settings: dict[str, float], loss: Callable, scale: bool) -> None:
@@ -203,7 +203,7 @@ class Trainer:
         self.iteration = 0
 
     def step(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """One step; the loss before it, which the next step may write over."""
+        """Run one step. Return the loss before it, which the next step may overwrite."""
         self.optimizer.param_groups[0]["lr"] = learning_rate(self.iteration, self.settings)
         self.iteration += 1
         self.optimizer.zero_grad(set_to_none=True)
@@ -218,14 +218,14 @@ class Trainer:
 
 
 def train_curve(job: Job, parameters: Parameters, loss: Callable) -> dict[str, object]:
-    """Trains on every batch of the job, with a look at the held-out ones now and then."""
+    """Train on every batch of the job, and evaluate the held-out batches at intervals."""
     device = torch.device(job["device"])
     batches = list(zip(*read_batches(job["batch"], device), strict=True))
     held_out_batches = list(zip(*read_batches(job["held_out"], device), strict=True))
     trainer = Trainer(parameters, job["optimizer"], loss, scale=job["dtype"] == "fp16")
 
     def evaluate() -> float:
-        # Copies: the next replay of a CUDA graph overwrites its results.
+        # Copies, because the next replay of a CUDA graph overwrites its results.
         with torch.no_grad():
             values = [loss(tokens, targets).clone() for tokens, targets in held_out_batches]
         return torch.stack(values).double().mean().item()
@@ -242,7 +242,7 @@ def train_curve(job: Job, parameters: Parameters, loss: Callable) -> dict[str, o
 
 
 def measure(job: Job) -> dict[str, object]:
-    """Values first, then times."""
+    """Compute values first, then times."""
     device = torch.device(job["device"])
     used_before = used_mib(device) if device.type == "cuda" else 0
     variant, mode = job["variant"], job["mode"]
@@ -255,8 +255,8 @@ def measure(job: Job) -> dict[str, object]:
     if variant == BF16_WEIGHTS:
         loaded = {name: value.bfloat16() for name, value in loaded.items()}
     parameters = {name: value.requires_grad_() for name, value in loaded.items()}
-    # CUDA graphs copy what they read into memory of their own, except what is known to stay where it is: the parameters
-    # of a torch.nn.Module, and what is marked.
+    # CUDA graphs copy their inputs to memory of their own, except values with a static address: the parameters of a
+    # torch.nn.Module, and marked tensors.
     for value in [*parameters.values(), model.cos, model.sin, model.mask]:
         torch._dynamo.mark_static_address(value)
 

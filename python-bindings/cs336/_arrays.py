@@ -1,4 +1,4 @@
-"""What a session is given: NumPy's arrays, and tensors of other libraries by DLPack."""
+"""Values that sessions take: NumPy arrays, and tensors of other libraries by DLPack."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class DLPackTensor(Protocol):
-    """What PyTorch, JAX, CuPy and others call their tensors, on whichever device."""
+    """A tensor of PyTorch, JAX, CuPy or another library, on any device."""
 
     def __dlpack__(self, *, stream: Any = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[Any, int]: ...
 
 
-TensorLike = Union[ArrayLike, DLPackTensor]  # noqa: UP007 - evaluated, by Python 3.9 too.
+TensorLike = Union[ArrayLike, DLPackTensor]  # noqa: UP007 - evaluated at run time, also by Python 3.9.
 
-# NumPy has no bf16; float32 holds it exactly.
+# NumPy has no bf16; float32 represents it exactly.
 _NUMPY_TYPES = {
     "f64": np.float64,
     "f32": np.float32,
@@ -28,19 +28,19 @@ _NUMPY_TYPES = {
     "i1": np.bool_,
 }
 
-# How messages call what arrays hold.
+# Names of element types in messages.
 _TYPE_NAMES = {np.dtype(numpy_type): name for name, numpy_type in _NUMPY_TYPES.items() if name != "bf16"}
 
-# DLPack's numbers of devices: the host's memory, pinned or not, and CUDA's.
+# DLPack's numbers of device kinds: host memory (pageable, pinned) and CUDA.
 _HOST_KINDS = (1, 3)
 _CUDA_KIND = 2
 
-# To DLPack the legacy default stream, after which the runtime reads.
+# DLPack's number of the legacy default stream. The runtime reads after its work.
 _DEFAULT_STREAM = 1
 
 
 def _converted(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """The array in the wanted type if the conversion is harmless: between floats, or to a wider integer."""
+    """Return the array in the requested type if the conversion is harmless: between floats, or to a wider integer."""
     wanted = np.dtype(_NUMPY_TYPES[dtype])
     both_float = array.dtype.kind == wanted.kind == "f"
     return array.astype(wanted, copy=False) if both_float or np.can_cast(array.dtype, wanted) else array
@@ -57,7 +57,7 @@ def _misplaced(kind: int, ordinal: int, device: str, what: str) -> str:
 
 
 def _from_dlpack(value: DLPackTensor) -> Any:
-    """Make an array of a tensor on the host, or DLPack's capsule of what NumPy has no array for: bf16."""
+    """Return a tensor on the host as an array, or as a DLPack capsule if NumPy lacks its type (bf16)."""
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError):
@@ -65,33 +65,33 @@ def _from_dlpack(value: DLPackTensor) -> Any:
 
 
 def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str, what: str) -> Any:
-    """Make of a value what the extension module takes.
+    """Convert a value to a form that the extension module accepts.
 
     Parameters
     ----------
     value
-        An array, what makes one, or a tensor of another library on the host or on `device`.
+        An array, a value that NumPy converts to one, or a tensor of another library on the host or on `device`.
     dtype
-        The element type that the session wants. Only what lies on the host is converted.
+        The element type that the session requires. Only values on the host are converted.
     shape
-        The shape that the session wants. Nothing is copied that has another: it may be as large as its strides say.
+        The shape that the session requires. A value of another shape is not copied: its strides may make it huge.
     device
-        Where the session runs: "cpu", "cuda:0".
+        The session's device: "cpu", "cuda:0".
     what
-        How messages call the value: "input 'tokens'".
+        Name of the value in messages: "input 'tokens'".
 
     Returns
     -------
     object
-        A dense array of NumPy's, on the same memory if it can be, or DLPack's capsule of what NumPy has no array for: a
-        tensor on the GPU, or of bf16.
+        A dense NumPy array, without a copy if possible, or a DLPack capsule for values without a NumPy array: tensors
+        on the GPU, or of bf16.
 
     Raises
     ------
     TypeError
-        If the elements are of a type that no tensor has.
+        If tensors do not support the type of the elements.
     ValueError
-        If the tensor lies on another device, has another shape, or makes no array.
+        If the tensor lies on another device, has another shape, or cannot be converted to an array.
     """
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         kind, ordinal = (int(number) for number in value.__dlpack_device__())
@@ -108,14 +108,14 @@ def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str,
     try:
         array = np.asarray(value)
     except ValueError as error:  # Rows of different lengths.
-        raise ValueError(f"{what} makes no array: {error}") from error
+        raise ValueError(f"{what} cannot be converted to an array: {error}") from error
     if array.shape != shape:
         given = _TYPE_NAMES.get(array.dtype, str(array.dtype))
-        raise ValueError(f"{what} is a {dtype}{list(shape)}, the value a {given}{list(array.shape)}")
+        raise ValueError(f"{what} is a {dtype}{list(shape)}, but the value is a {given}{list(array.shape)}")
     array = _converted(array, dtype)
     if array.dtype not in _TYPE_NAMES:
         raise TypeError(
-            f"{what} is a {dtype}{list(shape)}, the value has elements of type {array.dtype}: arrays must be float64, "
-            "float32, float16, int64, int32 or bool"
+            f"{what} is a {dtype}{list(shape)}, but the value has elements of type {array.dtype}: arrays must be "
+            "float64, float32, float16, int64, int32 or bool"
         )
     return np.asarray(array, order="C")

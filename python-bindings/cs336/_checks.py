@@ -1,4 +1,4 @@
-"""Checks of arguments: an error names the argument, its value, and the right one."""
+"""Checks of arguments. Errors name the argument, its value, and what to pass instead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_type(value: object, wanted: type | tuple[type, ...], what: str, remedi
     what
         Subject of the message: "the argument of compile".
     remedies
-        What to pass instead, by the name of the type that was passed; "" stands for all other types.
+        Value to pass instead, by the name of the type that was passed; "" stands for all other types.
     """
     if isinstance(value, wanted):
         return
@@ -30,12 +30,12 @@ def check_type(value: object, wanted: type | tuple[type, ...], what: str, remedi
 
 
 def check_integer(value: object, what: str) -> int:
-    """Return an integer of Python, also of one of NumPy's.
+    """Return a Python or NumPy integer as a Python integer.
 
     Raises
     ------
     TypeError
-        If the value is not an integer; a float is not, whatever its value.
+        If the value is not an integer. A float is not an integer, even if its value is one.
     """
     try:
         return operator.index(value)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def check_names(names: Iterable[str], what: str) -> list[str]:
     Raises
     ------
     TypeError
-        If one string was passed, whose characters would be taken for names, or no sequence at all.
+        If one string was passed, whose characters would be used as names, or a value that is not iterable.
     """
     if isinstance(names, str):
         raise TypeError(f"{what} must be a list of names, is the string {names!r}: pass [{names!r}]")
@@ -69,12 +69,12 @@ def check_name(name: object, what: str) -> str:
     TypeError
         If it is not a string.
     ValueError
-        If it has no encoding in UTF-8, as a lone surrogate has none.
+        If it cannot be encoded in UTF-8, such as a lone surrogate.
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} must be a string, is {name!r}")
     try:
         name.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{what} is {name!r}, which has no encoding in UTF-8") from error
+        raise ValueError(f"{what} is {name!r}, which cannot be encoded in UTF-8") from error
     return name

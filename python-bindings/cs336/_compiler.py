@@ -1,4 +1,4 @@
-"""From a description to IR, from IR to an executable."""
+"""Building IR from a model description, and compiling it to an executable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cs336._files import read_file, write_file
 
 @dataclass(frozen=True)
 class OperationCost:
-    """What all operations of one name cost in a function: a multiply-add is two FLOPs; bytes as if each stood alone."""
+    """Cost of all operations of one name in a function. A multiply-add is two FLOPs; bytes are those without fusion."""
 
     count: int
     flops: int
@@ -23,7 +23,7 @@ class OperationCost:
 
 
 class Module:
-    """IR at some stage. Immutable: passes make a new module. `str(module)` is its text."""
+    """IR at some stage. Immutable: passes return a new module. `str(module)` is its text."""
 
     def __init__(self, module: _cs336.Module) -> None:
         self._module = module
@@ -32,16 +32,16 @@ class Module:
         return self._module.print(locations=False)
 
     def text(self, locations: bool = True) -> str:
-        """The text, with locations (which layer and operation) unless told otherwise."""
+        """Return the text, by default with locations (layer and operation)."""
         return self._module.print(locations=locations)
 
     def run_passes(self, pipeline: str) -> Module:
-        """Run passes, given as `cs336-opt --pass-pipeline` takes them inside `builtin.module(…)`.
+        """Run a pass pipeline in the syntax of `cs336-opt --pass-pipeline` inside `builtin.module(…)`.
 
         Raises
         ------
         ValueError
-            If the pipeline does not parse, or a pass fails; the message holds the diagnostics.
+            If the pipeline does not parse or a pass fails; the message contains the diagnostics.
 
         Examples
         --------
@@ -50,7 +50,7 @@ class Module:
         return Module(self._module.run_passes(pipeline))
 
     def cost(self) -> dict[str, dict[str, OperationCost]]:
-        """FLOPs and bytes by function and by operation."""
+        """Return FLOPs and bytes by function and by operation."""
         costs: dict[str, dict[str, OperationCost]] = {}
         for function, operation, count, flops, nbytes in self._module.costs():
             costs.setdefault(function, {})[operation] = OperationCost(count, flops, nbytes)
@@ -59,7 +59,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Input:
-    """An input of an entry: int inputs with a `bound` hold values in [0, bound)."""
+    """An input of an entry. The values of an integer input with a `bound` must be in [0, bound)."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Variable:
-    """A parameter or state: `kind` is "parameter", "state" (of the optimizer) or "derived" (from the others)."""
+    """A variable: `kind` is "parameter", "state" (of the optimizer) or "derived" (computed from other variables)."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -85,16 +85,16 @@ class Variable:
 
 @dataclass(frozen=True)
 class Plan:
-    """Memory of an entry, known before it runs, in bytes.
+    """Memory of an entry in bytes, known before it runs.
 
     Attributes
     ----------
     arena_bytes
-        Of temporary tensors and outputs: those that are needed at different times lie in the same place.
+        Allocations and outputs. Those that are needed at different times share bytes.
     host_bytes
-        Of variables that a GPU leaves in host memory, because no entry but "prepare" reads them; not in the total.
+        Variables that a GPU leaves in host memory, because only the entry "prepare" reads them; not in the total.
     commands, kernels
-        How many commands a run has, and how many different kernels they launch.
+        The number of commands of a run, and of the different kernels that they launch.
     largest
         Name, source location and size of the largest tensors in the arena.
     """
@@ -112,14 +112,14 @@ class Plan:
 
 
 class Executable:
-    """A compiled program: entry points that share variables by name. Never holds the variables' values.
+    """A compiled program: entries that share variables by name. Does not contain the variables' values.
 
     Raises
     ------
     ValueError
-        If the bytes are truncated or damaged.
+        If the data is truncated or damaged.
     RuntimeError
-        If a newer version wrote them.
+        If a newer version wrote it.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -131,66 +131,66 @@ class Executable:
         return cls(read_file(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file; an error leaves what was there."""
+        """Write the executable to a file. After an error, an existing file is unchanged."""
         write_file(path, self._executable.bytes)
 
     @property
     def entries(self) -> list[str]:
-        """Names of the entry points."""
+        """Names of the entries."""
         return self._executable.entries()
 
     def inputs(self, entry: str) -> dict[str, Input]:
-        """What `Session.run` wants, by name."""
+        """Return the inputs of an entry, which `Session.run` requires, by name."""
         return {n: Input(d, s, bound or None) for n, d, s, bound in self._executable.inputs(entry)}
 
     def outputs(self, entry: str) -> dict[str, Output]:
-        """What `Session.run` returns, by name; gradients have their parameters' names."""
+        """Return the outputs of an entry, by name. Gradients have their parameters' names."""
         return {name: Output(dtype, shape) for name, dtype, shape in self._executable.outputs(entry)}
 
     @property
     def variables(self) -> Mapping[str, Variable]:
-        """Parameters and state by checkpoint name; packed weights by the names of their parts."""
+        """Variables by checkpoint name. Packed parameters appear as their named views."""
         return {n: Variable(dtype, shape, kind) for n, dtype, shape, kind in self._executable.variables()}
 
     def plan(self, entry: str, largest: int = 10) -> Plan:
-        """Memory of an entry."""
+        """Return the memory of an entry."""
         return Plan(**self._executable.plan(entry, largest))
 
 
-# What to pass in place of objects of other types.
+# Hints for arguments of other types.
 _CONFIGS = {
     "dict": "pass cs336.TransformerConfig(**config)",
     "str": "pass cs336.TransformerConfig.named(size) or cs336.TransformerConfig.from_json(text)",
 }
 _MODULES = {
     "TransformerConfig": "build it first, cs336.compile(cs336.build(config))",
-    "Executable": "it is compiled already, pass it to cs336.Session",
-    "PosixPath": "pass its text, cs336.compile(path.read_text())",
-    "": "cs336.build and cs336.parse make one",
+    "Executable": "it is already compiled, pass it to cs336.Session",
+    "PosixPath": "pass the file's text, cs336.compile(path.read_text())",
+    "": "create one with cs336.build or cs336.parse",
 }
 
 
 def build(
     config: TransformerConfig, mode: Mode = "train", dtype: DType = "f32", optimizer: Optimizer | None = None
 ) -> Module:
-    """Build a Transformer's IR as a PyTorch author would write it.
+    """Build a Transformer's IR in the form in which it would be written in PyTorch.
 
     Parameters
     ----------
     config
         The model.
     mode
-        "forward" (logits), "loss", "forward_backward" (loss and gradients) or "train" (a step of the optimizer; also
-        the functions "loss" and "forward").
+        "forward" (logits), "loss", "forward_backward" (loss and gradients) or "train" (a step of the optimizer; the
+        module then also has the functions "loss" and "forward").
     dtype
-        Of parameters and activations; "f64" is for checking.
+        Type of parameters and activations; "f64" is for checking results.
     optimizer
-        Of mode "train"; PyTorch's defaults if it is None.
+        The optimizer of mode "train"; None stands for PyTorch's defaults.
 
     Raises
     ------
     ValueError
-        If the numbers make no model or no optimizer.
+        If the numbers do not describe a valid model or optimizer.
     TypeError
         If `config` or `optimizer` is of another type.
     """
@@ -202,12 +202,12 @@ def build(
 
 
 def parse(text: str, name: str = "<string>") -> Module:
-    """Read IR in any phase; `name` stands for the file in messages.
+    """Read IR in any phase. `name` is the file name in messages.
 
     Raises
     ------
     ValueError
-        If the text does not parse or verify; the message says where.
+        If the text does not parse or verify; the message contains the location.
     """
     return Module(_cs336.Module.parse(text, name))
 
@@ -224,44 +224,44 @@ def compile(
     fusion: Fusion | None = None,
     checkpoint: int | None = None,
 ) -> Executable:
-    """Run the whole pipeline and generate code, for this machine's CPU or for GPUs.
+    """Run the whole pipeline and generate code for this machine's CPU or for GPUs.
 
     Parameters
     ----------
     module
         IR, or its text.
     pipeline
-        More options of the pipeline, as `--cs336-pipeline=` takes them.
+        Further options of the pipeline, in the syntax of `--cs336-pipeline=`.
     device
-        "cpu", "cuda" or "cuda:1"; compiling for GPUs needs none.
+        "cpu", "cuda" or "cuda:1". Compiling for GPUs does not require a GPU.
     architectures
-        Of kernels for GPUs, such as `["sm_80", "sm_90a"]`; that of the GPU by default, `sm_90a` without one.
+        Architectures of GPU kernels, such as `["sm_80", "sm_90a"]`. Default: that of the GPU, or `sm_90a` without one.
     use_cache
-        Whether to take the executable and compiled GPU kernels from the cache, and to keep them there.
+        Load the executable and compiled GPU kernels from the cache, and store them there.
     dump_dir
-        Folder for the IR after every pass, the memory plan, and the kernels' text and machine code, as the tools'
-        `--dump-dir`; made if it is missing.
+        Folder for the IR after every pass, the memory plan, and the kernels' text and machine code, as for the tools'
+        `--dump-dir`. Created if it is missing.
     dtype
         Mixed precision: "fp32" (none, the default), "tf32", "bf16" or "fp16".
     fusion
-        Which operations share kernels: "none", "elementwise", "softmax" (and these), "flash" (and attention), or "all"
-        (the default).
+        The operations that may share kernels: "none", "elementwise", "softmax" (and element-wise), "flash" (and
+        attention), or "all" (the default).
     checkpoint
-        Of so many layers together, keep only the input for the backward pass and compute the rest again; 0 (the
-        default) keeps all.
+        Number of layers per checkpoint: only the input of each such group of layers is kept for the backward pass, the
+        rest is recomputed. 0 (the default) keeps all activations.
 
     Raises
     ------
     ValueError
-        If the module does not compile, or the folder cannot be written; the message holds the diagnostics. If there is
-        no such type or level of fusion, or `pipeline` gives the same option as an argument.
+        If the module does not compile, or the folder cannot be written; the message contains the diagnostics. If
+        `dtype` or `fusion` is unknown, or `pipeline` contains an option that is also an argument.
     TypeError
-        If `module` is neither a module nor text.
+        If `module` is neither a Module nor text.
 
     Warns
     -----
     RuntimeWarning
-        What the compiler warns of: a cache that is not used, or not written to, and why.
+        Warnings of the compiler, such as a cache that is not used or not written, and why.
     """
     check_type(module, (Module, str), "the module to compile", _MODULES)
     for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
@@ -273,12 +273,12 @@ def compile(
     chosen = {key: value for key, value in chosen.items() if value is not None}
     for key, value in chosen.items():
         if key in given:
-            raise ValueError(f"{key}={value!r} conflicts with '{given[key]}' in pipeline: give one of the two")
+            raise ValueError(f"{key}={value!r} conflicts with '{given[key]}' in pipeline: pass only one of them")
     options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items())])
     folder = os.fspath(dump_dir) if dump_dir is not None else ""
     return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache, folder))
 
 
 def operations() -> dict[str, bool]:
-    """The dialect's operations by name; whether each can be differentiated, by itself or once decomposed."""
+    """Return the dialect's operations by name, and whether each can be differentiated, directly or decomposed."""
     return _cs336.operations()

@@ -1,4 +1,4 @@
-"""What to build: hyper-parameters of the model and of its optimizer."""
+"""Model descriptions: hyper-parameters of a model and of its optimizer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Fusion = Literal["none", "elementwise", "softmax", "flash", "all"]
 
 
 def description_json(description: Mapping[str, Any], prefix: str = "") -> str:
-    """A description as the command-line tools read it; JSON has no NaN and no infinities.
+    """Return a description as JSON for the command-line tools. JSON has neither NaN nor infinities.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def description_json(description: Mapping[str, Any], prefix: str = "") -> str:
 
 
 def check_integers(description: TransformerConfig | Optimizer) -> None:
-    """Make integers of Python of the integer fields; NumPy's have no text in JSON.
+    """Convert the integer fields to Python integers, because JSON does not support NumPy's.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def check_integers(description: TransformerConfig | Optimizer) -> None:
 
 
 def size_names() -> list[str]:
-    """Names that `TransformerConfig.named` takes."""
+    """Return the names that `TransformerConfig.named` accepts."""
     return _cs336.size_names()
 
 
@@ -68,9 +68,9 @@ class TransformerConfig:
     Raises
     ------
     ValueError
-        If no such model can be built; the message names the key and its value.
+        If the numbers do not describe a valid model; the message names the key and its value.
     TypeError
-        If a number that counts something is not an integer, as 32.0 is not.
+        If a field that must be an integer is not one, such as 32.0.
     """
 
     d_model: int
@@ -88,7 +88,7 @@ class TransformerConfig:
 
     @classmethod
     def named(cls, size: str, **changes: Any) -> TransformerConfig:
-        """A size that studies name (see `size_names`), with some hyper-parameters changed.
+        """Return a named size (see `size_names`), with some hyper-parameters changed.
 
         Examples
         --------
@@ -102,15 +102,15 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """The model of a JSON description, as the command-line tools read it."""
+        """Read a model from a JSON description, as the command-line tools do."""
         return cls(**_cs336.transformer(text))
 
     def to_json(self) -> str:
-        """A description that the command-line tools read."""
+        """Return a JSON description that the command-line tools read."""
         return description_json(asdict(self))
 
     def parameter_count(self) -> int:
-        """Count parameters: 2Vd + L(4d² + 3·d·d_ff + 2d) + d."""
+        """Return the number of parameters: 2Vd + L(4d² + 3·d·d_ff + 2d) + d."""
         return _cs336.parameter_count(self.to_json())
 
 
@@ -121,14 +121,15 @@ class Optimizer:
     Parameters
     ----------
     form
-        "pytorch" (decay first; lr·m̂/(√v̂ + eps)), "cs336_2025" (bias correction in the rate, decay after) or
+        "pytorch" (decay first; lr·m̂/(√v̂ + eps)), "cs336_2025" (bias correction in the learning rate, decay after) or
         "cs336_2026" (decay before).
     lr, beta1, beta2, eps, weight_decay
-        As usual.
+        AdamW's hyper-parameters.
     max_norm
-        All gradients together are scaled down to this norm; 0 leaves them.
+        All gradients are scaled down together to at most this norm; 0 disables clipping.
     warmup_steps, cosine_steps, min_lr
-        Linear warm-up to `lr`, then cosine until step `cosine_steps`, then `min_lr`; both 0 keep `lr`.
+        Linear warm-up to `lr`, then cosine decay until step `cosine_steps`, then `min_lr`. If both are 0, `lr` is
+        constant.
     """
 
     form: Literal["pytorch", "cs336_2025", "cs336_2026"] = "pytorch"

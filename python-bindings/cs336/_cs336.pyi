@@ -1,4 +1,4 @@
-"""The extension module: thin, checked by the classes that wrap it."""
+"""The extension module: a thin layer, whose arguments the wrapping classes check."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Files as a whole: read without surprises, written completely or not at all."""
+"""Reading and writing whole files."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from cs336 import _cs336
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """Read a regular file; a device or a pipe, which may have no end, is a ValueError."""
+    """Read a regular file. Raises ValueError for a device or a pipe, which may have no end."""
     return _cs336.read_file(os.fsencode(path))
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Give a file new contents, completely or not at all.
+    """Replace the contents of a file atomically.
 
-    Readers see the old file or the whole new one, also if the process is killed or the machine loses power.
+    Readers see either the old file or the whole new one, even if the process is killed or the machine loses power.
 
     Parameters
     ----------
     path
-        Of the file; a new one has the permissions of the process's umask, an old one keeps its own.
+        The file. A new file has the permissions of the process's umask, an existing one keeps its own.
     data
-        The contents.
+        The new contents.
 
     Raises
     ------
     OSError
-        If the file cannot be written; it is as it was before.
+        If the file cannot be written. The file is then unchanged.
     ValueError
-        If the path is no regular file's, or holds a NUL character.
+        If the path does not name a regular file, or contains a NUL character.
     """
     _cs336.write_file(os.fsencode(path), data)

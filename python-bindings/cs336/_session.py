@@ -17,13 +17,13 @@ from cs336._arrays import TensorLike, as_input
 from cs336._checks import check_integer, check_name, check_names, check_type
 from cs336._compiler import Executable
 
-# What to pass for a session's executable in place of objects of other types.
+# Hints for arguments that are not executables, by type.
 _EXECUTABLES = {
     "Module": "compile it first, cs336.Session(cs336.compile(module))",
     "TransformerConfig": "build and compile it first, cs336.Session(cs336.compile(cs336.build(config)))",
     "str": "load it first, cs336.Session(cs336.Executable.load(path))",
     "PosixPath": "load it first, cs336.Session(cs336.Executable.load(path))",
-    "": "cs336.compile makes one",
+    "": "create one with cs336.compile",
 }
 
 Parameters = ParamSpec("Parameters")
@@ -52,22 +52,22 @@ def _exclusive(
 
 @dataclass(frozen=True)
 class WrittenValue:
-    """A tensor that a command of a run wrote.
+    """A tensor that a command wrote in a run.
 
     Attributes
     ----------
     index
-        Of the command among the entry's.
+        Position of the command in the entry.
     phase
         "forward", "backward", "optimizer" or "prepare".
     location
-        In the program: the layer and operation.
+        The layer and operation of the program.
     kind, command
-        "launch", "gemm", "copy" and so on, and the command's name.
+        The command's kind ("launch", "gemm", "copy", …) and name.
     name
-        Of the tensor; in-place commands write one of a name again.
+        Name of the tensor. Commands that run in place write the same name again.
     array
-        A copy; bf16 comes as float32.
+        A copy of the value; bf16 is converted to float32.
     """
 
     index: int
@@ -81,18 +81,18 @@ class WrittenValue:
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """All runs of the commands of one name, on a GPU of the kernels of one name.
+    """All runs of the commands of one name, or on a GPU of the kernels of one name.
 
     Attributes
     ----------
     phase
-        "forward", "backward", "optimizer" or "prepare"; "" of a kernel, which phases share.
+        "forward", "backward", "optimizer" or "prepare"; "" for a kernel, which phases share.
     name
-        Of the command or the kernel.
+        Name of the command or the kernel.
     count
-        How often it ran.
+        Number of runs.
     seconds
-        Of all its runs together.
+        Time of all runs together.
     """
 
     phase: str
@@ -102,55 +102,55 @@ class ProfileRow:
 
 
 def best_device() -> str:
-    """Say where programs run fastest here.
+    """Return the device on which programs run fastest.
 
     Returns
     -------
     str
-        "cuda" where there is a GPU with a driver for CUDA 13 and cuBLAS, else "cpu". `cs336-bench doctor` says why.
+        "cuda" if there is a GPU with a driver for CUDA 13 and cuBLAS, else "cpu". `cs336-bench doctor` explains why.
     """
     return "cuda" if _cs336.has_usable_gpu() else "cpu"
 
 
 class Session:
-    """A loaded executable with its variables. One thread at a time may call it: a call during another is an error.
+    """A loaded executable with its variables. One thread at a time may call it: concurrent calls raise RuntimeError.
 
     After `os.fork()` a session on the CPU works in both processes, each with its own variables. CUDA does not survive
     fork(): start processes that use a session on a GPU with the method "spawn".
 
-    Indexing reads and writes variables under their checkpoint names: `session["lm_head.weight"]` is a copy,
-    `session["lm_head.weight"] = array` sets it.
+    Indexing reads and writes variables by their checkpoint names: `session["lm_head.weight"]` returns a copy,
+    `session["lm_head.weight"] = array` sets the variable.
 
-    Wherever a session takes an array it takes a tensor of another library too, by DLPack: on the host it is read where
-    it lies, and on the session's GPU it is copied within the GPU, after what its library has enqueued in its stream.
-    On a GPU the element type must be the exact one, and the layout dense and row-major. The tensor may change as soon
-    as the call returns.
+    Methods that take arrays also take tensors of other libraries, by DLPack. A tensor on the host is read in place. A
+    tensor on the session's GPU is copied within the GPU, after the work that its library has enqueued in its stream; it
+    must have exactly the required element type and be dense and row-major. The tensor may change as soon as the call
+    returns.
 
     Parameters
     ----------
     executable
-        What to load.
+        The executable to load.
     device
-        Where to run it: "cpu", "cuda", or "cuda:1" for the second GPU; it must be what the executable was compiled for.
+        The device to run on: "cpu", "cuda", or "cuda:1" for the second GPU. The executable must be compiled for it.
     num_threads
-        Threads that a kernel may use, at most 4096; 0 takes OMP_NUM_THREADS if that is set, otherwise one per core.
+        Threads that a kernel may use, at most 4096. 0 stands for OMP_NUM_THREADS if that is set, else one per core.
     memory_limit_bytes
-        Most bytes to allocate; 0 takes what the machine has.
+        The most bytes to allocate; 0 stands for the available memory.
     poison_memory
-        Before each run, fill inputs, outputs and temporary tensors with NaN, so that whatever is read before it was
-        written, or left unwritten, shows. For debugging: it costs a pass over that memory.
+        Fill inputs, outputs and the arena with NaN before each run, so that values that are read before they are
+        written, or never written, show. For debugging: costs one pass over that memory.
     profile
-        Prepare for `profile` on a GPU, by CUDA's CUPTI; the CPU needs no preparation. One session at a time can, and it
-        keeps a record of every kernel until it is asked: not for long training.
+        Prepare for `profile` on a GPU, with CUPTI; not needed on the CPU. Only one session at a time can do this. It
+        keeps a record per kernel until `profile` reads them, so it is not for long training runs.
 
     Raises
     ------
     MemoryError
-        If there is not enough memory; the message says how much was wanted for what.
+        If there is not enough memory; the message contains the requested bytes and their purpose.
     RuntimeError
-        If the executable is for another device, or there is none; if kernels cannot be profiled.
+        If the executable is for another device, if the device does not exist, or if kernels cannot be profiled.
     ValueError
-        If there is no such device name.
+        If the device name is invalid.
     """
 
     def __init__(
@@ -173,17 +173,17 @@ class Session:
 
     @property
     def device(self) -> str:
-        """Where the session runs: "cpu", "cuda:0"."""
+        """The device that the session runs on: "cpu", "cuda:0"."""
         return self._session.device
 
     @property
     def allocated_bytes(self) -> int:
-        """Bytes that the session allocated."""
+        """Bytes that the session has allocated."""
         return self._session.allocated_bytes
 
     @_exclusive
     def initialize(self, seed: int = 0) -> None:
-        """Give every variable its initial value. The same seed, in [0, 2^64), gives the same values, to the bit."""
+        """Set every variable to its initial value. The same seed, in [0, 2^64), gives bitwise the same values."""
         seed = check_integer(seed, "the seed")
         if not 0 <= seed < 1 << 64:
             raise ValueError(f"the seed is {seed}, must be in [0, 2^64)")
@@ -209,17 +209,17 @@ class Session:
 
     @_exclusive
     def parameters(self) -> dict[str, NDArray[Any]]:
-        """Copies of all parameters."""
+        """Return copies of all parameters."""
         return {name: self[name] for name, variable in self._variables.items() if variable.kind == "parameter"}
 
     @_exclusive
     def state(self) -> dict[str, NDArray[Any]]:
-        """Copies of the optimizer's state."""
+        """Return copies of the optimizer's state."""
         return {name: self[name] for name, variable in self._variables.items() if variable.kind == "state"}
 
     @_exclusive
     def set_parameters(self, values: Mapping[str, TensorLike]) -> None:
-        """Set all parameters, and compute what is derived from them.
+        """Set all parameters, and compute the values derived from them.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Session:
 
     @_exclusive
     def prepare(self) -> None:
-        """Compute what is derived from parameters: runs do so by themselves, unless parameters were shared."""
+        """Compute values derived from parameters. Runs do this by themselves, unless parameters were shared."""
         self._session.prepare()
 
     def _arguments(self, entry: str, inputs: Mapping[str, TensorLike]) -> dict[str, Any]:
@@ -263,20 +263,20 @@ class Session:
         *,
         check_nan: bool = False,
     ) -> dict[str, NDArray[Any]]:
-        """Run an entry to its end.
+        """Run an entry.
 
         Parameters
         ----------
         entry
-            "train", "forward_backward", "loss", "forward", or whatever the module's functions are called.
+            Name of the entry: "train", "forward_backward", "loss", "forward", or another function of the module.
         inputs
-            Every input by name: arrays, or tensors of the host or the session's GPU.
+            Every input by name: arrays, or tensors on the host or on the session's GPU.
         outputs
-            Names of the outputs to copy; all unless some are named. The others stay where they are until the next run
-            of any entry (see `share`); with none to copy, a run on a GPU is enqueued and not waited for.
+            Names of the outputs to copy; default: all. The other outputs stay in the arena until the next run of any
+            entry (see `share`). With an empty list, a run on a GPU is enqueued without waiting for it.
         check_nan
-            Stop at the first command that writes a NaN. For debugging: commands then run one by one, and the host looks
-            at all that they write.
+            Stop at the first command that writes a NaN. For debugging: commands run one by one, and the host reads
+            everything that they write.
 
         Returns
         -------
@@ -286,13 +286,13 @@ class Session:
         Raises
         ------
         ValueError
-            If an input is missing, extra, of another type or shape, on another device, or out of its bound; then
-            nothing has changed. If there is no such output.
+            If an input is missing, extra, of another type or shape, on another device, or out of its bound; nothing has
+            changed then. If there is no such output.
         TypeError
             If the inputs are not a mapping, or `outputs` is one string.
         FloatingPointError
-            If a command wrote a NaN and that was to be checked; the message names the command, its place in the
-            program, and the element. Later commands have not run, and variables are as the earlier ones left them.
+            If `check_nan` is set and a command wrote a NaN. The message names the command, its location and the
+            element. Later commands have not run, and variables have the values that earlier commands wrote.
         """
         wanted = self._outputs.get(entry, {}) if outputs is None else check_names(outputs, "outputs")
         if unknown := [name for name in wanted if name not in self._outputs.get(entry, {})]:
@@ -302,17 +302,17 @@ class Session:
 
     @_exclusive
     def previous_output(self, entry: str, name: str) -> NDArray[Any]:
-        """Copy an output as the run before the entry's last left it, without waiting for the last.
+        """Copy an output of the run before the entry's last one, without waiting for the last one.
 
-        So whoever follows the loss of a training run keeps a GPU busy: each step is enqueued with `outputs=[]`, and the
-        loss of the one before is read while it runs.
+        This keeps a GPU busy while the loss of a training run is read: each step is enqueued with `outputs=[]`, and the
+        loss of the previous step is read while it runs.
 
         Parameters
         ----------
         entry
-            That has run at least twice.
+            An entry that has run at least twice.
         name
-            Of an output of at most 4 KiB.
+            An output of at most 4 KiB.
 
         Raises
         ------
@@ -326,49 +326,49 @@ class Session:
 
     @_exclusive
     def values(self, entry: str, inputs: Mapping[str, TensorLike], pattern: str = "*") -> list[WrittenValue]:
-        """Run an entry, command by command, and copy what its commands write, as `cs336-run --dump-values` prints it.
+        """Run an entry command by command and copy the values that it writes, like `cs336-run --dump-values`.
 
         Parameters
         ----------
         entry, inputs
-            As of `run`.
+            As for `run`.
         pattern
-            A glob: values whose name, or whose command's name or location matches it, "layers.0.attn.*".
+            A glob such as "layers.0.attn.*". Selects values by their name, their command's name or its location.
 
         Returns
         -------
         list
-            In the order of the commands.
+            The values in the order of the commands.
 
         Raises
         ------
         ValueError
-            As `run`; if the glob is none; if nothing matches it, which is known only after the run.
+            As for `run`; if the glob is invalid; if nothing matches it, which is known only after the run.
         """
         check_name(pattern, "the glob")
         return [WrittenValue(*row) for row in self._session.values(entry, self._arguments(entry, inputs), pattern)]
 
     @_exclusive
     def profile(self, entry: str, inputs: Mapping[str, TensorLike], steps: int = 1) -> list[ProfileRow]:
-        """Run an entry and say where the time goes, as `cs336-run --profile` prints it.
+        """Run an entry and measure the time of its parts, like `cs336-run --profile`.
 
         Parameters
         ----------
         entry, inputs
-            As of `run`.
+            As for `run`.
         steps
-            How often to run it, on the same inputs.
+            Number of runs, on the same inputs.
 
         Returns
         -------
         list
-            The most time first: the commands on the CPU, which then run one by one; on a GPU the kernels and copies of
+            Rows by decreasing time. On the CPU the commands, which run one by one; on a GPU the kernels and copies of
             the whole process, as they run in the entry's graph.
 
         Raises
         ------
         ValueError
-            As `run`; if `steps` is not positive.
+            As for `run`; if `steps` is not positive.
         RuntimeError
             On a GPU, if the session was not created with `profile=True`.
         """
@@ -378,33 +378,33 @@ class Session:
 
     @_exclusive
     def share(self, name: str, entry: str | None = None) -> Any:
-        """Give a variable, or an output of `entry`, to another library, without a copy.
+        """Return a variable, or an output of `entry`, for other libraries, without a copy.
 
-        What `torch.from_dlpack(session.share("lm_head.weight"))` gives is the variable itself, on the device where it
-        lies, or in host memory that the GPU reaches if "prepare" alone reads it: what one side writes, the other
-        reads. A library that works in streams of its own must be done before the next run
-        (`torch.cuda.synchronize()`), and `prepare()` follows what it has written. To give what is shared back to this
-        session, as an input or a variable, `synchronize()` first.
+        `torch.from_dlpack(session.share("lm_head.weight"))` is the variable itself: writes of one side are visible to
+        the other. It lies on the session's device, or in host memory that the GPU reaches if only "prepare" reads it. A
+        library that uses streams of its own must finish its work before the next run (`torch.cuda.synchronize()`).
+        After the library has written a variable, call `prepare()`. Before passing the shared tensor back to this
+        session, as an input or a variable, call `synchronize()`.
 
         Parameters
         ----------
         name
-            Of a variable, or of an output.
+            Name of a variable or of an output.
         entry
-            Whose output. It is there until the next run of any entry of the session, `prepare()` and what calls it
-            included, which overwrites it; clone what is to be kept.
+            The entry of the output. The output is valid until the next run of any entry of the session, including
+            `prepare()` and methods that call it; copy it to keep it longer.
 
         Returns
         -------
         object
-            With `__dlpack__` and `__dlpack_device__`. It keeps the session alive.
+            An object with `__dlpack__` and `__dlpack_device__`, which keeps the session alive.
 
         Raises
         ------
         ValueError
             If there is no such variable, entry or output.
         RuntimeError
-            If the entry has not run, or another has run since.
+            If the entry has not run, or another entry has run since.
         """
         if entry is None:
             return self._session.share_variable(check_name(name, "the name of a variable"))
@@ -413,29 +413,29 @@ class Session:
 
     @_exclusive
     def synchronize(self) -> None:
-        """Wait for all that was enqueued on the device.
+        """Wait for all work that was enqueued on the device.
 
         Raises
         ------
         RuntimeError
-            If something that was enqueued failed.
+            If enqueued work failed.
         """
         self._session.synchronize()
 
     @_exclusive
     def last_run_seconds(self, entry: str) -> float:
-        """Return the device's time for the last run of an entry, without the feeding of its inputs."""
+        """Return the device's time for the last run of an entry, without the copies of its inputs."""
         return self._session.last_run_seconds(check_name(entry, "the name of an entry"))
 
     @_exclusive
     def memory(self) -> dict[str, int]:
-        """Return bytes of the device's memory.
+        """Return the use of the device's memory in bytes.
 
         Returns
         -------
         dict
-            "allocated_bytes" by this session, "used_bytes" since it started, by the device's own count, and
-            "available_bytes".
+            "allocated_bytes": allocated by this session. "used_bytes": in use since the session started, by the
+            device's own count. "available_bytes": still available.
         """
         return self._session.memory()
 
@@ -449,21 +449,21 @@ class Session:
         Parameters
         ----------
         path
-            Of the file.
+            The file.
         parameters_only
-            Leave the optimizer's state as it is.
+            Leave the optimizer's state unchanged.
         ignore_extra
-            Accept names that no variable has.
+            Accept names of the file that no variable has.
 
         Raises
         ------
         ValueError
-            If the file is damaged, or names are missing, extra, or of another type; then nothing has changed.
+            If the file is damaged, or names are missing, extra, or of another type; nothing has changed then.
         """
         if reason := self._session.load(os.fspath(path), parameters_only, ignore_extra):
             warnings.warn(reason, stacklevel=3)
 
     @_exclusive
     def save(self, path: str | os.PathLike[str], parameters_only: bool = False) -> None:
-        """Write all variables by checkpoint name; an error leaves what was there."""
+        """Write all variables by checkpoint name. After an error, an existing file is unchanged."""
         self._session.save(os.fspath(path), parameters_only)

@@ -59,7 +59,7 @@ static nb::dlpack::dtype toDLPack(DType type) {
 InputArray python::takeArray(nb::handle value, const std::string &what) {
   InputArray array;
   if (!nb::try_cast(value, array))
-    throw nb::type_error((what + " is neither an array nor a capsule of DLPack that can be read").c_str());
+    throw nb::type_error((what + " is neither an array nor a readable DLPack capsule").c_str());
   return array;
 }
 

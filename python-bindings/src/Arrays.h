@@ -21,23 +21,25 @@ namespace cs336::python {
 /// An array as Python passes it: of any type and layout, in host memory or in that of a GPU.
 using InputArray = nanobind::ndarray<nanobind::ro>;
 using OutputArray = nanobind::ndarray<nanobind::numpy>;
-/// What other libraries take by DLPack, on whichever device it lies.
+/// A tensor that other libraries take by DLPack, on any device.
 using SharedArray = nanobind::ndarray<nanobind::array_api>;
 
-/// An array, or DLPack's capsule of one. Throws TypeError for other values; `what` is what the message calls the value:
+/// Takes an array or a DLPack capsule of one. Throws TypeError for other values. `what` names the value in messages:
 /// "input 'tokens'".
 InputArray takeArray(nanobind::handle value, const std::string &what);
 
-/// The elements of `array`, where they lie. Throws TypeError for an element type that no tensor has.
+/// Returns a view of the elements of `array`, without a copy. Throws TypeError for element types that tensors do not
+/// support.
 runtime::TensorView viewOf(const InputArray &array, const std::string &what);
 
-/// Where they lie. Whoever passes the array has seen to it that this is the host or the session's own GPU.
+/// Returns the memory that holds the elements. The caller has checked that it is the host's or that of the session's
+/// own GPU.
 runtime::Placement placementOf(const InputArray &array);
 
-/// An array that owns a copy of the tensor. NumPy has no bf16: it comes as float32, which holds it exactly.
+/// Returns an array that owns a copy of the tensor. bf16 is converted to float32, because NumPy has no bf16.
 OutputArray toArray(const runtime::TensorView &tensor);
 
-/// The tensor itself, where it lies in the memory of `device`; `owner` lives as long as the array.
+/// Returns the tensor itself, in the memory of `device`. `owner` lives as long as the array.
 SharedArray shareArray(const runtime::TensorView &tensor, runtime::DeviceId device, nanobind::handle owner);
 
 } // namespace cs336::python

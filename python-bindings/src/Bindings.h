@@ -12,11 +12,11 @@
 
 namespace cs336::python {
 
-/// Module, named sizes, the list of operations.
+/// Binds Module, named sizes and the list of operations.
 void bindCompiler(nanobind::module_ &module);
-/// Files that are read or written as a whole.
+/// Binds reading and writing of whole files.
 void bindFiles(nanobind::module_ &module);
-/// Executable and Session.
+/// Binds Executable and Session.
 void bindRuntime(nanobind::module_ &module);
 
 } // namespace cs336::python

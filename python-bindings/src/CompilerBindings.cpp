@@ -48,7 +48,7 @@ static nb::bytes compile(const IRModule &module, const std::string &pipeline, co
     nb::gil_scoped_release release;
     compiled = module.compile(options);
   }
-  // At the caller of cs336.compile.
+  // The warning points to the caller of cs336.compile.
   constexpr Py_ssize_t kStackLevel = 2;
   if (!compiled.warnings.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, compiled.warnings.c_str(), kStackLevel) != 0)
     throw nb::python_error();
@@ -62,7 +62,7 @@ static TransformerConfig readTransformer(const std::string &description) {
   return model->transformer;
 }
 
-/// The hyper-parameters of a description, all of them, and verified.
+/// Returns all hyper-parameters of a description, verified.
 static nb::dict getTransformer(const std::string &description) {
   TransformerConfig config = readTransformer(description);
   if (llvm::Error error = config.verify())

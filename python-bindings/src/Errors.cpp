@@ -15,7 +15,7 @@ namespace nb = nanobind;
 using namespace cs336::python;
 
 [[noreturn]] static void throwPython(PyObject *type, const absl::Status &status) {
-  // A message can quote anything: also a NUL, where a C string would end, and what is no UTF-8.
+  // A message can quote any bytes, also a NUL, where a C string would end, and bytes that are not UTF-8.
   absl::string_view text = status.message();
   nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), text.size(), "backslashreplace"));
   if (message.is_valid())

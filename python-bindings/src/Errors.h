@@ -15,16 +15,15 @@
 
 namespace cs336::python {
 
-/// Throws the exception that suits the status: ValueError for what the caller gave, FloatingPointError for a
-/// NaN that a run was to look for, MemoryError, or RuntimeError.
-/// Needs the GIL.
+/// Throws the exception that matches the status: ValueError for invalid arguments, FloatingPointError for a NaN that a
+/// run had to check, MemoryError, or RuntimeError. Requires the GIL.
 [[noreturn]] void throwStatus(const absl::Status &status);
 
-/// As `throwStatus`, where a status may also be about a file: FileNotFoundError, PermissionError, or
-/// OSError where the system cannot read or write it.
+/// As throwStatus(), for a status that may also describe a file: FileNotFoundError, PermissionError, or OSError if the
+/// system cannot read or write it.
 [[noreturn]] void throwFileStatus(const absl::Status &status);
 
-/// As `throwStatus`, where a status may also be about a device: RuntimeError if there is none.
+/// As throwStatus(), for a status that may also describe a device: RuntimeError if there is none.
 [[noreturn]] void throwDeviceStatus(const absl::Status &status);
 
 inline void throwIfError(const absl::Status &status) {

@@ -1,4 +1,4 @@
-//===- FileBindings.cpp - Files as a whole --------------------------------===//
+//===- FileBindings.cpp - Reading and writing whole files -----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace nb = nanobind;
 using namespace cs336;
 using namespace cs336::python;
 
-// Paths are bytes: a name may be no UTF-8.
+// Paths are bytes, because a name need not be UTF-8.
 static std::string toPath(const nb::bytes &path) { return {path.c_str(), path.size()}; }
 
 static nb::bytes readFile(const nb::bytes &path) {

@@ -32,7 +32,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::python;
 
-/// A context that can parse, transform and compile whatever the tools can.
+/// Creates a context that can parse, transform and compile everything that the tools can.
 static std::shared_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -41,7 +41,7 @@ static std::shared_ptr<MLIRContext> makeContext() {
   return context;
 }
 
-/// Puts a location before what it locates: the file and line, or the layer and operation.
+/// Prints the location in front of a diagnostic: the file and line, or the layer and operation.
 static void printLocation(llvm::raw_ostream &stream, Location loc) {
   if (auto file = dyn_cast<FileLineColLoc>(loc))
     stream << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn() << ": ";
@@ -51,7 +51,7 @@ static void printLocation(llvm::raw_ostream &stream, Location loc) {
 
 namespace {
 
-/// Keeps the errors of a context, to be thrown, and its warnings.
+/// Collects the errors of a context, which raise() throws, and its warnings.
 class Diagnostics {
 public:
   /// Without a source, locations are all that there is.

@@ -19,31 +19,31 @@
 
 namespace cs336::python {
 
-/// What an operation of one name costs in a function, all of them together.
+/// The cost of all operations of one name in a function.
 struct OperationCost {
   std::string function, operation;
   int64_t count = 0, flops = 0, bytes = 0;
 };
 
-/// The bytes of an executable, and the compiler's warnings, a line each.
+/// The bytes of an executable, and the compiler's warnings, one per line.
 struct CompiledBytes {
   std::vector<uint8_t> executable;
   std::string warnings;
 };
 
-/// IR, immutable: passes make a new module. Failures throw std::invalid_argument with all diagnostics.
+/// IR, immutable: passes return a new module. Failures throw std::invalid_argument with all diagnostics.
 class IRModule {
 public:
-  /// From a model description in JSON; see ModelDescription.h.
+  /// Builds IR from a model description in JSON; see ModelDescription.h.
   static IRModule build(const std::string &description);
-  /// From text; `name` stands for the file in locations.
+  /// Parses text. `name` is the file name in locations.
   static IRModule parse(const std::string &text, const std::string &name);
 
   std::string print(bool withLocations) const;
-  /// The result of a textual pass pipeline, "cs336-decompose,canonicalize".
+  /// Returns the result of a textual pass pipeline, such as "cs336-decompose,canonicalize".
   IRModule runPasses(const std::string &pipeline) const;
   CompiledBytes compile(const CompileOptions &options) const;
-  /// Costs by function and operation, in the order of the module.
+  /// Returns costs by function and operation, in the order of the module.
   std::vector<OperationCost> getCosts() const;
 
   /// Text that a module was parsed from, and the name that stands for its file.

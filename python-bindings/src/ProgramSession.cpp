@@ -1,4 +1,4 @@
-//===- ProgramSession.cpp - A session as Python drives it -----------------===//
+//===- ProgramSession.cpp - A session for Python --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,8 @@ static runtime::VariableSet toSet(bool parametersOnly) {
 
 static nb::str toStr(absl::string_view text) { return nb::str(text.data(), text.size()); }
 
-/// Calls `function` while other Python threads go on. Returns what it returns, an absl::Status or an absl::StatusOr.
+/// Calls `function`, which returns an absl::Status or an absl::StatusOr, while other Python threads run. Returns its
+/// result.
 template <typename Function>
 static auto withoutGIL(Function &&function) {
   nb::gil_scoped_release release;
@@ -128,7 +129,7 @@ void ProgramSession::save(const std::string &path, bool parametersOnly) const {
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
                               int64_t steps) {
   std::vector<std::string> names;
-  std::vector<InputArray> arrays; // Keep what the views point to.
+  std::vector<InputArray> arrays; // Keep the memory of the views alive.
   for (auto [name, array] : inputs) {
     names.push_back(nb::cast<std::string>(name));
     arrays.push_back(takeArray(array, "input '" + names.back() + "'"));

@@ -1,4 +1,4 @@
-//===- ProgramSession.h - A session as Python drives it ---------*- C++ -*-===//
+//===- ProgramSession.h - A session for Python ------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,10 @@
 
 namespace cs336::python {
 
-/// A runtime session. Statuses are thrown, and other Python threads go on while it waits for its device.
+/// A runtime session. Throws statuses that are not OK. Other Python threads run while it waits for its device.
 class ProgramSession {
 public:
-  /// `profile` prepares for profile() on a GPU, which has to come before the session.
+  /// `profile` prepares for profile() on a GPU, which must happen before the session is created.
   ProgramSession(std::shared_ptr<const runtime::Executable> executable, const runtime::SessionOptions &options,
                  bool profile);
 
@@ -36,16 +36,16 @@ public:
   void prepare();
   void setVariable(const std::string &name, nanobind::handle given);
   OutputArray getVariable(const std::string &name) const;
-  /// Returns why further steps have other bits than without the interruption, if there is a reason.
+  /// Returns the reason why further steps have other bits than an uninterrupted run; empty if there is none.
   std::string load(const std::string &path, bool parametersOnly, bool ignoreExtra);
   void save(const std::string &path, bool parametersOnly) const;
 
-  /// `inputs` holds by name what nanobind takes for an InputArray.
+  /// `inputs` holds, by name, values that nanobind converts to InputArray.
   void run(const std::string &entry, const nanobind::dict &inputs, bool checkNaN);
-  /// Runs the entry; (index, phase, location, kind, command, name, array) of each value that the glob selects.
+  /// Runs the entry. Returns (index, phase, location, kind, command, name, array) for each value that the glob selects.
   nanobind::list getValues(const std::string &entry, const nanobind::dict &inputs, const std::string &pattern);
-  /// Runs the entry so often; (phase, name, count, seconds) of the commands of one name on the CPU, of the kernels of
-  /// one name, without a phase, on a GPU; the most time first.
+  /// Runs the entry `steps` times. Returns (phase, name, count, seconds) per command name on the CPU, or per kernel
+  /// name on a GPU, with an empty phase. Sorted by decreasing time.
   nanobind::list profile(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
   void synchronize();
   double getLastRunSeconds(const std::string &entry) const;
@@ -53,8 +53,8 @@ public:
   OutputArray getOutput(const std::string &entry, const std::string &name) const;
   OutputArray getPreviousOutput(const std::string &entry, const std::string &name) const;
 
-  /// The tensor itself. Waits, so that whoever takes the array finds what the last run left there; `self` is this
-  /// session's object, which the array keeps.
+  /// Return the tensor itself, after waiting for the last run. `self` is this session's Python object, which the array
+  /// keeps alive.
   SharedArray shareVariable(nanobind::handle self, const std::string &name);
   SharedArray shareOutput(nanobind::handle self, const std::string &entry, const std::string &name);
 

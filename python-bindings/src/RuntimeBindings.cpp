@@ -25,7 +25,7 @@ using namespace cs336;
 using namespace cs336::python;
 using ExecutablePtr = std::shared_ptr<const runtime::Executable>;
 
-/// (name, dtype, shape), which every description of a tensor starts with.
+/// Returns (name, dtype, shape), the start of every description of a tensor.
 static nb::tuple describe(const std::string &name, const runtime::TensorType &type) {
   nb::list shape;
   for (int64_t size : type.shape)
@@ -50,7 +50,7 @@ public:
     return entries;
   }
 
-  /// (name, dtype, shape, bound) of each input of an entry; bound 0 is none.
+  /// Returns (name, dtype, shape, bound) per input of an entry; bound 0 stands for no bound.
   nb::list getInputs(const std::string &entry) const {
     nb::list inputs;
     for (const auto &port : find(entry).inputs)
@@ -58,7 +58,7 @@ public:
     return inputs;
   }
 
-  /// (name, dtype, shape) of each output of an entry, a packed one by its views.
+  /// Returns (name, dtype, shape) per output of an entry; named views replace a packed one.
   nb::list getOutputs(const std::string &entry) const {
     nb::list outputs;
     for (const auto &port : find(entry).outputs)
@@ -68,7 +68,7 @@ public:
     return outputs;
   }
 
-  /// (name, dtype, shape, kind) of each variable, a packed one by its views.
+  /// Returns (name, dtype, shape, kind) per variable; named views replace a packed one.
   nb::list getVariables() const {
     nb::list variables;
     for (const auto &variable : executable->variables())
@@ -111,13 +111,13 @@ private:
 
 } // namespace
 
-/// Whether a GPU is here with all that running on it takes.
+/// Returns true if there is a GPU and all libraries that running on it requires.
 static bool hasUsableGpu() {
   std::vector<runtime::CudaLibraryInfo> libraries = runtime::QueryCudaLibraries();
-  bool hasProducts = std::any_of(libraries.begin(), libraries.end(), [](const runtime::CudaLibraryInfo &library) {
+  bool hasGemms = std::any_of(libraries.begin(), libraries.end(), [](const runtime::CudaLibraryInfo &library) {
     return library.name.find("cublasLt") != std::string::npos && library.status.ok();
   });
-  return hasProducts && runtime::QueryCudaTarget(0).ok();
+  return hasGemms && runtime::QueryCudaTarget(0).ok();
 }
 
 static void createSession(ProgramSession *self, const ProgramFile &file, const std::string &device, int numThreads,

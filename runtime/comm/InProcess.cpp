@@ -24,7 +24,7 @@ namespace {
 
 enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 
-/// What a rank asks for; all ranks must ask for the same.
+/// The collective that a rank calls. All ranks must call the same one.
 struct Call {
   Operation operation;
   DType dtype;
@@ -35,7 +35,7 @@ struct Call {
   friend bool operator==(const Call &, const Call &) = default;
 };
 
-/// What the ranks share: a barrier, and each one's call and blocks.
+/// The state that ranks share: a barrier, and the call and blocks of each rank.
 class Group {
 public:
   Group(int size, absl::Duration timeout) : timeout_(timeout), calls(size), src(size), dst(size) {}
@@ -44,7 +44,8 @@ public:
 
   absl::Duration timeout() const { return timeout_; }
 
-  /// Returns when every rank has come, within `timeout`. What a rank wrote before, all see after.
+  /// Waits up to `timeout` until every rank has arrived. All ranks then see what a rank wrote
+  /// before.
   absl::Status Barrier(absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (left_)
@@ -74,13 +75,13 @@ public:
 
 private:
   static std::chrono::steady_clock::time_point DeadlineIn(absl::Duration timeout) {
-    // A clock's time does not hold an infinite duration.
+    // An infinite duration does not fit into a clock's time.
     constexpr absl::Duration kLongest = absl::Hours(24 * 365);
     return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(timeout, kLongest));
   }
 
   absl::Duration timeout_;
-  // ThreadSanitizer intercepts these, and does not see into absl::Mutex, which Debian builds without it.
+  // ThreadSanitizer intercepts these, but does not see into absl::Mutex, which Debian builds without it.
   std::mutex mutex_;
   std::condition_variable all_came_;
   // Guarded by mutex_.
@@ -89,8 +90,8 @@ private:
   bool left_ = false;
 
 public:
-  // A rank writes its own element before a barrier, and reads the others'
-  // after.
+  // A rank writes its own element before a barrier, and reads the elements of
+  // other ranks after it.
   std::vector<Call> calls;
   std::vector<const void *> src;
   std::vector<void *> dst;
@@ -106,7 +107,7 @@ public:
 
   absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
     return Collective({Operation::kAllReduce, dtype, reduction, 0, count}, src, dst, [&] {
-      // Each rank reduces its share of the elements for all.
+      // Each rank reduces its share of the elements for all ranks.
       int64_t begin = count * rank_ / size();
       int64_t end = count * (rank_ + 1) / size();
       ReduceRange(group_->src, begin, group_->dst, begin, end - begin, dtype, reduction);
@@ -134,8 +135,8 @@ public:
   }
 
 private:
-  /// Between two barriers, in which all blocks stay as they are but for what
-  /// `work` of each rank writes.
+  /// Runs `work` of each rank between two barriers. Meanwhile blocks change
+  /// only by what the `work` of a rank writes.
   template <typename Work>
   absl::Status Collective(const Call &call, const void *src, void *dst, const Work &work) {
     group_->calls[rank_] = call;
@@ -145,12 +146,13 @@ private:
     absl::Status status = CheckCalls();
     if (status.ok())
       work();
-    // Every rank has come and works on the others' blocks, however long that takes: none may free its own before.
+    // Every rank has arrived and reads the others' blocks. However long this takes, no rank may free its own
+    // before it ends.
     CS336_RETURN_IF_ERROR(group_->Barrier(absl::InfiniteDuration()));
     return status;
   }
 
-  /// Every rank finds the same answer.
+  /// Compares the calls of all ranks. Every rank gets the same result.
   absl::Status CheckCalls() const {
     for (int rank = 1; rank < size(); ++rank)
       if (!(group_->calls[rank] == group_->calls[0]))

@@ -1,4 +1,4 @@
-//===- Reduce.cpp - Reductions over the ranks' blocks ---------------------===//
+//===- Reduce.cpp - Reductions over ranks' blocks -------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

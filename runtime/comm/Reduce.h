@@ -1,4 +1,4 @@
-//===- Reduce.h - Reductions over the ranks' blocks -------------*- C++ -*-===//
+//===- Reduce.h - Reductions over ranks' blocks -----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,13 +17,13 @@
 
 namespace cs336::runtime {
 
-/// INVALID_ARGUMENT if values of `dtype` cannot be reduced.
+/// Returns INVALID_ARGUMENT if values of `dtype` cannot be reduced.
 absl::Status CheckReducible(DType dtype);
 
-/// Reduces `count` elements of the ranks' blocks, from element `src_begin` on,
-/// in the order of ranks, and writes the result to every block in `dst`, from
-/// element `dst_begin` on. Each element is read before it is written, so that
-/// blocks of src and dst may be the same if they begin alike.
+/// Reduces `count` elements of the ranks' blocks from element `src_begin` on,
+/// in the order of ranks. Writes the result to every block in `dst` from
+/// element `dst_begin` on. Reads each element before it writes it, so that
+/// blocks of src and dst may be the same if they start at the same element.
 void ReduceRange(absl::Span<const void *const> src, int64_t src_begin, absl::Span<void *const> dst, int64_t dst_begin,
                  int64_t count, DType dtype, Reduction reduction);
 

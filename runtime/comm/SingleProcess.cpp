@@ -21,7 +21,7 @@ namespace {
 
 using CopyFunction = std::function<absl::Status(void *dst, const void *src, int64_t bytes)>;
 
-/// Every collective of one rank is a copy, if anything.
+/// Runs collectives of one rank: each is a copy or nothing.
 class SingleRankCommunicator : public Communicator {
 public:
   explicit SingleRankCommunicator(CopyFunction copy) : copy_(std::move(copy)) {}

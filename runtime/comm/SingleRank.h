@@ -18,8 +18,8 @@
 
 namespace cs336::runtime {
 
-/// A group of one, whose every collective is a copy: `copy(dst, src, bytes)`,
-/// of blocks that do not overlap, wherever they lie.
+/// A group of one rank. Each collective is one `copy(dst, src, bytes)` of
+/// blocks that do not overlap, in any memory.
 std::unique_ptr<Communicator>
 CreateSingleRankCommunicator(std::function<absl::Status(void *dst, const void *src, int64_t bytes)> copy);
 

@@ -1,4 +1,4 @@
-//===- CollectiveCommand.cpp - Collectives of an executable ---------------===//
+//===- CollectiveCommand.cpp - Collectives as prepared commands -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// A collective as a call with everything bound.
+/// A collective with all operands bound.
 template <typename Call>
 class CollectiveCommand : public PreparedCommand {
 public:
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator 
   int root = static_cast<int>(collective.root);
   auto wrong_size = [&](int64_t compiled_for) {
     return absl::InvalidArgumentError(
-        absl::StrCat("it was compiled for ", compiled_for, " ranks, and this run has ", ranks));
+        absl::StrCat("it was compiled for ", compiled_for, " ranks, but this run has ", ranks));
   };
   switch (collective.kind) {
   case format::CollectiveKind::all_reduce:
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator 
     break;
   }
   if (collective.root >= static_cast<uint64_t>(ranks))
-    return absl::InvalidArgumentError(absl::StrCat("its root is rank ", collective.root, ", and this run has ", ranks));
+    return absl::InvalidArgumentError(absl::StrCat("its root is rank ", collective.root, ", but this run has ", ranks));
   return MakeCommand([=, &communicator] { return communicator.Broadcast(source, target, from, dtype, root); });
 }
 

@@ -1,4 +1,4 @@
-//===- CollectiveCommand.h - Collectives of an executable -------*- C++ -*-===//
+//===- CollectiveCommand.h - Collectives as prepared commands ---*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace cs336::runtime {
 
-/// Binds a collective to a communicator, which outlives it. INVALID_ARGUMENT
-/// if it was compiled for another number of ranks.
+/// Binds a collective to a communicator, which must outlive it. Returns
+/// INVALID_ARGUMENT if it was compiled for another number of ranks.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator &communicator,
                                                                    const MutableTensorView &src,
                                                                    const MutableTensorView &dst,

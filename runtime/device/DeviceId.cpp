@@ -24,12 +24,12 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text) {
     return DeviceId{DeviceKind::kCuda, 0};
   absl::string_view digits = text;
   DeviceId device{DeviceKind::kCuda, 0};
-  // SimpleAtoi would take a sign and spaces.
+  // SimpleAtoi would accept a sign and spaces.
   if (absl::ConsumePrefix(&digits, "cuda:") && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
       absl::SimpleAtoi(digits, &device.ordinal))
     return device;
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no device '", text, "': a device is cpu, cuda, or cuda:N with N its number"));
+      absl::StrCat("there is no device '", text, "': use cpu, cuda, or cuda:N with the number N of a GPU"));
 }
 
 std::string ToString(DeviceId device) {

@@ -1,4 +1,4 @@
-//===- GemmProblem.cpp - A GEMM's operands, made uniform ------------------===//
+//===- GemmProblem.cpp - A GEMM in normal form ----------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ GemmMatrix BindMatrix(const MutableTensorView &view, const Dims &batch_dims) {
   matrix.columns = view.shape()[rank - 1];
   matrix.row_stride = view.strides()[rank - 2];
   matrix.column_stride = view.strides()[rank - 1];
-  // The stride of a dimension of size 1 is free: one that makes the matrix
-  // dense in the other dimension, where that is contiguous, suits libraries.
+  // The stride of a dimension of size 1 is free. Libraries prefer one that
+  // makes the matrix dense in the other dimension, if that one is contiguous.
   if (matrix.columns == 1)
     matrix.column_stride = matrix.row_stride == 1 && matrix.rows > 1 ? matrix.rows : 1;
   if (matrix.rows == 1)
@@ -82,7 +82,7 @@ GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm) {
   problem.precision = gemm.precision;
   if (gemm.bias) {
     problem.bias = context.buffers[*gemm.bias].mutable_data_as<char>();
-    // It is one of rows: a C of one column stays as it is.
+    // A bias is added to rows, so a C of one column stays a matrix of rows.
     if (problem.c.columns == 1)
       problem.c.column_stride = problem.d.column_stride = 1;
   }

@@ -1,4 +1,4 @@
-//===- GemmProblem.h - A GEMM's operands, made uniform ----------*- C++ -*-===//
+//===- GemmProblem.h - A GEMM in normal form --------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace cs336::runtime {
 
-/// One operand: rows x columns for each element of the batch.
+/// One operand: a matrix of rows x columns per element of the batch.
 struct GemmMatrix {
   DType dtype;
   char *data;
@@ -37,14 +37,15 @@ struct GemmProblem {
   bool relu = false;    // Keeps a NaN.
 
   int64_t batch_size() const;
-  /// Whether D is added and is not what C holds.
+  /// Returns true if D is added and is another buffer than C.
   bool has_addend() const { return accumulate && d.data != c.data; }
-  /// The operand's address for element `index` of the batch.
+  /// Returns the operand's address for element `index` of the batch.
   char *BatchData(const GemmMatrix &matrix, int64_t index) const;
 };
 
-/// "bf16 x bf16 -> f32, 12 x 64 x 128 x 32, bias, relu": element types, then the
-/// batch, rows and columns of C, columns of A, and what there is of an epilogue.
+/// Returns text such as "bf16 x bf16 -> f32, 12 x 64 x 128 x 32, bias, relu":
+/// element types, then the batch, rows and columns of C, columns of A, and the
+/// epilogue.
 std::string ToString(const GemmProblem &problem);
 
 GemmProblem BindGemm(const CommandContext &context, const format::GemmT &gemm);

@@ -1,4 +1,4 @@
-//===- KernelSummary.cpp - The runs of each kernel, added up --------------===//
+//===- KernelSummary.cpp - Summaries of kernels' runs ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Checkpoint.cpp - Variables of a session in a file ------------------===//
+//===- Checkpoint.cpp - A session's variables in a file -------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kThreadsNote[] = "num_threads";
 
-/// A GPU computes the same bits whatever threads the host has.
+/// Returns true on the CPU. A GPU computes the same bits with any number of
+/// host threads.
 bool BitsDependOnThreads(const Session &session) { return session.device().kind == DeviceKind::kCpu; }
 
 } // namespace
@@ -34,8 +35,8 @@ std::string ExplainOtherBits(const FileNotes &notes, const Session &session) {
   auto threads = notes.find(kThreadsNote);
   if (threads == notes.end() || !BitsDependOnThreads(session) || threads->second == absl::StrCat(session.num_threads()))
     return "";
-  return absl::StrCat("the checkpoint was written by a session with num_threads = ", threads->second, ", this one has ",
-                      session.num_threads(),
+  return absl::StrCat("the checkpoint was written by a session with num_threads = ", threads->second,
+                      ", but this one has ", session.num_threads(),
                       ": the last bits of further steps differ from those of an uninterrupted run");
 }
 

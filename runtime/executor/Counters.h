@@ -19,9 +19,9 @@ namespace cs336::runtime {
 /// Returns true if a variable counts, as "adamw.step" does: state of integers.
 bool IsCounter(const format::VariableT &variable);
 
-/// INVALID_ARGUMENT, with the variable's name and the value, if an element is
-/// negative or cannot be counted on from: AdamW's corrections of its moments
-/// would be wrong in silence. `value` is a host tensor of i64 or i32 in any
+/// Returns INVALID_ARGUMENT, with the variable's name and the value, if an
+/// element is negative or too large to count on from: AdamW's bias corrections
+/// would silently be wrong. `value` is a host tensor of i64 or i32 in any
 /// layout.
 absl::Status CheckCounter(absl::string_view name, const TensorView &value);
 

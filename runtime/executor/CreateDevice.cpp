@@ -1,4 +1,4 @@
-//===- CreateDevice.cpp - The device that a session asks for --------------===//
+//===- CreateDevice.cpp - The device of a session -------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

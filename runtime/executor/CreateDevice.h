@@ -1,4 +1,4 @@
-//===- CreateDevice.h - The device that a session asks for ------*- C++ -*-===//
+//===- CreateDevice.h - The device of a session -----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace cs336::runtime {
 
-/// Device `id`, set up as `options` say. NOT_FOUND or FAILED_PRECONDITION if
-/// this machine has none.
+/// Creates device `id` with the given options. Returns NOT_FOUND or
+/// FAILED_PRECONDITION if this machine does not have it.
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(DeviceId id, const SessionOptions &options);
 
 } // namespace cs336::runtime

@@ -1,4 +1,4 @@
-//===- DeviceStart.cpp - A device that starts meanwhile -------------------===//
+//===- DeviceStart.cpp - Starting a device early --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Device>> Start(const SessionOptions &options) {
 
 } // namespace
 
-// A copy of the options goes along, since this object may move.
+// The thread gets a copy of the options, because this object may move.
 DeviceStart::DeviceStart(SessionOptions options)
     : options_(std::move(options)), device_(std::async(std::launch::async, Start, options_)) {}
 DeviceStart::~DeviceStart() = default;

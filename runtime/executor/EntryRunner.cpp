@@ -1,4 +1,4 @@
-//===- EntryRunner.cpp - One entry, bound and ready to run ----------------===//
+//===- EntryRunner.cpp - One entry, bound and prepared --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ namespace {
 
 absl::string_view PhaseName(format::Phase phase) { return format::EnumNamePhase(phase); }
 
-/// Where an entry's inputs lie in one block.
+/// Offsets of an entry's inputs in one block.
 struct InputLayout {
   explicit InputLayout(const format::EntryT &entry) {
     BlockLayout layout;
@@ -39,7 +39,7 @@ struct InputLayout {
   int64_t bytes;
 };
 
-/// Around the part of a run that happens on this thread.
+/// Scope of the part of a run that happens on this thread.
 class RunScope {
 public:
   explicit RunScope(Device &device) : device_(device), began_(device.BeginRun()) {}
@@ -160,7 +160,7 @@ absl::Status EntryRunner::CheckInputs(absl::Span<const NamedTensor> inputs) {
     const TensorType &expected = input_types_[found->second];
     if (input.value.type() != expected)
       return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is a ", ToString(expected),
-                                                     ", the value a ", ToString(input.value.type())));
+                                                     ", but the value is a ", ToString(input.value.type())));
     if (input.placement == Placement::kDevice)
       CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(input.value), absl::StrCat("input '", input.name, "'")));
   }
@@ -182,12 +182,12 @@ absl::Status EntryRunner::FeedInputs(absl::Span<const NamedTensor> inputs) {
       continue;
     }
     MutableTensorView copy(input_types_[index], block + offset);
-    // The host has to see what it checks; tokens are few.
+    // The host reads the values to check them. Token inputs are small.
     CS336_RETURN_IF_ERROR(input.placement == Placement::kDevice ? feed_->Fetch(offset, input.value.data(), bytes)
                                                                 : CopyElements(input.value, copy));
     if (copy.dtype() == DType::kI1)
       ReadBools(copy.data(), copy.mutable_data(), copy.num_elements());
-    // The copy is checked, so that nobody can change what was.
+    // The copy is checked, because the caller's value could still change.
     if (port.bound > 0)
       CS336_RETURN_IF_ERROR(CheckBound(absl::StrCat("input '", port.name, "'"), copy, port.bound));
   }

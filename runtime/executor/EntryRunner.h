@@ -1,4 +1,4 @@
-//===- EntryRunner.h - One entry, bound and ready to run --------*- C++ -*-===//
+//===- EntryRunner.h - One entry, bound and prepared ------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,41 +24,41 @@
 
 namespace cs336::runtime {
 
-/// The memory that a session's entries share, and which of them left its values
-/// there.
+/// The arena that a session's entries share, and the entry whose values are in
+/// it.
 struct SharedArena {
   MemoryBlock block;
-  const format::EntryT *holder = nullptr; // The one that ran last.
+  const format::EntryT *holder = nullptr; // The entry that ran last.
 };
 
-/// Memory for an entry's inputs, its buffers bound to addresses, and its
-/// commands prepared.
+/// The memory of an entry's inputs, its buffers bound to addresses, and its
+/// prepared commands.
 class EntryRunner {
 public:
-  /// Bytes that Create allocates on the device.
+  /// Returns the bytes that Create() allocates on the device.
   static int64_t BytesFor(const format::EntryT &entry, const Device &device);
 
-  /// Allocates inputs and prepares every command. All arguments outlive the
-  /// runner.
+  /// Allocates inputs and prepares every command. All arguments must outlive
+  /// the runner.
   static absl::StatusOr<std::unique_ptr<EntryRunner>> Create(const format::EntryT &entry, Device &device,
                                                              absl::Span<const MutableTensorView> variables,
                                                              SharedArena &arena);
 
-  /// To be called once the device has its workspace.
+  /// Combines the commands. Called after the device has its workspace.
   absl::Status Finish();
 
-  /// Fills the memory of inputs.
+  /// Fills the memory of the inputs.
   absl::Status FillInputs(uint8_t byte);
 
-  /// Checks and feeds the inputs, then executes the commands in order, or
-  /// enqueues that. Allocates nothing unless it fails or there is an observer.
+  /// Checks and copies the inputs, then executes the commands in order, or
+  /// enqueues them. Allocates nothing unless it fails or there is an observer.
   absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer);
 
-  /// The first error of the runs that the device is done with, once it had run
-  /// ahead of them: see PreparedCommand::Outcome.
+  /// Returns the first error of runs that the device has completed, see
+  /// PreparedCommand::Outcome().
   absl::Status Outcome() const;
 
-  /// As Session's functions of these names.
+  /// Same as the functions of Session with these names.
   absl::StatusOr<TensorView> Output(absl::string_view name);
   absl::StatusOr<TensorView> PreviousOutput(absl::string_view name);
   absl::StatusOr<TensorView> OutputOnDevice(absl::string_view name);
@@ -67,10 +67,10 @@ public:
 private:
   /// An output, or a named view of one.
   struct NamedOutput {
-    TensorView view;  // In the device's memory.
-    bool is_in_arena; // And not in a variable or an input.
-    size_t index;     // Of the readback.
-    Storage copy;     // For the host, once it asked.
+    TensorView view;  // In device memory.
+    bool is_in_arena; // Not in a variable or an input.
+    size_t index;     // Index in the readback.
+    Storage copy;     // Copy for the host, once requested.
   };
 
   EntryRunner(const format::EntryT &entry, Device &device, SharedArena &arena)
@@ -84,16 +84,16 @@ private:
   absl::Status FeedInputs(absl::Span<const NamedTensor> inputs);
   absl::Status ExecuteObserved(RunObserver &observer);
   absl::StatusOr<NamedOutput *> FindOutput(absl::string_view name);
-  /// That no other entry has run since this one left the output.
+  /// Checks that no other entry has run since this one computed the output.
   absl::Status CheckIsThere(absl::string_view name, const NamedOutput &output) const;
 
   const format::EntryT &entry_;
   Device &device_;
   SharedArena &arena_;
   MemoryBlock inputs_;
-  std::vector<int64_t> input_offsets_; // In inputs_, and in what the feed gives.
+  std::vector<int64_t> input_offsets_; // In inputs_ and in the feed's block.
   std::vector<TensorType> input_types_;
-  std::vector<bool> given_; // Inputs that the present run was given.
+  std::vector<bool> given_; // Inputs that the present run has received.
   std::map<std::string, size_t, std::less<>> input_index_;
   std::unique_ptr<InputFeed> feed_;
   std::map<std::string, NamedOutput, std::less<>> outputs_;
@@ -101,9 +101,9 @@ private:
   std::vector<MutableTensorView> buffers_;
   std::vector<CommandInfo> infos_;
   std::vector<std::unique_ptr<PreparedCommand>> commands_;
-  std::vector<const PreparedCommand *> checks_; // Those that may have an outcome.
-  std::unique_ptr<PreparedCommand> sequence_;   // All of them.
-  std::unique_ptr<DeviceMark> begin_, end_;     // Of the last run.
+  std::vector<const PreparedCommand *> checks_; // Commands that may have an outcome.
+  std::unique_ptr<PreparedCommand> sequence_;   // All commands.
+  std::unique_ptr<DeviceMark> begin_, end_;     // Marks of the last run.
   bool has_run_ = false;
 };
 

@@ -28,9 +28,9 @@ int64_t ExtentBytes(const TensorView &view) {
 absl::Status CheckIsDense(const TensorView &value) {
   if (value.is_dense())
     return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the ", ToString(value.type()), " in the device's memory is not dense and row-major, with strides [",
-      absl::StrJoin(value.strides(), ", "), "]: give a dense copy of it (in PyTorch, tensor.contiguous())"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", ToString(value.type()), " in the device's memory is not dense and row-major, with strides [",
+                   absl::StrJoin(value.strides(), ", "), "]: pass a dense copy (in PyTorch, tensor.contiguous())"));
 }
 
 absl::Status CopyToDevice(DeviceMemory &memory, const TensorView &host, const MutableTensorView &target) {

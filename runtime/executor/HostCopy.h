@@ -19,20 +19,22 @@
 
 namespace cs336::runtime {
 
-/// Bytes from a view's first element to its last.
+/// Returns the bytes from a view's first element to its last.
 int64_t ExtentBytes(const TensorView &view);
 
-/// INVALID_ARGUMENT if a value in a device's memory has gaps or another order.
+/// Returns INVALID_ARGUMENT if a value in device memory is not dense and
+/// row-major.
 absl::Status CheckIsDense(const TensorView &value);
 
 /// Copies a host tensor of any layout to dense memory of a device.
 absl::Status CopyToDevice(DeviceMemory &memory, const TensorView &host, const MutableTensorView &target);
 
-/// A dense copy of dense memory of a device.
+/// Returns a dense copy of dense device memory.
 absl::StatusOr<Tensor> CopyFromDevice(DeviceMemory &memory, const TensorView &source);
 
-/// Shows a tensor of a device to the host: as it lies if that is host memory,
-/// otherwise a copy of the same layout in `copy`, which grows if it must.
+/// Makes a device tensor readable by the host: returns it unchanged if it is in
+/// host memory, otherwise a copy of the same layout in `copy`, which grows if
+/// needed.
 absl::StatusOr<TensorView> ViewOnHost(DeviceMemory &memory, const TensorView &source, Storage &copy);
 
 } // namespace cs336::runtime

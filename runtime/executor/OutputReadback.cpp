@@ -49,10 +49,10 @@ absl::Status OutputReadback::Enqueue(Device &device) {
 absl::StatusOr<TensorView> OutputReadback::Find(size_t index, int runs_ago) {
   const Place &place = places_[index];
   if (place.offset < 0)
-    return absl::NotFoundError(absl::StrCat("it has ", place.bytes, " bytes, and only outputs of up to ", kMostBytes,
+    return absl::NotFoundError(absl::StrCat("it has ", place.bytes, " bytes, but only outputs of up to ", kMostBytes,
                                             " bytes are kept from one run to the next"));
   if (runs_ago >= runs_)
-    return absl::FailedPreconditionError(absl::StrCat("the entry has run ", runs_, " times only"));
+    return absl::FailedPreconditionError(absl::StrCat("the entry has only run ", runs_, " times"));
   Slot &slot = slots_[(runs_ - 1 - runs_ago) % slots_.size()];
   CS336_RETURN_IF_ERROR(slot.copied->Wait());
   return TensorView(place.output.type(), place.output.strides(), slot.block.data() + place.offset);

@@ -21,31 +21,31 @@
 namespace cs336::runtime {
 
 /// Copies an entry's small outputs (a loss, a norm) to the host as part of each
-/// run, and keeps those of the last two runs: a program can look at one step's
-/// loss while the device computes the next.
+/// run, and keeps those of the last two runs. A program can read one step's
+/// loss while the device computes the next step.
 class OutputReadback {
 public:
-  /// Outputs beyond this are copied when somebody asks for them.
+  /// Larger outputs are copied on request.
   static constexpr int64_t kMostBytes = 4096;
 
-  /// `outputs` are views of the device's memory, small ones or not.
+  /// `outputs` are views of device memory, of any size.
   static absl::StatusOr<OutputReadback> Create(Device &device, std::vector<TensorView> outputs);
 
-  /// Enqueued after the commands of a run.
+  /// Enqueues the copies. Called after the commands of a run.
   absl::Status Enqueue(Device &device);
 
-  /// Whether Find() has output `index` of the last run.
+  /// Returns true if Find() has output `index` of the last run.
   bool Holds(size_t index) const { return runs_ > 0 && places_[index].offset >= 0; }
 
-  /// Output `index` as the last run left it (`runs_ago` 0), or the one before
-  /// (1). Waits for that run only. NOT_FOUND if the output is not small;
-  /// FAILED_PRECONDITION if there was no such run.
+  /// Returns output `index` of the last run (`runs_ago` 0) or of the run before
+  /// it (1). Waits for that run only. Returns NOT_FOUND if the output is not
+  /// small, FAILED_PRECONDITION if there was no such run.
   absl::StatusOr<TensorView> Find(size_t index, int runs_ago);
 
 private:
   struct Place {
     TensorView output;
-    int64_t offset = -1; // In a slot; none if the output is not small.
+    int64_t offset = -1; // Offset in a slot; -1 if the output is not small.
     int64_t bytes = 0;
   };
   struct Slot {

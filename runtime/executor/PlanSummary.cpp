@@ -1,4 +1,4 @@
-//===- PlanSummary.cpp - Memory of an entry, known before it runs ---------===//
+//===- PlanSummary.cpp - Memory of an entry before it runs ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
 
   std::set<std::pair<int64_t, int64_t>> places;
   for (const auto &buffer : entry->buffers) {
-    // Views of one place would fill the list with the same tensor.
+    // Views of the same bytes would repeat one tensor in the list.
     if (buffer->source == format::BufferSource::arena && places.insert({buffer->byte_offset, buffer->byte_size}).second)
       summary.largest.push_back({buffer->name,
                                  buffer->location,

@@ -1,4 +1,4 @@
-//===- RunObserver.cpp - Watching a run, command by command ---------------===//
+//===- RunObserver.cpp - Observing a run per command ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,8 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The first element that is not as it should be, as "NaN at [0, 3]".
+/// Returns the first invalid element, such as "NaN at [0, 3]"; empty if there
+/// is none.
 std::string FindBad(const TensorView &value, bool reject_infinities) {
   return VisitElement(value.dtype(), [&](auto tag) -> std::string {
     using T = typename decltype(tag)::Type;
@@ -63,8 +64,9 @@ absl::Status CommandProfile::OnCommandDone(const CommandInfo &command, absl::Dur
     rows_.resize(command.index + 1);
   Row &row = rows_[command.index];
   if (row.runs != 0 && row.command.entry != command.entry)
-    return absl::FailedPreconditionError(
-        absl::StrCat("a profile of entry '", row.command.entry, "' cannot go on with '", command.entry, "'"));
+    return absl::FailedPreconditionError(absl::StrCat("a profile of entry '", row.command.entry,
+                                                      "' cannot include a run of '", command.entry,
+                                                      "': use one CommandProfile per entry"));
   row.command = command;
   row.total += elapsed;
   row.shortest = std::min(row.shortest, elapsed);

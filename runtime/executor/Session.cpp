@@ -34,10 +34,10 @@ constexpr absl::string_view kPrepareEntry = "prepare";
 /// A byte that makes NaN of every float type.
 constexpr uint8_t kPoison = 0xFF;
 
-/// Bytes that a session allocates, by what for.
+/// Bytes that a session allocates, by purpose.
 struct MemoryDemand {
   int64_t parameters = 0, state = 0, derived = 0, alignment = 0, inputs = 0, workspace = 0;
-  int64_t arena = 0; // The largest of the entries', which share it.
+  int64_t arena = 0; // The largest arena of all entries, which share it.
   absl::string_view arena_entry = "none";
   int64_t arena_alignment = Storage::kAlignment;
 
@@ -74,10 +74,10 @@ absl::Status CheckTarget(const Executable &executable, DeviceId device) {
   if (for_cuda == on_cuda)
     return absl::OkStatus();
   absl::string_view wanted = on_cuda ? "cuda" : "cpu";
-  return absl::FailedPreconditionError(absl::StrCat("the program was compiled for ", for_cuda ? "cuda" : "cpu",
-                                                    " and cannot run on ", ToString(device),
-                                                    ": compile it with --device ", wanted, " (in Python, device=\"",
-                                                    wanted, "\"), or run it on the kind of device that it is for"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the program was compiled for ", for_cuda ? "cuda" : "cpu", " and cannot run on ", ToString(device),
+                   ": compile it with --device ", wanted, " (in Python, device=\"", wanted,
+                   "\"), or run it on the kind of device that it was compiled for"));
 }
 
 absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, absl::string_view memory,
@@ -87,16 +87,16 @@ absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &option
   if (demand.total() <= limit)
     return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "the program needs ", FormatBytes(demand.total()), " of ", memory, ", and ", FormatBytes(limit),
+      "the program needs ", FormatBytes(demand.total()), " of ", memory, ", but ", FormatBytes(limit),
       limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
       FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", their alignment ",
       FormatBytes(demand.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(demand.arena),
       ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs and kernels ", FormatBytes(demand.workspace)));
 }
 
-/// Whether "prepare" does more than launch kernels. These need not reach their
-/// operands before they run; products are tried out to be prepared, and copies
-/// are captured with what is known of the addresses.
+/// Returns true if the entry "prepare" has other commands than launches.
+/// Launches do not access their operands before they run, but preparing a GEMM
+/// runs it, and copies are captured with the addresses known so far.
 bool PrepareNeedsOperandsEarly(const Executable &executable) {
   const format::EntryT *prepare = executable.FindEntry(kPrepareEntry);
   return prepare && absl::c_any_of(prepare->commands, [](const auto &command) {
@@ -111,7 +111,7 @@ public:
   Impl(std::shared_ptr<const Executable> executable, const SessionOptions &options, std::unique_ptr<ThreadTeam> team,
        std::unique_ptr<Device> device)
       : executable_(std::move(executable)), options_(options), team_(std::move(team)), device_(std::move(device)) {}
-  /// What is still enqueued uses what is now released.
+  /// Waits, because enqueued work still uses the memory that is released now.
   ~Impl() { device_->Synchronize().IgnoreError(); }
 
   absl::Status Allocate() {
@@ -143,7 +143,8 @@ public:
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
 
-    // Only now, since commands may have been tried out to be prepared.
+    // This comes late, because preparing commands may have run them on this
+    // memory.
     CS336_RETURN_IF_ERROR(variables_.Clear());
     for (auto &[name, runner] : runners_) {
       CS336_RETURN_IF_ERROR(Poison(*runner));
@@ -173,7 +174,7 @@ public:
       CS336_RETURN_IF_ERROR(Poison(*runner));
     CS336_RETURN_IF_ERROR(Outcome());
     absl::Status status = runner->Run(inputs, observer);
-    // Variables in host memory are the host's again once "prepare", the only one to use them, is done.
+    // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
       status = AfterOutcome(device_->Synchronize());
     if (!status.ok())
@@ -208,8 +209,8 @@ public:
   void Release() { is_in_use_ = false; }
 
   ThreadTeam &team() { return *team_; }
-  /// The first error of any entry's runs that the device is done with: nothing
-  /// that has been computed since may be read.
+  /// Returns the first error of the runs that the device has completed, of any
+  /// entry. After an error, values computed since must not be read.
   absl::Status Outcome() const {
     for (const auto &[name, runner] : runners_)
       if (absl::Status outcome = runner->Outcome(); !outcome.ok())
@@ -217,7 +218,8 @@ public:
     return absl::OkStatus();
   }
 
-  /// `result`, which has waited for the device, unless there is an Outcome().
+  /// Returns `result`, which has waited for the device, unless there is an
+  /// Outcome().
   template <typename Result>
   Result AfterOutcome(Result result) const {
     if (absl::Status outcome = Outcome(); !outcome.ok())
@@ -231,7 +233,8 @@ public:
   VariableStore &variables() { return variables_; }
 
 private:
-  /// After fork(): memory is here, the other threads and the connection to a GPU are not.
+  /// Makes the session usable after fork(): its memory exists in the child, but not its threads. Returns an error for a
+  /// GPU, whose connection does not survive.
   absl::Status MoveToThisProcess() {
     if (device_->id().kind == DeviceKind::kCuda)
       return absl::FailedPreconditionError(
@@ -259,7 +262,7 @@ private:
   SharedArena arena_;
   MemoryBlock workspace_;
   std::map<std::string, std::unique_ptr<EntryRunner>, std::less<>> runners_;
-  /// Whether "prepare" has not run since variables were set.
+  /// True if "prepare" has not run since variables were set.
   bool is_stale_ = true;
 };
 

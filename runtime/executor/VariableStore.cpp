@@ -25,7 +25,7 @@ namespace {
 
 constexpr absl::string_view kOnHost = "parameters that stay in host memory";
 
-/// "missing (3): a, b, c", shortened where there are many.
+/// Appends "missing (3): a, b, c", shortened if there are many names.
 void AppendNames(absl::string_view what, const std::vector<std::string> &names, std::string &message) {
   constexpr size_t kMostNames = 20;
   if (names.empty())
@@ -36,7 +36,7 @@ void AppendNames(absl::string_view what, const std::vector<std::string> &names, 
                   shown < names.size() ? ", ..." : "");
 }
 
-/// Where variables lie in the blocks of either memory.
+/// Offsets of variables in the blocks of both memories.
 struct Layouts {
   explicit Layouts(const Executable &executable) {
     for (size_t i = 0; i != executable.variables().size(); ++i) {
@@ -156,7 +156,7 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
   CS336_ASSIGN_OR_RETURN(Named target, FindNamed(name));
   if (target.value.type() != value.type())
     return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
-                                                   ", the value a ", ToString(value.type())));
+                                                   ", but the value is a ", ToString(value.type())));
   if (placement == Placement::kDevice)
     return SetFromDevice(name, value, target);
   if (target.is_counter)
@@ -170,7 +170,7 @@ absl::Status VariableStore::SetFromDevice(absl::string_view name, const TensorVi
   void *data = target.value.mutable_data();
   if (!target.is_counter)
     return memory_->CopyFromOthers(data, value.data(), value.num_bytes());
-  // The host sees the value only once it is in the store's own memory.
+  // The host reads the value only after the copy into the store's own memory.
   CS336_ASSIGN_OR_RETURN(Tensor before, Get(name));
   CS336_RETURN_IF_ERROR(memory_->CopyFromOthers(data, value.data(), value.num_bytes()));
   CS336_ASSIGN_OR_RETURN(Tensor after, Get(name));

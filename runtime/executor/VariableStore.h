@@ -25,31 +25,32 @@
 
 namespace cs336::runtime {
 
-/// Every variable, and the names under which it can be reached: the variable's
-/// own, and those of its views. They lie in one block of a device's memory, and
-/// those that Executable::StaysOnHost() names in one of host memory: nothing that
-/// is enqueued may use these at a call of the store.
+/// All variables, by their own names and by the names of their views. They lie
+/// in one block of device memory, and those for which Executable::StaysOnHost()
+/// is true in one block of host memory. Enqueued work must not use the block of
+/// host memory during a call of the store.
 class VariableStore {
 public:
-  /// Of the block in the device's memory, with what alignment costs.
+  /// Returns the bytes of the block in device memory, alignment included.
   static int64_t BytesFor(const Executable &executable);
 
-  /// Allocates all variables; Clear() comes before their first use. The
-  /// executable and the memory outlive the store.
+  /// Allocates all variables. Clear() must come before their first use. The
+  /// executable and the memory must outlive the store.
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
 
-  /// Whole variables, as the executable numbers them.
+  /// Returns whole variables in the executable's order.
   absl::Span<const MutableTensorView> variables() const { return variables_; }
-  /// Lets the device reach those in host memory, too, from now on. That comes
-  /// late, since it takes longer for memory that nobody has written to.
+  /// Makes the variables in host memory reachable by the device, too. This is a
+  /// separate, late step because it takes longer for memory that was never
+  /// written.
   absl::Status ReachHost();
-  /// One variable or named view where the device reaches it.
+  /// Returns one variable or named view at an address that the device reaches.
   absl::StatusOr<MutableTensorView> Find(absl::string_view name);
 
-  /// Fills all variables that the device may have written to with zeros; the
-  /// others are zeros.
+  /// Fills all variables that the device may have written with zeros. The other
+  /// ones are zeros already.
   absl::Status Clear();
-  /// Gives each its initial value.
+  /// Sets each variable to its initial value.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
 
   absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
@@ -64,13 +65,13 @@ private:
     bool is_counter;
   };
 
-  /// The memory that variable `index` lies in.
+  /// Returns the memory that variable `index` lies in.
   DeviceMemory &MemoryOf(size_t index) const;
   absl::StatusOr<Named> FindNamed(absl::string_view name) const;
-  /// Whether variable `index` is in checkpoints of that set.
+  /// Returns true if variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;
-  /// The value under a name of variable `index`.
+  /// Returns the value that has this name in variable `index`.
   MutableTensorView Part(size_t index, const NamedRows &rows) const;
   absl::Status SetFromDevice(absl::string_view name, const TensorView &value, const Named &target);
   absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
@@ -80,7 +81,7 @@ private:
   std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
   MemoryBlock block_;
   Storage host_storage_;
-  MemoryBlock pinned_; // Of host_storage_, once it is reached.
+  MemoryBlock pinned_; // Pins host_storage_, once the device reaches it.
   std::vector<MutableTensorView> variables_;
   std::map<std::string, Named, std::less<>> by_name_;
 };

@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - Where results are kept between runs --------------===//
+//===- CacheFolder.cpp - The folder of cached results ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ absl::Status CheckOwner(const std::string &folder, const struct stat &info) {
   return absl::OkStatus();
 }
 
-/// Returns a descriptor of no file if there is no such folder.
+/// Opens the folder. Returns a closed descriptor if there is no such folder.
 absl::StatusOr<FileDescriptor> OpenFolder(const std::string &folder) {
   FileDescriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.is_open()) {
@@ -64,7 +64,7 @@ absl::StatusOr<std::string> ReadAll(const FileDescriptor &file, int64_t size) {
       continue;
     if (count < 0)
       return FileError(errno, "cannot read");
-    if (count == 0) // Cut short meanwhile.
+    if (count == 0) // The file was truncated meanwhile.
       break;
     done += count;
   }
@@ -90,7 +90,7 @@ absl::Status CheckCacheFolder(const std::string &folder) {
     if (absl::IsPermissionDenied(status))
       return status;
   }
-  return absl::OkStatus(); // Errors of another kind show when entries are written.
+  return absl::OkStatus(); // Other errors are reported when entries are written.
 }
 
 absl::Status MakeCacheFolder(const std::string &folder) {
@@ -121,7 +121,8 @@ absl::StatusOr<std::string> ReadCacheFile(const std::string &folder, const std::
   if (!S_ISREG(info.st_mode) || !IsOwnerTrusted(info) || info.st_size > most_bytes)
     return absl::InvalidArgumentError(
         absl::StrCat("'", name, "' is not a file of this user with at most ", most_bytes, " bytes"));
-  // Which file was unused for longest counts, also where the file system does not note that files are read.
+  // Sets the time of last use, also on file systems that do not record when files are read: the cache
+  // evicts the least recently used file.
   const struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   futimens(file.get(), times);
   return ReadAll(file, info.st_size);

@@ -37,7 +37,7 @@ absl::Status FileError(int error, absl::string_view what) {
 absl::Status CheckPath(absl::string_view path) {
   if (path.find('\0') != absl::string_view::npos)
     return absl::InvalidArgumentError(
-        absl::StrCat("the path '", absl::CEscape(path), "' holds a NUL character, which no file's name can"));
+        absl::StrCat("the path '", absl::CEscape(path), "' holds a NUL character, which a file's name cannot contain"));
   return absl::OkStatus();
 }
 

@@ -32,19 +32,21 @@ public:
 
   bool is_open() const { return number_ >= 0; }
   int get() const { return number_; }
-  /// Gives the descriptor away.
+  /// Releases the descriptor to the caller.
   int Release() { return std::exchange(number_, -1); }
 
 private:
   int number_;
 };
 
-/// The status of a failed system call on a file: NOT_FOUND, PERMISSION_DENIED,
-/// RESOURCE_EXHAUSTED where memory is missing, otherwise UNAVAILABLE. Unlike
-/// with absl::ErrnoToStatus, a full disk is not the same as exhausted memory.
+/// Returns the status of a failed system call on a file: NOT_FOUND,
+/// PERMISSION_DENIED, RESOURCE_EXHAUSTED for missing memory, otherwise
+/// UNAVAILABLE. Unlike absl::ErrnoToStatus, it does not report a full disk as
+/// exhausted memory.
 absl::Status FileError(int error, absl::string_view what);
 
-/// INVALID_ARGUMENT if the system would read the path as another, shorter one.
+/// Returns INVALID_ARGUMENT if the system would read the path as another,
+/// shorter one.
 absl::Status CheckPath(absl::string_view path);
 
 } // namespace cs336::runtime

@@ -20,7 +20,7 @@ namespace cs336::runtime {
 
 absl::StatusOr<InputFile> InputFile::Open(absl::string_view path) {
   CS336_RETURN_IF_ERROR(CheckPath(path));
-  // Opening a pipe must fail below, not wait for its writer.
+  // Opening a pipe must fail below instead of waiting for its writer.
   int descriptor = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return FileError(errno, absl::StrCat("cannot open '", path, "'"));

@@ -1,13 +1,13 @@
-//===- ReplaceFile.cpp - Files as a whole or not at all -------------------===//
+//===- ReplaceFile.cpp - Replacing files atomically -----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A writer holds a lock (flock) on its temporary file. The system releases it
-// when the writer ends, however that happens and in whichever container it ran:
-// a temporary file whose lock can be taken was left behind.
+// A writer holds a lock (flock) on its temporary file. The system releases the
+// lock when the writer ends, for any reason and in any container. A temporary
+// file whose lock can be acquired is therefore abandoned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,15 +42,15 @@ constexpr size_t kDigits = 16;
 constexpr absl::string_view kExtension = ".tmp";
 constexpr mode_t kPermissions = 0777;
 
-/// Where a file system has no locks, a temporary file that was not written to
-/// for so long was left behind.
+/// On a file system without locks, a temporary file that was not written to for
+/// this long is abandoned.
 constexpr time_t kSecondsUntilDead = 24 * 60 * 60;
 
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
 
-/// A path as its folder, open, and the name in it.
+/// A path as its open folder and the name in it.
 struct Target {
   FileDescriptor folder;
   std::string folder_path; // Ends in '/' unless it is empty.
@@ -74,8 +74,8 @@ absl::StatusOr<Target> OpenTarget(absl::string_view path) {
   return target;
 }
 
-/// Returns the start of the names of all temporary files of `name`: the name,
-/// shorter where the whole would be too long for a file system.
+/// Returns the prefix of the names of all temporary files of `name`: the name
+/// itself, truncated if the whole would be too long for a file system.
 std::string TemporaryPrefix(absl::string_view name) {
   return absl::StrCat(name.substr(0, NAME_MAX - 1 - kDigits - kExtension.size()), ".");
 }
@@ -134,7 +134,7 @@ void RemoveAbandoned(const Target &target) {
 // The temporary file
 //===----------------------------------------------------------------------===//
 
-/// The permissions of the file that is there, or nullopt if there is none.
+/// Returns the permissions of the existing file, or nullopt if there is none.
 absl::StatusOr<absl::optional<mode_t>> FindPermissions(const Target &target) {
   struct stat info;
   if (fstatat(target.folder.get(), target.name.c_str(), &info, 0) != 0) {
@@ -142,7 +142,7 @@ absl::StatusOr<absl::optional<mode_t>> FindPermissions(const Target &target) {
       return absl::nullopt;
     return FileError(errno, "it cannot be examined");
   }
-  // Renaming would replace a pipe or a device by a file.
+  // Renaming would replace a pipe or a device with a file.
   if (!S_ISREG(info.st_mode))
     return absl::InvalidArgumentError("it exists and is not a regular file");
   return info.st_mode & kPermissions;
@@ -163,7 +163,8 @@ absl::StatusOr<LockedFile> CreateTemporary(const Target &target, absl::optional<
       continue;
     if (!file.is_open())
       return FileError(errno, "a file beside it cannot be created");
-    // Until it is locked, another writer takes it for abandoned and removes it.
+    // Until it is locked, another writer may treat it as abandoned and remove
+    // it.
     struct stat info;
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       continue;
@@ -175,21 +176,21 @@ absl::StatusOr<LockedFile> CreateTemporary(const Target &target, absl::optional<
     if (info.st_nlink == 0)
       continue;
     if (permissions)
-      fchmod(file.get(), *permissions); // The umask does not count for a file that is there.
+      fchmod(file.get(), *permissions); // The umask does not apply to an existing file.
     return LockedFile{std::move(file), std::move(name)};
   }
   return absl::UnavailableError("a file beside it cannot be created: other processes remove each one");
 }
 
-/// Reports errors of writing that the system has kept to itself.
+/// Returns errors of writing that the system reports late.
 absl::Status Flush(const FileDescriptor &file, bool durable) {
-  // Where a network's file system reports errors when a file is closed, closing a duplicate keeps the lock.
+  // Network file systems may report errors when a file is closed. Closing a duplicate keeps the lock.
   int result = durable ? fsync(file.get()) : close(dup(file.get()));
   return result == 0 ? absl::OkStatus() : FileError(errno, "cannot write");
 }
 
 absl::Status SyncFolder(const FileDescriptor &folder) {
-  // A folder that is not open for listing, or whose file system keeps no such promise.
+  // The folder is not open for listing, or its file system does not support this.
   if (fsync(folder.get()) == 0 || errno == EBADF || errno == EINVAL)
     return absl::OkStatus();
   return FileError(errno, "it was replaced, but might not survive a loss of power");

@@ -20,8 +20,8 @@
 
 namespace cs336::runtime {
 
-/// Calls `visit` with the body of a command as its own type. The one place
-/// that lists the kinds.
+/// Calls `visit` with the body of a command in its own type. This is the only
+/// place that lists the kinds.
 template <typename Visitor>
 decltype(auto) VisitBody(const format::CommandBodyUnion &body, Visitor &&visit) {
   switch (body.type) {
@@ -42,10 +42,10 @@ decltype(auto) VisitBody(const format::CommandBodyUnion &body, Visitor &&visit) 
   case format::CommandBody::NONE:
     break;
   }
-  std::abort(); // Verification admits no command without a body.
+  std::abort(); // Verification rejects commands without a body.
 }
 
-/// Overloads in one visitor.
+/// Combines overloads in one visitor.
 template <typename... Lambdas>
 struct Overloaded : Lambdas... {
   using Lambdas::operator()...;
@@ -53,16 +53,16 @@ struct Overloaded : Lambdas... {
 template <typename... Lambdas>
 Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 
-/// "launch", "gemm", ...
+/// Returns the kind: "launch", "gemm", ...
 absl::string_view KindName(format::CommandBody kind);
 
-/// "gemm 'c0' of layers.0 at model.mlir:1", for errors.
+/// Returns text for errors, such as "gemm 'c0' of layers.0 at model.mlir:1".
 std::string DescribeCommand(const format::CommandT &command);
 
-/// Buffers, by index in the entry, that a command writes.
+/// Returns the buffers that a command writes, by index in the entry.
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);
 
-/// The buffer that is scratch for a command, if there is one.
+/// Returns the buffer that is the command's workspace, if there is one.
 std::optional<uint32_t> Workspace(const format::CommandT &command);
 
 } // namespace cs336::runtime

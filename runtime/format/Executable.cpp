@@ -26,8 +26,8 @@ static_assert(static_cast<int>(DType::kF64) == static_cast<int>(format::DType::f
 
 namespace {
 
-/// FlatBuffers' verifier does not ask whether a vector's elements are aligned.
-/// The 8-byte ones are shapes, strides and ranges of integers.
+/// Checks the alignment of vectors of 8-byte elements (shapes, strides and
+/// ranges of integers), which FlatBuffers' verifier does not check.
 bool HasAlignedVectors(const format::Executable &executable) {
   auto aligned = [](const auto *vector) {
     return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
@@ -50,8 +50,8 @@ bool HasAlignedVectors(const format::Executable &executable) {
          });
 }
 
-/// By variable, whether no entry but "prepare" uses it. Sessions find that entry
-/// by its name, too.
+/// Returns per variable whether only the entry "prepare" uses it. Sessions find
+/// that entry by its name, too.
 std::vector<bool> FindUsedByPrepareAlone(const format::ExecutableT &executable) {
   std::vector<bool> alone(executable.variables.size(), true);
   for (const auto &entry : executable.entries)
@@ -92,21 +92,22 @@ const format::EntryT *Executable::FindEntry(absl::string_view name) const {
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Span<const uint8_t> bytes) {
   format::Frame frame;
   if (bytes.size() < format::kFrameSize)
-    return absl::DataLossError(absl::StrCat("truncated executable: ", bytes.size(), " bytes are no frame"));
+    return absl::DataLossError(absl::StrCat("truncated executable: ", bytes.size(), " bytes are too few for a frame"));
   if (!format::ReadFrame(bytes.data(), frame))
-    return absl::DataLossError("not an executable of cs336-opt");
+    return absl::DataLossError(
+        "not an executable of cs336-opt: its first bytes differ from those of every .cs336x file");
   if (frame.version != format::kFormatVersion)
     return absl::FailedPreconditionError(absl::StrCat("the executable has format version ", frame.version,
-                                                      ", this runtime reads ", format::kFormatVersion,
+                                                      ", but this runtime reads ", format::kFormatVersion,
                                                       ": compile it again with a matching cs336-translate"));
   bytes.remove_prefix(format::kFrameSize);
   if (frame.table_size != bytes.size())
-    return absl::DataLossError(absl::StrCat("truncated executable: the frame promises ", frame.table_size,
-                                            " bytes and ", bytes.size(), " follow"));
+    return absl::DataLossError(absl::StrCat("truncated executable: the frame announces ", frame.table_size,
+                                            " bytes, but ", bytes.size(), " follow"));
   if (frame.checksum != format::Checksum(frame.version, bytes.data(), bytes.size()))
     return absl::DataLossError("damaged executable: its checksum is wrong");
 
-  // FlatBuffers reads in place, and wants its table aligned.
+  // FlatBuffers reads in place and requires an aligned table.
   std::vector<uint64_t> aligned;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
     aligned.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
@@ -117,7 +118,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMostDepth, kMostTables);
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !format::VerifyExecutableBuffer(verifier) ||
       !HasAlignedVectors(*format::GetExecutable(bytes.data())))
-    return absl::DataLossError("malformed executable: its table does not hold together");
+    return absl::DataLossError("malformed executable: FlatBuffers' verifier rejects its table");
 
   std::shared_ptr<Executable> executable(new Executable);
   format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);
@@ -128,7 +129,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   return executable;
 }
 
-/// A file's bytes; of a file too large to be an executable, its start alone, which is refused all the same.
+/// Returns a file's bytes. For a file that is too large to be an executable, returns only its start, which
+/// FromBytes() rejects as well.
 static absl::StatusOr<Storage> ReadProgram(const InputFile &file) {
   constexpr int64_t kMostBytes = format::kFrameSize + int64_t{FLATBUFFERS_MAX_BUFFER_SIZE};
   int64_t size = file.size() <= kMostBytes ? file.size() : static_cast<int64_t>(format::kFrameSize);

@@ -1,4 +1,4 @@
-//===- Layout.cpp - How elements lie in memory ----------------------------===//
+//===- Layout.cpp - The layout of elements in memory ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// ExtentBytes, unless it does not fit in an int64.
+/// Returns ExtentBytes(), or nullopt if it does not fit into an int64.
 std::optional<int64_t> CheckedExtentBytes(const Layout &layout) {
   int64_t last = 0, bytes;
   for (size_t i = 0; i != layout.shape.size(); ++i) {

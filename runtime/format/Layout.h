@@ -1,4 +1,4 @@
-//===- Layout.h - How elements lie in memory --------------------*- C++ -*-===//
+//===- Layout.h - The layout of elements in memory --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@
 
 namespace cs336::runtime {
 
-/// Elements from an address on, of a buffer or of a kernel's operand, which
-/// outlives the layout.
+/// The elements of a buffer or of a kernel's operand, from an address on. The
+/// buffer or operand must outlive the layout.
 struct Layout {
   explicit Layout(const format::BufferT &buffer) : dtype(buffer.dtype), shape(buffer.shape), strides(buffer.strides) {}
   explicit Layout(const format::OperandSignatureT &operand)
@@ -31,24 +31,24 @@ struct Layout {
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 
-/// INVALID_ARGUMENT unless the element type is known, sizes are at least 1, no
-/// stride is negative, and bytes can be counted. The functions below are for
-/// layouts that have passed this.
+/// Returns INVALID_ARGUMENT unless the element type is known, sizes are at
+/// least 1, strides are not negative, and the bytes fit into an int64. The
+/// functions below are for layouts that have passed this check.
 absl::Status VerifyLayout(const Layout &layout);
 
-/// "f32[3, 4] with strides [4, 1]".
+/// Returns text such as "f32[3, 4] with strides [4, 1]".
 std::string ToString(const Layout &layout);
 
 int64_t NumElements(const Layout &layout);
 
-/// Bytes from the first element to the end of the last.
+/// Returns the bytes from the first element to the end of the last.
 int64_t ExtentBytes(const Layout &layout);
 
-/// Whether the elements follow each other without gaps, row-major.
+/// Returns true if the elements are contiguous and row-major.
 bool IsDense(const Layout &layout);
 
-/// Whether no two elements share an address, so that they may be written in
-/// parallel. Sound, and complete for nested dimensions.
+/// Returns true if no two elements share an address, so that they may be
+/// written in parallel. Sound, and complete for nested dimensions.
 bool HasDistinctElements(const Layout &layout);
 
 } // namespace cs336::runtime

@@ -29,7 +29,7 @@ bool IsListed(Enum value) {
   return value >= Enum::MIN && value <= Enum::MAX;
 }
 
-/// Names that must differ from each other.
+/// Names that must be distinct.
 class NameSet {
 public:
   absl::Status Add(const std::string &name) {
@@ -44,7 +44,7 @@ private:
   std::set<absl::string_view> names_;
 };
 
-/// Views stand in order and cover dimension 0.
+/// Checks that views are in order and cover dimension 0.
 absl::Status VerifyViews(const format::TensorTypeT &type, const std::vector<std::unique_ptr<format::ViewT>> &views,
                          NameSet &names) {
   if (views.empty())
@@ -56,11 +56,11 @@ absl::Status VerifyViews(const format::TensorTypeT &type, const std::vector<std:
     CS336_RETURN_IF_ERROR(names.Add(view->name));
     if (view->row_offset != next || view->rows < 1 || view->rows > type.shape[0] - next)
       return Broken(StrCat("view '", view->name, "' has rows [", view->row_offset, ", +", view->rows,
-                           "), where one from row ", next, " of ", type.shape[0], " must stand"));
+                           "), but the next view must start at row ", next, " of ", type.shape[0]));
     next += view->rows;
   }
   if (next != type.shape[0])
-    return Broken(StrCat("the views end at row ", next, " of ", type.shape[0]));
+    return Broken(StrCat("the views cover ", next, " of ", type.shape[0], " rows"));
   return absl::OkStatus();
 }
 
@@ -76,10 +76,11 @@ absl::Status VerifyInit(const format::InitT &init, format::DType dtype) {
   if (init.kind != format::InitKind::truncated_normal)
     return absl::OkStatus();
   if (!is_float)
-    return Broken("integers have no normal distribution");
-  // Beyond 8 the distribution's ends are no longer apart from 0 and 1.
+    return Broken("integers cannot have normally distributed initial values");
+  // For larger cuts, the bounds of the distribution function are not apart from
+  // 0 and 1 in f64.
   if (!(init.std > 0 && std::isfinite(init.std) && init.cut > 0 && init.cut <= 8))
-    return Broken("a truncated normal needs std > 0 and 0 < cut <= 8");
+    return Broken("a truncated normal requires std > 0 and 0 < cut <= 8");
   return absl::OkStatus();
 }
 
@@ -91,19 +92,18 @@ absl::Status VerifyVariable(const format::VariableT &variable, NameSet &names) {
   CS336_RETURN_IF_ERROR(VerifyInit(*variable.init, variable.type->dtype));
   if (variable.kind == format::VariableKind::state && !IsFloat(ToDType(variable.type->dtype)) &&
       variable.init->value < 0)
-    return Broken(StrCat("a counter cannot begin at ", variable.init->value));
+    return Broken(StrCat("a counter cannot start at ", variable.init->value));
   return VerifyViews(*variable.type, variable.views, names);
 }
 
 int64_t DenseBytes(const format::TensorTypeT &type) {
   int64_t bytes = ByteSize(ToDType(type.dtype));
   for (int64_t size : type.shape)
-    bytes *= size; // VerifyType has shown that it fits.
+    bytes *= size; // VerifyType has checked that this does not overflow.
   return bytes;
 }
 
-/// The storage that a buffer lies in: its size, and its element type where it
-/// has one.
+/// The storage of a buffer: its size, and its element type if it has one.
 struct SourceInfo {
   int64_t bytes;
   const format::TensorTypeT *type = nullptr;
@@ -134,16 +134,16 @@ absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::E
   CS336_RETURN_IF_ERROR(VerifyLayout(Layout(buffer)));
   CS336_ASSIGN_OR_RETURN(SourceInfo source, SourceOf(executable, entry, buffer));
   if (source.type && source.type->dtype != buffer.dtype)
-    return Broken(StrCat("its elements are ", Name(ToDType(buffer.dtype)), ", its storage's ",
+    return Broken(StrCat("its elements are ", Name(ToDType(buffer.dtype)), ", but those of its storage are ",
                          Name(ToDType(source.type->dtype))));
   if (buffer.byte_offset < 0 || buffer.byte_size < 0 || buffer.byte_offset > source.bytes ||
       buffer.byte_size > source.bytes - buffer.byte_offset)
     return Broken(StrCat("bytes [", buffer.byte_offset, ", +", buffer.byte_size, ") are not within the ", source.bytes,
                          " of its storage"));
   if (buffer.byte_offset % ByteSize(ToDType(buffer.dtype)) != 0)
-    return Broken(StrCat("offset ", buffer.byte_offset, " does not suit its elements"));
+    return Broken(StrCat("offset ", buffer.byte_offset, " is not a multiple of its elements' size"));
   if (ExtentBytes(Layout(buffer)) > buffer.byte_size)
-    return Broken(StrCat("its elements do not fit in its ", buffer.byte_size, " bytes"));
+    return Broken(StrCat("its elements do not fit into its ", buffer.byte_size, " bytes"));
   return absl::OkStatus();
 }
 
@@ -162,7 +162,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
     return Broken(StrCat("an arena of ", entry.arena_bytes, " bytes"));
   constexpr int64_t kMostAlignment = 1 << 21; // The size of a huge page.
   if (entry.alignment < 1 || entry.alignment > kMostAlignment || (entry.alignment & (entry.alignment - 1)) != 0)
-    return Broken(StrCat("alignment ", entry.alignment, " is no power of two from 1 to ", kMostAlignment));
+    return Broken(StrCat("alignment ", entry.alignment, " is not a power of two from 1 to ", kMostAlignment));
   if (entry.streams < 1)
     return Broken("it has no stream");
   if (entry.name == "prepare" && !entry.inputs.empty())
@@ -190,7 +190,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
 absl::Status VerifyType(const format::TensorTypeT &type) {
   if (!IsListed(type.dtype))
     return Broken("unknown element type");
-  constexpr size_t kMostDims = 12; // What the GEMM library takes.
+  constexpr size_t kMostDims = 12; // The limit of the GEMM library.
   if (type.shape.size() > kMostDims)
     return Broken(StrCat("rank ", type.shape.size(), " is above ", kMostDims));
   for (int64_t size : type.shape)

@@ -27,16 +27,17 @@ inline absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumen
 /// INVALID_ARGUMENT says which object breaks which rule.
 absl::Status Verify(const format::ExecutableT &executable);
 
-/// The parts of it. An entry's commands are checked after all that they refer
-/// to, and integers and outputs after the commands that write them.
+/// Check parts of an executable. An entry's commands are checked after
+/// everything that they refer to, and integers and outputs after the commands
+/// that write them.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
 
-/// Calls `verify` with the commands of an entry in their order, and names the
-/// first that it returns an error for.
+/// Calls `verify` with the commands of an entry in order. Returns its first
+/// error, with the command.
 template <typename Function>
 absl::Status VerifyEachCommand(const format::EntryT &entry, Function &&verify) {
   for (size_t i = 0; i != entry.commands.size(); ++i) {
@@ -47,8 +48,8 @@ absl::Status VerifyEachCommand(const format::EntryT &entry, Function &&verify) {
   return absl::OkStatus();
 }
 
-/// The parts of a command's: whether a launch suits its kernel's signature, and
-/// whether what the command writes is apart from the rest that it uses.
+/// Check parts of a command: that a launch matches its kernel's signature, and
+/// that the buffers that a command writes do not overlap its other buffers.
 /// VerifyCommands has checked the indices of buffers and of the kernel.
 absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::EntryT &entry,
                           const format::LaunchT &launch);
@@ -58,8 +59,8 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
 /// Returns true for the integers that can be indices: i32 and i64.
 bool IsIndexType(format::DType dtype);
 
-/// Returns how many variants a signature has, each with its ranges of integers;
-/// 1 if no operand has a range.
+/// Returns the number of variants of a signature, each with its ranges of
+/// integers; 1 if no operand has a range.
 size_t CountVariants(const format::SignatureT &signature);
 
 } // namespace cs336::runtime

@@ -1,4 +1,4 @@
-//===- VerifyAliasing.cpp - What a command writes is apart ----------------===//
+//===- VerifyAliasing.cpp - Written buffers do not overlap ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels and libraries read and write their operands in any order, on many
-// threads. A buffer that a command writes may share bytes with another one only
-// where that order is known to suit, and the two are the same bytes then.
+// threads. A buffer that a command writes may share bytes with another of its
+// buffers only if the command is known to access them in a suitable order, and
+// then both must be the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,15 +32,15 @@ namespace cs336::runtime {
 
 namespace {
 
-/// A buffer that a command uses, at some position among those that it uses.
+/// An element of the list of buffers that a command uses.
 struct Use {
   uint32_t buffer;
   bool is_written = false;
-  /// Positions of what it may be written over.
+  /// Positions in the list of the buffers that it may overwrite.
   std::vector<uint32_t> over = {};
 };
 
-/// Lists what a command uses.
+/// Lists the buffers that a command uses.
 class UseCollector {
 public:
   explicit UseCollector(const format::ExecutableT &executable) : executable_(executable) {}
@@ -65,7 +66,7 @@ public:
     return WithWorkspace(std::move(uses), gemm.workspace);
   }
 
-  /// What these move stays as it is where it lies already.
+  // These commands may run in place.
   std::vector<Use> operator()(const format::CopyT &copy) const {
     return {{copy.src}, {copy.dst, /*is_written=*/true, {0}}};
   }
@@ -96,7 +97,7 @@ struct Place {
         begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))), position(position) {}
 
   bool Overlaps(const Place &other) const { return storage == other.storage && begin < other.end && other.begin < end; }
-  /// The order of storage, and of places in it.
+  /// Orders by storage, then by first byte.
   friend bool operator<(const Place &a, const Place &b) {
     return std::tie(a.storage, a.begin) < std::tie(b.storage, b.begin);
   }
@@ -128,7 +129,8 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
   for (size_t i = 1; i < written.size(); ++i)
     if (written[i].Overlaps(written[i - 1]))
       return Overlap(buffer(written[i]), buffer(written[i - 1]));
-  // These are apart, so the ones that a place overlaps stand next to each other.
+  // Written ranges are disjoint, so those that a read range overlaps are
+  // adjacent.
   for (const Place &place : read) {
     auto next = absl::c_upper_bound(written, place);
     if (next != written.begin() && std::prev(next)->Overlaps(place))

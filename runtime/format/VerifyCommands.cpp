@@ -27,8 +27,8 @@ using absl::StrCat;
 
 std::string Describe(const format::BufferT &buffer) { return StrCat("'", buffer.name, "' ", ToString(Layout(buffer))); }
 
-/// One of a matrix's two strides is 1 and the other passes over what that one
-/// walks along, as every GEMM library wants it.
+/// Returns true if one of a matrix's last two strides is 1 and the other is at
+/// least the size of that dimension, as every GEMM library requires.
 bool IsMatrix(const format::BufferT &buffer) {
   size_t rank = buffer.shape.size();
   auto contiguous = [&](size_t dim, size_t other) {
@@ -38,7 +38,7 @@ bool IsMatrix(const format::BufferT &buffer) {
   return contiguous(rank - 1, rank - 2) || contiguous(rank - 2, rank - 1);
 }
 
-/// Checks commands in their order; remembers which events were recorded.
+/// Checks commands in order and records which events were recorded.
 class CommandVerifier {
 public:
   CommandVerifier(const format::ExecutableT &executable, const format::EntryT &entry)
@@ -103,7 +103,8 @@ private:
              a.shape[rank - 1] == b.shape[rank - 2] && b.shape[rank - 1] == c.shape[rank - 1];
     };
     if (!fits() || a.dtype != b.dtype)
-      return Broken(StrCat(Describe(a), " times ", Describe(b), " is no ", Describe(c)));
+      return Broken(
+          StrCat("GEMM shapes do not agree: A is ", Describe(a), ", B is ", Describe(b), ", C is ", Describe(c)));
     for (uint32_t index : {gemm.a, gemm.b, gemm.c})
       if (!IsMatrix(Buffer(index)))
         return Broken(StrCat(Describe(Buffer(index)),
@@ -117,7 +118,7 @@ private:
     if (executable_.target != format::Target::cuda || !gemm.workspace)
       return absl::OkStatus();
     if (int64_t offset = Buffer(*gemm.workspace).byte_offset; offset % format::kGemmWorkspaceAlignment != 0)
-      return Broken(StrCat("its workspace starts at byte ", offset, ", and cuBLASLt takes multiples of ",
+      return Broken(StrCat("its workspace starts at byte ", offset, ", but cuBLASLt requires a multiple of ",
                            format::kGemmWorkspaceAlignment));
     return absl::OkStatus();
   }
@@ -140,7 +141,7 @@ private:
     int64_t columns = c.shape.back();
     bool dense = bias.shape.size() == 1 && (bias.shape[0] == 1 || bias.strides[0] == 1);
     if (!dense || bias.shape[0] != columns || bias.dtype != c.dtype)
-      return Broken(StrCat("its bias ", Describe(bias), " is no dense row of ", Describe(c)));
+      return Broken(StrCat("its bias ", Describe(bias), " is not a dense row of ", Describe(c)));
     if (columns != 1 && c.strides.back() != 1)
       return Broken(StrCat("it adds a bias to rows of ", Describe(c), " that are not contiguous"));
     return absl::OkStatus();
@@ -211,7 +212,7 @@ private:
 } // namespace
 
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry) {
-  // A hostile count must not become an allocation.
+  // A malicious count must not cause a large allocation.
   if (entry.events > entry.commands.size())
     return Broken(StrCat(entry.events, " events for ", entry.commands.size(), " commands"));
   CommandVerifier verifier(executable, entry);

@@ -1,4 +1,4 @@
-//===- VerifyIntegers.cpp - Integers that kernels use as indices ----------===//
+//===- VerifyIntegers.cpp - Integers used as indices ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels do not check the integers that they use as indices. Their signatures
-// have the ranges that these must be in, and the ranges of integers that they
-// write. Follows an entry's commands, which run in their order whatever their
-// streams, and remembers the ranges of integers in the arena. Nothing bounds
-// the integers in variables, or those from other ranks.
+// have the ranges that these must be in, and the ranges of the integers that
+// they write. This file follows an entry's commands, which run in order
+// whatever their streams, and tracks the ranges of integers in the arena.
+// Integers in variables and from other ranks are unbounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,14 +70,14 @@ public:
     return range;
   }
 
-  /// Remembers that something in `range` was written to a buffer in the arena.
+  /// Records that integers in `range` were written to a buffer in the arena.
   void Write(const format::BufferT &buffer, const IntegerRange &range) {
     int64_t begin = buffer.byte_offset, end = EndOf(buffer);
     SplitAt(begin);
     SplitAt(end);
     bool is_known = range != AnyInteger(), is_dense = IsDense(Layout(buffer));
     for (auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first < end;) {
-      // Elements between those that were written keep their integers.
+      // Elements between the written ones keep their values.
       bool is_kept = is_known && !is_dense && piece->second.dtype == buffer.dtype;
       if (is_kept)
         piece->second.range = Unite(piece->second.range, range);
@@ -89,7 +89,7 @@ public:
 
 private:
   /// Bytes from the key in the map to `end` that hold elements of one type, or parts of them. Elements of a type start
-  /// at multiples of their size, so whatever wrote a part of an element as that type wrote all of it.
+  /// at multiples of their size, so a write of a part of an element as that type wrote all of it.
   struct Piece {
     int64_t end;
     format::DType dtype;
@@ -112,7 +112,7 @@ private:
   std::map<int64_t, Piece> pieces_;
 };
 
-/// Visits the commands of an entry in their order.
+/// Visits the commands of an entry in order.
 class IntegerVerifier {
 public:
   IntegerVerifier(const format::ExecutableT &executable, const format::EntryT &entry)
@@ -173,8 +173,8 @@ private:
       IntegerRange range = Read(launch.operands[i]);
       return absl::InvalidArgumentError(
           StrCat("operand ", i, ": '", buffer.name, "' ", ToString(Layout(buffer)), " holds ",
-                 range == AnyInteger() ? "integers that nothing bounds" : "integers in " + format::ToString(range),
-                 ", and the kernel takes those in ", format::ToString(range_of(i)), " as indices"));
+                 range == AnyInteger() ? "unbounded integers" : "integers in " + format::ToString(range),
+                 ", but the kernel uses them as indices in ", format::ToString(range_of(i))));
     }
     for (size_t i = 0; i != operands.size(); ++i)
       if (operands[i]->is_written)

@@ -21,8 +21,8 @@ namespace {
 
 using absl::StrCat;
 
-/// More than any machine has, and so little that sums over threads do not
-/// overflow.
+/// More threads than any machine has, and few enough that sums over threads do
+/// not overflow.
 constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
 
 absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
@@ -41,15 +41,15 @@ absl::Status VerifyFunction(const format::FunctionT &function, format::Target ta
 
 absl::Status VerifyWrittenOver(const format::SignatureT &signature, const format::OperandSignatureT &operand) {
   if (!operand.is_written && !operand.written_over.empty())
-    return Broken("it is not written, and is said to be written over others");
+    return Broken("it overwrites other operands, but is not written");
   for (size_t i = 0; i != operand.written_over.size(); ++i) {
     uint32_t position = operand.written_over[i];
     if (position >= signature.operands.size() || (i != 0 && position <= operand.written_over[i - 1]))
-      return Broken(StrCat("it is written over operand ", position, " of ", signature.operands.size(),
-                           ", or these do not ascend"));
+      return Broken(StrCat("it overwrites operand ", position, " of ", signature.operands.size(),
+                           ", or the positions do not ascend"));
     const format::OperandSignatureT &over = *signature.operands[position];
     if (over.is_written || Layout(over) != Layout(operand))
-      return Broken(StrCat("it is written over operand ", position, ", which is written too or lies otherwise"));
+      return Broken(StrCat("it overwrites operand ", position, ", which is also written or has another layout"));
   }
   return absl::OkStatus();
 }
@@ -58,13 +58,13 @@ absl::Status VerifyRanges(const format::SignatureT &signature, const format::Ope
   if (operand.ranges.empty())
     return absl::OkStatus();
   if (!IsIndexType(operand.dtype))
-    return Broken(StrCat("it has ranges of integers, and its elements are ", Name(ToDType(operand.dtype))));
+    return Broken(StrCat("it has ranges of integers, but its elements are ", Name(ToDType(operand.dtype))));
   if (operand.ranges.size() != CountVariants(signature))
-    return Broken(StrCat("it has ranges for ", operand.ranges.size(), " variants of launches, and another operand for ",
+    return Broken(StrCat("it has ranges for ", operand.ranges.size(), " variants of launches, but another operand has ",
                          CountVariants(signature)));
   for (const format::IntegerRange &range : operand.ranges)
     if (range.least() > range.most())
-      return Broken(StrCat("there is no integer in the range ", format::ToString(range)));
+      return Broken(StrCat("no integer is in the range ", format::ToString(range)));
   return absl::OkStatus();
 }
 
@@ -72,9 +72,9 @@ absl::Status VerifyOperand(const format::SignatureT &signature, const format::Op
   CS336_RETURN_IF_ERROR(VerifyLayout(Layout(operand)));
   if (operand.alignment < 1 || operand.alignment > Storage::kAlignment ||
       (operand.alignment & (operand.alignment - 1)) != 0)
-    return Broken(StrCat("alignment ", operand.alignment, " is no power of two from 1 to ", Storage::kAlignment));
+    return Broken(StrCat("alignment ", operand.alignment, " is not a power of two from 1 to ", Storage::kAlignment));
   if (operand.is_written && !HasDistinctElements(Layout(operand)))
-    return Broken("it is written, and its elements share addresses");
+    return Broken("it is written, but its elements share addresses");
   CS336_RETURN_IF_ERROR(VerifyRanges(signature, operand));
   return VerifyWrittenOver(signature, operand);
 }
@@ -86,7 +86,7 @@ absl::Status VerifySignature(const format::SignatureT &signature, format::Target
   if (signature.rows < 1 || (!on_cpu && signature.rows != 1))
     return Broken(StrCat("its signature has ", signature.rows, " rows, for ", format::EnumNameTarget(target)));
   if (signature.thread_bytes < 0 || signature.thread_bytes > (on_cpu ? kMaxScratchBytes : 0))
-    return Broken(StrCat("its signature has ", signature.thread_bytes, " bytes of memory for each thread, for ",
+    return Broken(StrCat("its signature has ", signature.thread_bytes, " bytes of memory per thread, for ",
                          format::EnumNameTarget(target)));
   if (signature.workspace_bytes < 0 || signature.workspace_bytes > (on_cpu ? 0 : kMaxScratchBytes))
     return Broken(StrCat("its signature has a workspace of ", signature.workspace_bytes, " bytes, for ",
@@ -97,14 +97,14 @@ absl::Status VerifySignature(const format::SignatureT &signature, format::Target
   return absl::OkStatus();
 }
 
-/// The symbol of code for the CPU, where it has a signature.
+/// Returns the symbol of code for the CPU, which contains its signature.
 absl::Status VerifySymbol(const std::string &symbol, const format::SignatureT &signature) {
   size_t suffix = symbol.rfind('(');
   if (suffix == std::string::npos)
     return absl::OkStatus();
   std::string expected = format::ToSymbolSuffix(signature);
   if (symbol.compare(suffix, std::string::npos, expected) != 0)
-    return Broken(StrCat("its code was compiled for ", symbol.substr(suffix), ", and its signature is ", expected));
+    return Broken(StrCat("its code was compiled for ", symbol.substr(suffix), ", but its signature is ", expected));
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-//===- VerifyLaunch.cpp - Launches against their kernel's signature -------===//
+//===- VerifyLaunch.cpp - Launches match their kernel ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,11 +25,11 @@ using absl::StrCat;
 
 absl::Status VerifyOperand(const format::BufferT &buffer, const format::OperandSignatureT &operand) {
   if (Layout(buffer) != Layout(operand))
-    return Broken(
-        StrCat("'", buffer.name, "' ", ToString(Layout(buffer)), ", and the kernel takes ", ToString(Layout(operand))));
+    return Broken(StrCat("'", buffer.name, "' ", ToString(Layout(buffer)), ", but the kernel requires ",
+                         ToString(Layout(operand))));
   if (buffer.byte_offset % operand.alignment != 0)
     return Broken(StrCat("'", buffer.name, "' starts at byte ", buffer.byte_offset,
-                         ", and the kernel takes multiples of ", operand.alignment));
+                         ", but the kernel requires a multiple of ", operand.alignment));
   return absl::OkStatus();
 }
 
@@ -39,7 +39,7 @@ absl::Status VerifyWrites(const format::SignatureT &signature, const format::Lau
     if (signature.operands[i]->is_written)
       writes.push_back(i);
   if (launch.writes != writes)
-    return Broken(StrCat("it writes operands [", absl::StrJoin(launch.writes, ", "), "], and the kernel [",
+    return Broken(StrCat("it writes operands [", absl::StrJoin(launch.writes, ", "), "], but the kernel writes [",
                          absl::StrJoin(writes, ", "), "]"));
   return absl::OkStatus();
 }
@@ -47,7 +47,7 @@ absl::Status VerifyWrites(const format::SignatureT &signature, const format::Lau
 absl::Status VerifyWorkspace(const format::SignatureT &signature, const format::EntryT &entry,
                              const format::LaunchT &launch) {
   if (launch.workspace.has_value() != (signature.workspace_bytes != 0))
-    return Broken(StrCat("it has ", launch.workspace ? "a" : "no", " workspace, and the kernel takes one of ",
+    return Broken(StrCat("it has ", launch.workspace ? "a" : "no", " workspace, but the kernel requires ",
                          signature.workspace_bytes, " bytes"));
   if (!launch.workspace)
     return absl::OkStatus();
@@ -55,7 +55,7 @@ absl::Status VerifyWorkspace(const format::SignatureT &signature, const format::
   int64_t bytes = ExtentBytes(Layout(workspace));
   if (bytes < signature.workspace_bytes || workspace.byte_offset % format::kLaunchWorkspaceAlignment != 0)
     return Broken(StrCat("its workspace has ", bytes, " bytes from byte ", workspace.byte_offset,
-                         " on, and the kernel takes ", signature.workspace_bytes, " from a multiple of ",
+                         " on, but the kernel requires ", signature.workspace_bytes, " from a multiple of ",
                          format::kLaunchWorkspaceAlignment, " on"));
   return absl::OkStatus();
 }
@@ -67,17 +67,17 @@ absl::Status VerifyLaunch(const format::ExecutableT &executable, const format::E
   const format::SignatureT &signature = *executable.kernels[launch.kernel]->signature;
   if (launch.operands.size() != signature.operands.size())
     return Broken(
-        StrCat("it has ", launch.operands.size(), " operands, and the kernel takes ", signature.operands.size()));
+        StrCat("it has ", launch.operands.size(), " operands, but the kernel has ", signature.operands.size()));
   for (size_t i = 0; i != launch.operands.size(); ++i)
     CS336_RETURN_IF_ERROR(
         Annotate(VerifyOperand(*entry.buffers[launch.operands[i]], *signature.operands[i]), StrCat("operand ", i)));
   CS336_RETURN_IF_ERROR(VerifyWrites(signature, launch));
   if (launch.rows != signature.rows || launch.thread_bytes != signature.thread_bytes)
     return Broken(StrCat("it has ", launch.rows, " rows and ", launch.thread_bytes,
-                         " bytes of memory for each thread, and the kernel takes ", signature.rows, " and ",
+                         " bytes of memory per thread, but the kernel requires ", signature.rows, " and ",
                          signature.thread_bytes));
   if (launch.variant >= CountVariants(signature))
-    return Broken(StrCat("it is of variant ", launch.variant, ", and the kernel has ", CountVariants(signature)));
+    return Broken(StrCat("it is of variant ", launch.variant, ", but the kernel has ", CountVariants(signature)));
   return VerifyWorkspace(signature, entry, launch);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The last command that writes to the bytes of an output in the arena writes
-// there only: nothing else takes its place before the entry ends.
+// only there: the output is not overwritten before the entry ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,11 +36,11 @@ absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT
   TensorType type = ToTensorType(*output.type);
   TensorType stored{ToDType(buffer.dtype), Dims(buffer.shape.begin(), buffer.shape.end())};
   if (stored != type)
-    return Broken(StrCat("it is a ", ToString(type), ", its buffer a ", ToString(stored)));
+    return Broken(StrCat("it is a ", ToString(type), ", but its buffer is a ", ToString(stored)));
   return absl::OkStatus();
 }
 
-/// Bytes of the arena.
+/// A range of bytes of the arena.
 struct Range {
   explicit Range(const format::BufferT &buffer)
       : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))) {}
@@ -48,7 +48,7 @@ struct Range {
   int64_t begin, end;
 };
 
-/// Where an output is whose last writer is not known yet.
+/// The range of an output whose last writer is not known yet.
 struct Place {
   Range range;
   const std::string *name;
@@ -72,7 +72,7 @@ absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<Place> &plac
       continue;
     if (written.begin < place.range.begin || written.end > place.range.end)
       return Broken(StrCat("it writes bytes [", written.begin, ", ", written.end, ") of the arena after output '",
-                           *place.name, "' was put in [", place.range.begin, ", ", place.range.end, ")"));
+                           *place.name, "' was written to [", place.range.begin, ", ", place.range.end, ")"));
     place.is_written = true;
   }
   return absl::OkStatus();
@@ -84,7 +84,7 @@ absl::Status VerifyOutputs(const format::EntryT &entry) {
   for (const auto &output : entry.outputs)
     CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
   std::vector<Place> places = FindPlaces(entry);
-  // From the last command back, until every output has a writer.
+  // Walks from the last command back until every output has a writer.
   for (size_t i = entry.commands.size(); i-- > 0 && !places.empty();) {
     const format::CommandT &command = *entry.commands[i];
     auto written = WrittenBuffers(command);

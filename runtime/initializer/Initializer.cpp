@@ -22,7 +22,8 @@ namespace cs336::runtime {
 
 namespace {
 
-/// FNV-1a: stable between machines and versions, as a seed's meaning must be.
+/// FNV-1a. The hash must be the same on all machines and in all versions,
+/// because a seed's values depend on it.
 uint64_t HashName(absl::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char byte : name)
@@ -32,10 +33,11 @@ uint64_t HashName(absl::string_view name) {
 
 double NormalCdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
 
-/// Pairs of values that are drawn in one go.
+/// The number of pairs of values that are drawn at once.
 constexpr int64_t kBlock = 256;
 
-/// Uniform in (0, 1), from 52 bits of Philox each: two values for each counter.
+/// Draws uniform values in (0, 1) from 52 bits of Philox each: two values per
+/// counter.
 CS336_VECTOR_CLONES void DrawUniform(uint64_t seed, uint64_t stream, int64_t counter, double *values) {
   std::array<uint64_t, 2 * kBlock> bits;
   for (int64_t i = 0; i != kBlock; ++i) {
@@ -46,7 +48,8 @@ CS336_VECTOR_CLONES void DrawUniform(uint64_t seed, uint64_t stream, int64_t cou
     bits[2 * i] = uint64_t{words[1]} << 32 | words[0];
     bits[2 * i + 1] = uint64_t{words[3]} << 32 | words[2];
   }
-  // As the digits of a number in [1, 2), less 1, and half a digit more.
+  // The bits are the digits of a number in [1, 2). Subtracts 1 and adds half a
+  // digit.
   for (int64_t i = 0; i != 2 * kBlock; ++i)
     values[i] = std::bit_cast<double>(bits[i] >> 12 | std::bit_cast<uint64_t>(1.0)) - (1 - 0x1p-53);
 }
@@ -66,7 +69,7 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
         value = lower + value * width;
       NormalQuantile(absl::MakeSpan(drawn));
       int64_t offset = block * 2 * kBlock, size = std::min(2 * kBlock, count - offset);
-      // Rounding at the ends of the interval must not pass the cut.
+      // Rounding at the ends of the interval must not exceed the cut.
       for (int64_t i = 0; i != size; ++i)
         values[offset + i] = static_cast<T>(std::clamp(drawn[i], -init.cut, init.cut) * init.std);
     }

@@ -17,9 +17,9 @@
 
 namespace cs336::runtime {
 
-/// Fills dense `values` as `init` says. They are the elements of a tensor from
-/// index `first` on, an even number. Random values are functions of the seed,
-/// the name and the element's index in the tensor alone.
+/// Fills dense `values`, the elements of a tensor from index `first` on, as
+/// `init` specifies. `first` is even. Random values depend only on the seed,
+/// the name and the element's index in the tensor.
 ///
 /// truncated_normal inverts the normal distribution: with u uniform in (0, 1),
 /// x = std * quantile(cdf(-cut) + u * (cdf(cut) - cdf(-cut))).

@@ -14,8 +14,8 @@
 namespace cs336::runtime {
 
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
-/// as 1, 2, 3", SC 2011): 128 random bits for each counter under a key. Any
-/// element's bits can be had without those before it.
+/// as 1, 2, 3", SC 2011): 128 random bits per counter under a key. The bits of
+/// an element do not depend on those before it.
 inline std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
   constexpr int kRounds = 10;
   constexpr uint64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;

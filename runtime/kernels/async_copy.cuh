@@ -5,38 +5,38 @@
 //
 //===----------------------------------------------------------------------===//
 
-/// 16 bytes of neighbouring elements.
+/// 16 bytes of consecutive elements.
 struct alignas(16) Chunk {
   unsigned words[4];
 };
-/// Once around the banks of shared memory.
+/// 128 bytes: one word in each bank of shared memory.
 struct alignas(128) BankLine {
   Chunk chunks[8];
 };
 
-// Instructions that C++ has no words for. Where the text is compiled for something else than a GPU, what compiles it
-// brings functions of these names.
+// Instructions that C++ cannot express. A compilation for another device than a GPU must define functions of these
+// names before it includes this text.
 #ifdef __CUDACC__
 
-/// The address of the block's dynamic shared memory, a multiple of 128.
+/// Returns the address of the block's dynamic shared memory, a multiple of 128.
 __device__ inline unsigned getSharedMemory() {
   extern __shared__ BankLine dynamicSharedMemory[];
   return static_cast<unsigned>(__cvta_generic_to_shared(dynamicSharedMemory));
 }
 
-/// Starts a copy of 4, 8 or 16 bytes to shared memory; of zeros where there is nothing to copy.
+/// Starts a copy of 4, 8 or 16 bytes to shared memory. Writes zeros and reads nothing if `isValid` is false.
 template <int bytes>
-__device__ inline void copyAsync(unsigned to, const void *from, bool exists) {
-  const int available = exists ? bytes : 0;
-  if constexpr (bytes == 16) // Past the first-level cache.
+__device__ inline void copyAsync(unsigned to, const void *from, bool isValid) {
+  const int available = isValid ? bytes : 0;
+  if constexpr (bytes == 16) // Bypasses the first-level cache.
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(available) : "memory");
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::"r"(to), "l"(from), "n"(bytes), "r"(available)
                  : "memory");
 }
-/// Makes a group of the copies that the thread has started since the last.
+/// Makes a group of the copies that the thread has started since its last group.
 __device__ inline void commitCopies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
-/// Waits for all groups of the thread but the last `pending`. Other threads' copies are there after a barrier.
+/// Waits for all groups of the thread except the last `pending`. Other threads' copies are visible after a barrier.
 template <int pending>
 __device__ inline void waitForCopies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(pending) : "memory");

@@ -5,24 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-/// A block computes dK and dV of `warps` · Rows::perWarp keys of a head of keys, for all heads of queries that share
-/// it; where the registers do not hold that, one of `slices` parts of the columns. Rows of scores are keys here.
-/// Queries and gradients come in tiles of `queriesPerTile`, of which `stages` are in shared memory.
-template <class Problem, class Rows, int warps, int queriesPerTile, int stages, bool keepsRows, int slices>
+/// A block computes dK and dV of `warps` · RowBlock::perWarp keys of a key head, summed over all query heads that
+/// share it. If registers do not hold all columns, a block computes one of `slices` parts of them. Rows of the scores
+/// are keys here. Queries and gradients come in tiles of `queriesPerTile`, of which `stages` are in shared memory.
+template <class Problem, class RowBlock, int warps, int queriesPerTile, int stages, bool keepsLeft, int slices>
 class AttentionBackwardKeys {
-  using Element = typename Rows::Element;
-  using Tile = SharedTile<Element, Problem::headDim, Rows::granule * slices>;
-  using Scores = typename Rows::template Product<queriesPerTile>;
-  using Left = typename Rows::template Left<Tile, keepsRows>;
+  using Element = typename RowBlock::Element;
+  using Tile = SharedTile<Element, Problem::headDim, RowBlock::depthMultiple * slices>;
+  using Scores = typename RowBlock::template Accumulator<queriesPerTile>;
+  using LeftFragment = typename RowBlock::template LeftFragment<Tile, keepsLeft>;
 
   static constexpr int columns = Tile::depth / slices;
-  using Result = typename Rows::template Result<columns>;
+  using Result = typename RowBlock::template Result<columns>;
 
-  static constexpr int keysPerTile = warps * Rows::perWarp;
+  static constexpr int keysPerTile = warps * RowBlock::perWarp;
   static constexpr int keyTiles = countTiles(Problem::keys, keysPerTile);
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
-  static constexpr int tileBytes = queriesPerTile * Tile::pitch, rowBytes = keysPerTile * Tile::pitch;
-  static constexpr int scratchBytes = Rows::template scratchBytes<queriesPerTile>;
+  static constexpr int tileBytes = queriesPerTile * Tile::pitch, ownTileBytes = keysPerTile * Tile::pitch;
+  static constexpr int stagingBytes = RowBlock::template stagingBytes<queriesPerTile>;
   static constexpr int sumBytes = queriesPerTile * static_cast<int>(sizeof(float));
   static constexpr float scale = Problem::scale * log2OfE;
   static_assert(stages >= 2 && Tile::depth % slices == 0);
@@ -30,43 +30,43 @@ class AttentionBackwardKeys {
 public:
   static constexpr int threads = 32 * warps;
   static constexpr int blocks = Problem::batches * Problem::keyHeads * slices * keyTiles;
-  static constexpr int sharedBytes = 2 * rowBytes + stages * 2 * (tileBytes + sumBytes) + warps * scratchBytes;
+  static constexpr int sharedBytes = 2 * ownTileBytes + stages * 2 * (tileBytes + sumBytes) + warps * stagingBytes;
 
-  /// `rowSums` is what AttentionBackwardQueries has written.
+  /// `rowSums` holds D as AttentionBackwardQueries has stored it.
   __device__ static void run(const Element *queries, const Element *keys, const Element *values, const float *logSumExp,
                              const Element *outputGradient, Element *keyGradient, Element *valueGradient,
                              const float *rowSums) {
-    const auto place =
-        TileOfHead<keyTiles, keysPerTile, Problem::keyHeads * slices, false>::ofBlock(blockIdx.x, Problem::batches);
-    const int firstKey = place.first, batch = place.batch;
+    const auto origin =
+        HeadTile<keyTiles, keysPerTile, Problem::keyHeads * slices, false>::fromBlock(blockIdx.x, Problem::batches);
+    const int firstKey = origin.first, batch = origin.batch;
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
-    const int head = place.head / slices, firstColumn = place.head % slices * columns;
-    // Causal: queries before a key do not see it.
+    const int head = origin.head / slices, firstColumn = origin.head % slices * columns;
+    // In causal attention, queries before a key do not see it.
     const int skipped = Problem::isCausal ? firstKey / queriesPerTile : 0;
     const int perHead = skipped < queryTiles ? queryTiles - skipped : 0, steps = group * perHead;
 
-    const int warp = threadIdx.x / 32, ownFirst = firstKey + warp * Rows::perWarp;
-    const unsigned keyTile = getSharedMemory(), valueTile = keyTile + rowBytes;
-    const unsigned queryRing = valueTile + rowBytes, gradientRing = queryRing + stages * tileBytes;
+    const int warp = threadIdx.x / 32, ownFirst = firstKey + warp * RowBlock::perWarp;
+    const unsigned keyTile = getSharedMemory(), valueTile = keyTile + ownTileBytes;
+    const unsigned queryRing = valueTile + ownTileBytes, gradientRing = queryRing + stages * tileBytes;
     const unsigned sumRing = gradientRing + stages * tileBytes, logSumRing = sumRing + stages * sumBytes;
-    const unsigned scratch = logSumRing + stages * sumBytes + warp * scratchBytes;
-    const unsigned ownKeys = keyTile + warp * Rows::perWarp * Tile::pitch, ownValues = ownKeys + rowBytes;
+    const unsigned staging = logSumRing + stages * sumBytes + warp * stagingBytes;
+    const unsigned ownKeys = keyTile + warp * RowBlock::perWarp * Tile::pitch, ownValues = ownKeys + ownTileBytes;
     auto load = [&](int step) {
       if (step < steps) {
         const int queryHead = head * group + step / perHead, first = (skipped + step % perHead) * queriesPerTile;
-        const int stage = step % stages, existing = Problem::queries - first;
+        const int stage = step % stages, validRows = Problem::queries - first;
         Tile::template load<typename Problem::QueryLayout, threads, queriesPerTile>(
             queryRing + stage * tileBytes, Problem::QueryLayout::getVectors(queries, batch, queryHead, first),
-            existing);
+            validRows);
         Tile::template load<typename Problem::OutputGradientLayout, threads, queriesPerTile>(
             gradientRing + stage * tileBytes,
-            Problem::OutputGradientLayout::getVectors(outputGradient, batch, queryHead, first), existing);
+            Problem::OutputGradientLayout::getVectors(outputGradient, batch, queryHead, first), validRows);
         const float *sums = rowSums + (batch * Problem::queryHeads + queryHead) * Problem::queries + first;
         const float *logSums = Problem::LogSumExpLayout::getVectors(logSumExp, batch, queryHead, first);
         for (int i = threadIdx.x; i < queriesPerTile; i += threads) {
-          copyAsync<4>(sumRing + stage * sumBytes + i * 4, sums + i, i < existing);
+          copyAsync<4>(sumRing + stage * sumBytes + i * 4, sums + i, i < validRows);
           copyAsync<4>(logSumRing + stage * sumBytes + i * 4, logSums + i * Problem::LogSumExpLayout::stride,
-                       i < existing);
+                       i < validRows);
         }
       }
       commitCopies();
@@ -80,11 +80,11 @@ public:
       load(step);
 
     Result keyResult, valueResult;
-    Rows::clear(keyResult);
-    Rows::clear(valueResult);
+    RowBlock::clear(keyResult);
+    RowBlock::clear(valueResult);
     waitForCopies<stages - 2>();
     __syncthreads();
-    const Left left(ownKeys), leftValues(ownValues);
+    const LeftFragment left(ownKeys), leftValues(ownValues);
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
       if (step != 0) {
@@ -97,28 +97,28 @@ public:
       if (Problem::isCausal && firstQuery + queriesPerTile <= ownFirst)
         continue;
       Scores scores, gradients;
-      Rows::multiplyByRows(scores, left, queryTile);
-      // Queries that do not exist have zeros for everything, and add zeros.
-      if (Problem::isCausal && firstQuery < ownFirst + Rows::perWarp - 1)
-        hideScores<true, true>(scores, ownFirst, firstQuery, Problem::keys);
-      Rows::multiplyByRows(gradients, leftValues, gradientTile);
+      RowBlock::multiplyTransposed(scores, left, queryTile);
+      // Rows past the last query are zeros in all tiles, and therefore add zeros.
+      if (Problem::isCausal && firstQuery < ownFirst + RowBlock::perWarp - 1)
+        maskScores<true, true>(scores, ownFirst, firstQuery, Problem::keys);
+      RowBlock::multiplyTransposed(gradients, leftValues, gradientTile);
 #pragma unroll
-      for (int j = 0; j < Scores::perRow; ++j) {
+      for (int j = 0; j < Scores::valuesPerRow; ++j) {
         const int offset = stage * sumBytes + Scores::getColumn(j) * 4;
         const float sum = __uint_as_float(loadSharedWord(sumRing + offset));
         const float logSum = __uint_as_float(loadSharedWord(logSumRing + offset)) * log2OfE;
 #pragma unroll
-        for (int i = 0; i < Rows::perLane; ++i) {
+        for (int i = 0; i < RowBlock::perLane; ++i) {
           scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -logSum));
           gradients.values[i][j] = scores.values[i][j] * (gradients.values[i][j] - sum);
         }
       }
-      Rows::template addProduct<Tile>(valueResult, scores, gradientTile, firstColumn, scratch);
-      Rows::template addProduct<Tile>(keyResult, gradients, queryTile, firstColumn, scratch);
+      RowBlock::template multiplyAccumulate<Tile>(valueResult, scores, gradientTile, firstColumn, staging);
+      RowBlock::template multiplyAccumulate<Tile>(keyResult, gradients, queryTile, firstColumn, staging);
     }
-    writeResult<Rows, Tile, typename Problem::KeyGradientLayout>(keyResult, Problem::scale, ownKeys, keyGradient, batch,
-                                                                 head, ownFirst, Problem::keys, firstColumn);
-    writeResult<Rows, Tile, typename Problem::ValueGradientLayout>(valueResult, 1, ownValues, valueGradient, batch,
-                                                                   head, ownFirst, Problem::keys, firstColumn);
+    writeResult<RowBlock, Tile, typename Problem::KeyGradientLayout>(keyResult, Problem::scale, ownKeys, keyGradient,
+                                                                     batch, head, ownFirst, Problem::keys, firstColumn);
+    writeResult<RowBlock, Tile, typename Problem::ValueGradientLayout>(valueResult, 1, ownValues, valueGradient, batch,
+                                                                       head, ownFirst, Problem::keys, firstColumn);
   }
 };

@@ -5,35 +5,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-/// A block computes `warps` · Rows::perWarp rows of a head's output. Keys and values come in tiles of `keysPerTile`, of
-/// which `stages` are in shared memory; with one stage, values are copied while scores are computed, and the next keys
-/// while the output is. Softmax is online: what was added up so far is scaled down when a much larger score appears.
-template <class Problem, class Rows, int warps, int keysPerTile, int stages, bool keepsQueries>
+/// A block computes `warps` · RowBlock::perWarp rows of a head's output. Keys and values come in tiles of
+/// `keysPerTile`, of which `stages` are in shared memory. With one stage, the values are copied while the scores are
+/// computed, and the next keys while the output is computed. Softmax is online: the sums so far are rescaled when a
+/// much larger score appears.
+template <class Problem, class RowBlock, int warps, int keysPerTile, int stages, bool keepsQueries>
 class AttentionForward {
-  using Element = typename Rows::Element;
-  using Tile = SharedTile<Element, Problem::headDim, Rows::granule>;
-  using Scores = typename Rows::template Product<keysPerTile>;
-  using Result = typename Rows::template Result<Tile::depth>;
+  using Element = typename RowBlock::Element;
+  using Tile = SharedTile<Element, Problem::headDim, RowBlock::depthMultiple>;
+  using Scores = typename RowBlock::template Accumulator<keysPerTile>;
+  using Result = typename RowBlock::template Result<Tile::depth>;
 
-  static constexpr int queriesPerTile = warps * Rows::perWarp;
+  static constexpr int queriesPerTile = warps * RowBlock::perWarp;
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
   static constexpr int tileBytes = keysPerTile * Tile::pitch;
-  static constexpr int scratchBytes = Rows::template scratchBytes<keysPerTile>;
+  static constexpr int stagingBytes = RowBlock::template stagingBytes<keysPerTile>;
   static constexpr float scale = Problem::scale * log2OfE;
-  /// What is added up may be that many powers of two larger than with the largest score subtracted.
+  /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
   static constexpr float maxGrowth = 8;
 
 public:
   static constexpr int threads = 32 * warps;
   static constexpr int blocks = Problem::batches * Problem::queryHeads * queryTiles;
-  static constexpr int sharedBytes = queriesPerTile * Tile::pitch + 2 * stages * tileBytes + warps * scratchBytes;
+  static constexpr int sharedBytes = queriesPerTile * Tile::pitch + 2 * stages * tileBytes + warps * stagingBytes;
 
-  /// `logSumExp` may be null.
+  /// Computes the block's tile. `logSumExp` may be null.
   __device__ static void run(const Element *queries, const Element *keys, const Element *values, Element *output,
                              float *logSumExp) {
-    const auto place = TileOfHead<queryTiles, queriesPerTile, Problem::queryHeads, Problem::isCausal>::ofBlock(
+    const auto origin = HeadTile<queryTiles, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(
         blockIdx.x, Problem::batches);
-    AttentionForward(place.first, place.head, place.batch, keys, values).run(queries, output, logSumExp);
+    AttentionForward(origin.first, origin.head, origin.batch, keys, values).run(queries, output, logSumExp);
   }
 
 private:
@@ -46,11 +47,11 @@ private:
     tiles = countTiles(Problem::isCausal && end < Problem::keys ? end : Problem::keys, keysPerTile);
     const int warp = threadIdx.x / 32;
     queryTile = getSharedMemory();
-    ownQueries = queryTile + warp * Rows::perWarp * Tile::pitch;
+    ownQueries = queryTile + warp * RowBlock::perWarp * Tile::pitch;
     keyTiles = queryTile + queriesPerTile * Tile::pitch;
     valueTiles = keyTiles + stages * tileBytes;
-    scratch = valueTiles + stages * tileBytes + warp * scratchBytes;
-    ownFirst = firstQuery + warp * Rows::perWarp;
+    staging = valueTiles + stages * tileBytes + warp * stagingBytes;
+    ownFirst = firstQuery + warp * RowBlock::perWarp;
   }
 
   __device__ void loadKeys(int tile) {
@@ -68,7 +69,7 @@ private:
     commitCopies();
   }
 
-  /// Waits for the keys of the tile, and starts to copy what may be written over.
+  /// Waits for the keys of the tile, and starts the copies into the stages that are free now.
   __device__ void awaitKeys(int tile) {
     waitForCopies<stages == 1 ? 0 : 2 * stages - 3>();
     __syncthreads();
@@ -86,39 +87,40 @@ private:
       loadKeys(tile + 1);
   }
 
-  /// Makes scores the exponentials of their differences to what stands for the largest of their row.
+  /// Replaces each score by the exponential of its difference to the reference of its row.
   __device__ void exponentiate(Scores &scores, Result &result) {
-    float found[Rows::perLane];
-    bool isFar = false;
+    float tileMaxima[RowBlock::perLane];
+    bool needsRescaling = false;
 #pragma unroll
-    for (int i = 0; i < Rows::perLane; ++i) {
-      found[i] = scores.values[i][0];
+    for (int i = 0; i < RowBlock::perLane; ++i) {
+      tileMaxima[i] = scores.values[i][0];
 #pragma unroll
-      for (int j = 1; j < Scores::perRow; ++j)
-        found[i] = fmaxf(found[i], scores.values[i][j]);
-      found[i] = scale * reduceWarp<Rows::lanesPerRow>(found[i], [](float a, float b) { return fmaxf(a, b); });
-      isFar |= found[i] > largests[i] + maxGrowth;
+      for (int j = 1; j < Scores::valuesPerRow; ++j)
+        tileMaxima[i] = fmaxf(tileMaxima[i], scores.values[i][j]);
+      tileMaxima[i] =
+          scale * reduceWarp<RowBlock::lanesPerRow>(tileMaxima[i], [](float a, float b) { return fmaxf(a, b); });
+      needsRescaling |= tileMaxima[i] > references[i] + maxGrowth;
     }
-    if (__any_sync(0xffffffffu, isFar))
-      scaleDown(found, result);
+    if (__any_sync(0xffffffffu, needsRescaling))
+      rescale(tileMaxima, result);
 #pragma unroll
-    for (int i = 0; i < Rows::perLane; ++i)
+    for (int i = 0; i < RowBlock::perLane; ++i)
 #pragma unroll
-      for (int j = 0; j < Scores::perRow; ++j) {
-        scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -largests[i]));
+      for (int j = 0; j < Scores::valuesPerRow; ++j) {
+        scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -references[i]));
         sums[i] += scores.values[i][j];
       }
   }
 
-  /// Makes `largests` at least `found`.
-  __device__ void scaleDown(const float (&found)[Rows::perLane], Result &result) {
+  /// Raises the references of rows to at least `tileMaxima`, and rescales the sums and the result accordingly.
+  __device__ void rescale(const float (&tileMaxima)[RowBlock::perLane], Result &result) {
 #pragma unroll
-    for (int i = 0; i < Rows::perLane; ++i) {
-      const float largest = fmaxf(largests[i], found[i]), factor = exp2Approximate(largests[i] - largest);
-      largests[i] = largest;
+    for (int i = 0; i < RowBlock::perLane; ++i) {
+      const float largest = fmaxf(references[i], tileMaxima[i]), factor = exp2Approximate(references[i] - largest);
+      references[i] = largest;
       sums[i] *= factor;
 #pragma unroll
-      for (int j = 0; j < Result::perRow; ++j)
+      for (int j = 0; j < Result::valuesPerRow; ++j)
         result.values[i][j] *= factor;
     }
   }
@@ -135,66 +137,66 @@ private:
       loadValues(tile);
     }
 #pragma unroll
-    for (int i = 0; i < Rows::perLane; ++i) {
-      largests[i] = -infinity();
+    for (int i = 0; i < RowBlock::perLane; ++i) {
+      references[i] = -infinity();
       sums[i] = 0;
     }
     Result result;
-    Rows::clear(result);
+    RowBlock::clear(result);
 
     awaitKeys(0);
-    const typename Rows::template Left<Tile, keepsQueries> left(ownQueries);
+    const typename RowBlock::template LeftFragment<Tile, keepsQueries> left(ownQueries);
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
       const int firstKey = tile * keysPerTile;
-      // Of a causal tile on the diagonal, some warps see nothing.
-      const bool isSeen = !Problem::isCausal || firstKey < ownFirst + Rows::perWarp;
+      // In a causal tile on the diagonal, all scores of some warps are masked.
+      const bool isSeen = !Problem::isCausal || firstKey < ownFirst + RowBlock::perWarp;
       if (tile != 0)
         awaitKeys(tile);
       Scores scores;
       if (isSeen)
-        Rows::multiplyByRows(scores, left, keyTiles + tile % stages * tileBytes);
+        RowBlock::multiplyTransposed(scores, left, keyTiles + tile % stages * tileBytes);
       awaitValues(tile);
       if (!isSeen)
         continue;
       const int end = firstKey + keysPerTile;
       if (end > Problem::keys || (Problem::isCausal && end > ownFirst + 1))
-        hideScores<Problem::isCausal, false>(scores, ownFirst, firstKey, Problem::keys);
+        maskScores<Problem::isCausal, false>(scores, ownFirst, firstKey, Problem::keys);
       exponentiate(scores, result);
-      Rows::template addProduct<Tile>(result, scores, valueTiles + tile % stages * tileBytes, 0, scratch);
+      RowBlock::template multiplyAccumulate<Tile>(result, scores, valueTiles + tile % stages * tileBytes, 0, staging);
     }
     finish(result, output, logSumExp);
   }
 
   __device__ void finish(Result &result, Element *output, float *logSumExp) {
 #pragma unroll
-    for (int i = 0; i < Rows::perLane; ++i) {
-      const float sum = reduceWarp<Rows::lanesPerRow>(sums[i], [](float a, float b) { return a + b; });
+    for (int i = 0; i < RowBlock::perLane; ++i) {
+      const float sum = reduceWarp<RowBlock::lanesPerRow>(sums[i], [](float a, float b) { return a + b; });
       const float factor = 1 / sum;
 #pragma unroll
-      for (int j = 0; j < Result::perRow; ++j)
+      for (int j = 0; j < Result::valuesPerRow; ++j)
         result.values[i][j] *= factor;
       const int query = ownFirst + result.getRow(i);
-      if (logSumExp && threadIdx.x % Rows::lanesPerRow == 0 && query < Problem::queries)
-        *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) = (largests[i] + log2f(sum)) / log2OfE;
+      if (logSumExp && threadIdx.x % RowBlock::lanesPerRow == 0 && query < Problem::queries)
+        *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) = (references[i] + log2f(sum)) / log2OfE;
     }
-    // Only this warp has read the queries of these rows.
+    // Only this warp has read these rows of the query tile.
     __syncwarp();
-    Rows::template write<Tile>(ownQueries, result, 0);
+    RowBlock::template write<Tile>(ownQueries, result, 0);
     __syncwarp();
-    Tile::template store<typename Problem::OutputLayout, Rows::perWarp, Tile::depth>(
+    Tile::template store<typename Problem::OutputLayout, RowBlock::perWarp, Tile::depth>(
         Problem::OutputLayout::getVectors(output, batch, head, ownFirst), ownQueries, Problem::queries - ownFirst);
   }
 
   const int firstQuery, head, batch;
   const Element *keys, *values;
-  /// The key tiles that some query of the block sees.
+  /// The number of key tiles that some query of the block sees.
   int tiles;
   unsigned queryTile, keyTiles, valueTiles;
-  /// The warp's.
-  unsigned ownQueries, scratch;
+  /// Addresses of the warp's queries and of its staging memory, and the warp's first query.
+  unsigned ownQueries, staging;
   int ownFirst;
-  /// By row, in units of the exponent: a score that no score so far is larger than by more than maxGrowth; and a lane's
-  /// part of the sum of exponentials.
-  float largests[Rows::perLane], sums[Rows::perLane];
+  /// Per row: the reference, in units of the exponent, which no score so far exceeds by more than maxGrowth; and a
+  /// lane's part of the sum of exponentials.
+  float references[RowBlock::perLane], sums[RowBlock::perLane];
 };

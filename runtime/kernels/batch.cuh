@@ -1,12 +1,12 @@
-//===- batch.cuh - Kernels that do one thing to many buffers ----*- C++ -*-===//
+//===- batch.cuh - One kernel for many equal launches -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-/// Which of the members works in `block`. The blocks of member m are firstBlocks[m], …, firstBlocks[m + 1] - 1, and
-/// every member has one.
+/// Returns the member of a launch batch that `block` belongs to. Member m has the blocks firstBlocks[m], …,
+/// firstBlocks[m + 1] - 1, and every member has at least one.
 template <int size>
 __device__ inline int findMember(const unsigned (&firstBlocks)[size], unsigned block) {
   int member = 0;

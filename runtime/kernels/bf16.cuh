@@ -7,10 +7,10 @@
 
 #include <cuda_bf16.h>
 
-/// The nearest number that bfloat16 represents, ties to even.
+/// Returns the nearest bfloat16 number, ties to even.
 __device__ inline float roundToBF16(float x) {
-  // The bits of a pair are those of a float: the upper number, if the lower is zero. One instruction, and none of those
-  // that share a slow unit with the exponential.
+  // A pair whose lower number is zero has the bits of the upper number as a float. This is one instruction, and not one
+  // that shares a slow unit with the exponential.
   const __nv_bfloat162 pair = __floats2bfloat162_rn(0.0f, x);
   return __int_as_float(reinterpret_cast<const int &>(pair));
 }

@@ -1,46 +1,46 @@
-//===- fma_rows.cuh - Products of float32 matrices --------------*- C++ -*-===//
+//===- fma_rows.cuh - Matmuls of float32 by multiply-adds -------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-/// Rows of products of float32 matrices that a warp computes with fused multiply-adds, half of them by each half of the
-/// warp. What multiplies them lies in shared memory. Has the interface of TensorCoreRows.
+/// The row block of float32 matmuls that a warp computes with fused multiply-adds. Each half of the warp computes half
+/// of the rows. Right operands are in shared memory. Has the interface of TensorCoreRowBlock.
 template <int rowsPerLane>
-struct FmaRows {
+struct FmaRowBlock {
   using Element = float;
 
   static constexpr int perWarp = 2 * rowsPerLane, perLane = rowsPerLane, lanesPerRow = 16;
-  static constexpr int granule = 4;
+  static constexpr int depthMultiple = 4;
   template <int columns>
-  static constexpr int scratchBytes = perWarp * (columns + 4) * 4;
+  static constexpr int stagingBytes = perWarp * (columns + 4) * 4;
 
   template <int numColumns>
-  struct Product {
+  struct Accumulator {
     static_assert(numColumns % 16 == 0);
-    static constexpr int columns = numColumns, perRow = columns / 16;
-    float values[perLane][perRow];
+    static constexpr int columns = numColumns, valuesPerRow = columns / 16;
+    float values[perLane][valuesPerRow];
     __device__ static int getRow(int i) { return threadIdx.x % 32 / 16 * perLane + i; }
     __device__ static int getColumn(int j) { return threadIdx.x % 16 + 16 * j; }
   };
-  /// Of an end result a lane has chunks.
+  /// A lane's part of a final result, in whole chunks.
   template <int numColumns>
   struct Result {
     static constexpr int columns = numColumns, chunks = columns / 4, chunksPerLane = (chunks + 15) / 16,
-                         perRow = 4 * chunksPerLane;
-    float values[perLane][perRow];
+                         valuesPerRow = 4 * chunksPerLane;
+    float values[perLane][valuesPerRow];
     __device__ static int getRow(int i) { return threadIdx.x % 32 / 16 * perLane + i; }
     __device__ static int getChunk(int j) { return threadIdx.x % 16 + 16 * j; }
-    /// Whether there is chunk j; the last may be beyond the columns.
+    /// Returns true if chunk j exists: a lane's last chunk may lie beyond the columns.
     __device__ static bool hasChunk(int j) { return 16 * (j + 1) <= chunks || getChunk(j) < chunks; }
   };
 
   template <class Tile, bool isKept>
-  class Left {
+  class LeftFragment {
   public:
-    __device__ explicit Left(unsigned rows) : address(rows + threadIdx.x % 32 / 16 * perLane * Tile::pitch) {}
-    /// Elements 4 step, … of a row.
+    __device__ explicit LeftFragment(unsigned rows) : address(rows + threadIdx.x % 32 / 16 * perLane * Tile::pitch) {}
+    /// Returns elements 4 · step, …, 4 · step + 3 of a row.
     __device__ Chunk get(int row, int step) const { return loadSharedChunk(address + row * Tile::pitch + step * 16); }
 
   private:
@@ -48,8 +48,9 @@ struct FmaRows {
   };
 
   template <class Tile, int columns, bool isKept>
-  __device__ static void multiplyByRows(Product<columns> &product, const Left<Tile, isKept> &left, unsigned right) {
-    clear(product);
+  __device__ static void multiplyTransposed(Accumulator<columns> &accumulator, const LeftFragment<Tile, isKept> &left,
+                                            unsigned right) {
+    clear(accumulator);
     const unsigned address = right + threadIdx.x % 16 * Tile::pitch;
 #pragma unroll 1
     for (int step = 0; step < Tile::depth / 4; ++step) {
@@ -58,31 +59,31 @@ struct FmaRows {
       for (int i = 0; i < perLane; ++i)
         rows[i] = left.get(i, step);
 #pragma unroll
-      for (int j = 0; j < Product<columns>::perRow; ++j) {
+      for (int j = 0; j < Accumulator<columns>::valuesPerRow; ++j) {
         const Chunk column = loadSharedChunk(address + j * 16 * Tile::pitch + step * 16);
 #pragma unroll
         for (int i = 0; i < perLane; ++i)
 #pragma unroll
           for (int k = 0; k < 4; ++k)
-            product.values[i][j] = multiplyAdd(rows[i].words[k], column.words[k], product.values[i][j]);
+            accumulator.values[i][j] = multiplyAdd(rows[i].words[k], column.words[k], accumulator.values[i][j]);
       }
     }
   }
 
-  template <class Tile, int summed, int columns>
-  __device__ static void addProduct(Result<columns> &sum, const Product<summed> &left, unsigned right, int firstColumn,
-                                    unsigned scratch) {
-    constexpr int pitch = (summed + 4) * 4;
+  template <class Tile, int reductionSize, int columns>
+  __device__ static void multiplyAccumulate(Result<columns> &sum, const Accumulator<reductionSize> &left,
+                                            unsigned right, int firstColumn, unsigned staging) {
+    constexpr int pitch = (reductionSize + 4) * 4;
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < perLane; ++i)
 #pragma unroll
-      for (int j = 0; j < Product<summed>::perRow; ++j)
-        storeSharedWord(scratch + left.getRow(i) * pitch + left.getColumn(j) * 4, __float_as_uint(left.values[i][j]));
+      for (int j = 0; j < Accumulator<reductionSize>::valuesPerRow; ++j)
+        storeSharedWord(staging + left.getRow(i) * pitch + left.getColumn(j) * 4, __float_as_uint(left.values[i][j]));
     __syncwarp();
-    const unsigned rows = scratch + sum.getRow(0) * pitch;
+    const unsigned rows = staging + sum.getRow(0) * pitch;
 #pragma unroll 1
-    for (int step = 0; step < summed / 4; ++step) {
+    for (int step = 0; step < reductionSize / 4; ++step) {
       Chunk chunks[perLane];
 #pragma unroll
       for (int i = 0; i < perLane; ++i)
@@ -109,7 +110,7 @@ struct FmaRows {
 #pragma unroll
     for (int i = 0; i < perLane; ++i)
 #pragma unroll
-      for (int j = 0; j < Sum::perRow; ++j)
+      for (int j = 0; j < Sum::valuesPerRow; ++j)
         sum.values[i][j] = 0;
   }
 
@@ -129,7 +130,7 @@ struct FmaRows {
       }
   }
 
-  __device__ static float multiplyChunks(const Chunk &a, const Chunk &b) {
+  __device__ static float dotChunks(const Chunk &a, const Chunk &b) {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)

@@ -1,12 +1,12 @@
-//===- head_layout.cuh - Where attention's operands lie ---------*- C++ -*-===//
+//===- head_layout.cuh - Layouts of attention's operands --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-/// Vectors of heads in global memory: element strides of a batch, a position and a head, and the bytes that addresses
-/// and strides are multiples of, at most 16. A vector lies contiguously.
+/// The layout of heads in global memory: the strides of batches, positions and heads in elements, and the alignment of
+/// addresses and strides in bytes, at most 16. The vector of one position is contiguous.
 template <long long batchStride, long long positionStride, long long headStride, int alignment>
 struct HeadLayout {
   static constexpr int bytes = alignment;

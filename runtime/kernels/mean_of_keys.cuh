@@ -1,31 +1,31 @@
-//===- mean_of_keys.cuh - What keys have in common --------------*- C++ -*-===//
+//===- mean_of_keys.cuh - The mean of a head's keys -------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-/// The mean of a sample of a head's keys, of the first rows of each tile: what a thread sums up is one chunk of one
-/// row. Nothing where it is not needed.
-template <class Rows, class Tile, int threads, int keysPerTile, bool isNeeded>
-class MeanOfKeys {};
+/// The mean of a sample of a head's keys: the first rows of each tile. A thread sums one chunk of one row per tile.
+/// Empty if it is not needed.
+template <class RowBlock, class Tile, int threads, int keysPerTile, bool isNeeded>
+class KeyMean {};
 
-template <class Rows, class Tile, int threads, int keysPerTile>
-class MeanOfKeys<Rows, Tile, threads, keysPerTile, true> {
+template <class RowBlock, class Tile, int threads, int keysPerTile>
+class KeyMean<RowBlock, Tile, threads, keysPerTile, true> {
   static constexpr int perChunk = Tile::elementsPerChunk, columns = Tile::fullChunks * perChunk;
   static constexpr int fittingRows = threads / Tile::fullChunks;
   static constexpr int rows = fittingRows < keysPerTile ? fittingRows : keysPerTile;
   static_assert(rows > 0 && rows * columns * 4 <= keysPerTile * Tile::pitch * 2, "two tiles have room for the sums");
 
 public:
-  /// Rows of a tile that are no keys are zeros.
+  /// Adds the sampled rows of a tile. Rows past the last key are zeros.
   __device__ void add(unsigned tile) {
     if (getRow() < rows)
-      Rows::addChunk(sums, loadSharedChunk(tile + Tile::getOffset(getRow(), getChunk())));
+      RowBlock::addChunk(sums, loadSharedChunk(tile + Tile::getOffset(getRow(), getChunk())));
   }
 
-  /// Writes the mean of `tiles` that were added, of `keys`, to shared memory that nobody reads or copies to any more,
-  /// two tiles, by all threads of the block.
+  /// Writes the mean of the `tiles` tiles that were added, which hold `keys` keys, to shared memory. `to` has room for
+  /// two tiles that no thread reads or copies to any more. All threads of the block call this.
   __device__ void write(unsigned to, int tiles, int keys) const {
     const int before = tiles - 1, last = keys - before * keysPerTile;
     const float count = before * rows + (last < rows ? last : rows);
@@ -45,13 +45,13 @@ public:
     __syncthreads();
   }
 
-  /// A column of what `write` has written; zero beyond the elements of a row.
+  /// Returns one column of the mean that `write` has stored, or zero beyond the elements of a row.
   __device__ static float get(unsigned from, int column) {
     return column < columns ? __uint_as_float(loadSharedWord(from + column * 4)) : 0;
   }
 
 private:
-  /// Of which a thread adds up a chunk.
+  /// Return the row of a tile, and the chunk of this row, that the thread sums.
   __device__ static int getRow() { return threadIdx.x / Tile::fullChunks; }
   __device__ static int getChunk() { return threadIdx.x % Tile::fullChunks; }
 

@@ -9,14 +9,14 @@
 
 template <>
 struct TensorCore<__nv_bfloat16> {
-  /// Adds the product of two matrices.
+  /// Accumulates a matmul: sum += left · right.
   __device__ static void multiply(float &sum0, float &sum1, float &sum2, float &sum3, const unsigned (&left)[4],
                                   unsigned right0, unsigned right1) {
     MULTIPLY_16_BITS("bf16");
   }
-  /// Nothing is to be rounded.
+  /// Returns `pair` unchanged: the elements already have the type of the tensor cores.
   __device__ static unsigned round(unsigned pair) { return pair; }
-  /// Two neighbours, rounded to the nearest, ties to even.
+  /// Packs two consecutive elements, each rounded to the nearest bfloat16, ties to even.
   __device__ static unsigned pack(float first, float second) {
     unsigned pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(second), "f"(first));

@@ -16,7 +16,7 @@ struct TensorCore<float> {
         : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
   }
-  /// The nearest tf32, ties away from zero, as the cores ignore the last 13 bits.
+  /// Rounds to the nearest tf32, ties away from zero. The tensor cores ignore the last 13 bits.
   __device__ static unsigned round(unsigned bits) { return bits + 0x1000; }
 };
 

@@ -1,14 +1,14 @@
-//===- plain_attention.cuh - Attention row by row ---------------*- C++ -*-===//
+//===- plain_attention.cuh - Attention one key at a time --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-// For sizes and types that there are no tiles for. Of `Elements`, Type is what memory holds and Compute, float or
-// double, what is computed in; `load` and `store` convert.
+// Attention for sizes and types without tile sizes. `Elements` has the stored type Type, the type of the arithmetic
+// Compute (float or double), and `load` and `store`, which convert between them.
 
-/// A vector of a head in the registers of a warp: lane l has features l, l + 32, ….
+/// One vector of a head in the registers of a warp: lane l holds features l, l + 32, ….
 template <class Problem, class Elements>
 struct HeadVector {
   using Type = typename Elements::Type;
@@ -21,13 +21,13 @@ struct HeadVector {
     vector.forEach([&](Compute &value, int feature) { value = Elements::load(from[feature]); });
     return vector;
   }
-  /// Stores the vector times `factor`, unless nobody wants it.
+  /// Stores the vector times `factor`. Stores nothing if `to` is null.
   __device__ void store(Type *to, Compute factor) {
     if (to)
       forEach([&](Compute &value, int feature) { to[feature] = Elements::store(value * factor); });
   }
 
-  /// Every lane gets the sum of the products.
+  /// Returns the dot product, in every lane.
   __device__ Compute multiply(const HeadVector &other) const {
     Compute sum = 0;
 #pragma unroll
@@ -47,7 +47,7 @@ struct HeadVector {
   }
 
 private:
-  /// Values beyond the last feature stay as they are: zeros.
+  /// Calls `function` for the lane's features. Values beyond the last feature stay zero.
   template <class Function>
   __device__ void forEach(Function function) {
 #pragma unroll
@@ -57,12 +57,12 @@ private:
   }
 };
 
-/// The row of a warp among `perHead` rows of each of `heads` heads of each batch. A block has `warps` warps.
+/// The row that a warp computes: each batch has `heads` heads of `perHead` rows. A block has `warps` warps.
 template <int perHead, int heads, int warps>
-struct RowOfWarp {
+struct WarpRow {
   int position, head, batch;
 
-  __device__ static RowOfWarp find() {
+  __device__ static WarpRow find() {
     const int row = blockIdx.x * warps + threadIdx.x / 32;
     return {row % perHead, row / perHead % heads, row / perHead / heads};
   }
@@ -82,7 +82,7 @@ struct PlainAttentionForward : PlainGrid<Problem::batches * Problem::queryHeads 
 
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, Type *output,
                              Compute *logSumExp) {
-    const auto [query, head, batch] = RowOfWarp<Problem::queries, Problem::queryHeads, warps>::find();
+    const auto [query, head, batch] = WarpRow<Problem::queries, Problem::queryHeads, warps>::find();
     if (batch >= Problem::batches)
       return;
     const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
@@ -106,12 +106,12 @@ struct PlainAttentionForward : PlainGrid<Problem::batches * Problem::queryHeads 
   }
 };
 
-/// What the gradient computes for a query and a key: the probability P, and P ∘ (dO · Vᵀ − D).
+/// The values that the gradient computes per query and key: the probability P, and dS = P ∘ (dO · Vᵀ − D).
 template <class Problem, class Elements>
 struct PlainAttentionPair {
   using Vector = HeadVector<Problem, Elements>;
   using Compute = typename Elements::Compute;
-  Compute probability, slope;
+  Compute probability, scoreGradient;
 
   __device__ static PlainAttentionPair compute(const Vector &query, const Vector &key, const Vector &value,
                                                const Vector &outputGradient, Compute rowSum, Compute logSumExp) {
@@ -129,7 +129,7 @@ struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::que
 
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
                              const Compute *logSumExp, const Type *outputGradient, Type *queryGradient) {
-    const auto [query, head, batch] = RowOfWarp<Problem::queries, Problem::queryHeads, warps>::find();
+    const auto [query, head, batch] = WarpRow<Problem::queries, Problem::queryHeads, warps>::find();
     if (batch >= Problem::batches || !queryGradient)
       return;
     const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
@@ -137,28 +137,28 @@ struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::que
     const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
     const Vector gradient = Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
     const Compute logSum = *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
-    auto getSlope = [&, batch = batch](int key, const Vector &right, Compute rowSum) {
+    auto computeScoreGradient = [&, batch = batch](int key, const Vector &right, Compute rowSum) {
       const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
-      return PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).slope;
+      return PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).scoreGradient;
     };
-    // D of a rounded output would leave rows of dS with sums, which multiply what keys have in common.
+    // With D from a rounded output, rows of dS would not sum to zero, and dQ would add up what the keys have in common.
     Compute rowSum = 0;
     if constexpr (sizeof(Type) < sizeof(Compute)) {
       for (int key = 0; key < end; ++key)
-        rowSum += getSlope(key, Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)), 0);
+        rowSum += computeScoreGradient(key, Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)), 0);
     } else {
       rowSum = gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
     }
     Vector result = {};
     for (int key = 0; key < end; ++key) {
       const Vector right = Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key));
-      result.add(getSlope(key, right, rowSum), right);
+      result.add(computeScoreGradient(key, right, rowSum), right);
     }
     result.store(Problem::QueryGradientLayout::getVectors(queryGradient, batch, head, query), Problem::scale);
   }
 };
 
-/// A warp computes dK and dV of a key of a head of keys, for all heads of queries that share it.
+/// A warp computes dK and dV of one key of a key head, summed over all query heads that share it.
 template <class Problem, class Elements, int warps>
 struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHeads * Problem::keys, warps> {
   using Vector = HeadVector<Problem, Elements>;
@@ -168,7 +168,7 @@ struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHea
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
                              const Compute *logSumExp, const Type *outputGradient, Type *keyGradient,
                              Type *valueGradient) {
-    const auto [key, keyHead, batch] = RowOfWarp<Problem::keys, Problem::keyHeads, warps>::find();
+    const auto [key, keyHead, batch] = WarpRow<Problem::keys, Problem::keyHeads, warps>::find();
     if (batch >= Problem::batches)
       return;
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
@@ -184,7 +184,7 @@ struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHea
             gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
         const auto pair = PlainAttentionPair<Problem, Elements>::compute(
             left, right, value, gradient, rowSum, *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
-        keyResult.add(pair.slope, left);
+        keyResult.add(pair.scoreGradient, left);
         valueResult.add(pair.probability, gradient);
       }
     if (keyGradient)

@@ -1,11 +1,11 @@
-//===- reduce.cuh - Combining the values of threads -------------*- C++ -*-===//
+//===- reduce.cuh - Reductions over threads ---------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-/// Of a vector's elements.
+/// Reduces the elements of a vector.
 template <class T, int size, class Combine>
 __device__ inline T reduceLanes(const Vector<T, size> &values, Combine combine) {
   T result = values[0];
@@ -15,8 +15,8 @@ __device__ inline T reduceLanes(const Vector<T, size> &values, Combine combine) 
   return result;
 }
 
-/// Of the threads of a warp, or of every `threads` neighbours in it, a power of two, all of which call it and get the
-/// result.
+/// Reduces the values of a warp's threads, or of each group of `threads` consecutive ones, a power of two. All of them
+/// call it and get the result.
 template <int threads = 32, class T, class Combine>
 __device__ inline T reduceWarp(T value, Combine combine) {
 #pragma unroll
@@ -25,19 +25,20 @@ __device__ inline T reduceWarp(T value, Combine combine) {
   return value;
 }
 
-/// Of the threads of a block of `threads`, all of which call it and get the result. A kernel calls it once for each
-/// type of `combine`, as that of each lambda is: what it shares is not guarded against a second call.
+/// Reduces the values of a block's `threads` threads. All of them call it and get the result. A kernel calls it at most
+/// once per type of `combine` (every lambda has its own type), because a second call would reuse the shared array
+/// without a barrier.
 template <int threads, class T, class Combine>
 __device__ inline T reduceBlock(T value, Combine combine) {
-  __shared__ T ofWarps[threads / 32];
+  __shared__ T warpResults[threads / 32];
   value = reduceWarp(value, combine);
   if (threadIdx.x % 32 == 0)
-    ofWarps[threadIdx.x / 32] = value;
+    warpResults[threadIdx.x / 32] = value;
   __syncthreads();
-  T result = ofWarps[0];
+  T result = warpResults[0];
 #pragma unroll
   for (int warp = 1; warp < threads / 32; ++warp)
-    result = combine(result, ofWarps[warp]);
+    result = combine(result, warpResults[warp]);
   return result;
 }
 
@@ -53,16 +54,16 @@ __device__ inline Vector<T, size> combineEach(Vector<T, size> a, const Vector<T,
   return a;
 }
 
-/// Of a block of `columns` times `rows` threads, thread t in column t % columns: the first row gets the results of its
-/// columns. All threads call it. T is a value or a vector of them.
+/// Reduces along the columns of a block of `columns` times `rows` threads, where thread t is in column t % columns. The
+/// first row gets the results of its columns. All threads call it. T is a value or a vector of values.
 template <int columns, int rows, class T, class Combine>
 __device__ inline T reduceColumns(T value, Combine combine) {
-  __shared__ T ofThreads[columns * rows];
-  ofThreads[threadIdx.x] = value;
+  __shared__ T threadValues[columns * rows];
+  threadValues[threadIdx.x] = value;
   __syncthreads();
-  T result = ofThreads[threadIdx.x % columns];
+  T result = threadValues[threadIdx.x % columns];
 #pragma unroll
   for (int row = 1; row < rows; ++row)
-    result = combineEach(result, ofThreads[row * columns + threadIdx.x % columns], combine);
+    result = combineEach(result, threadValues[row * columns + threadIdx.x % columns], combine);
   return result;
 }

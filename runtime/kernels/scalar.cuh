@@ -8,7 +8,7 @@
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }
 __device__ inline float notANumber() { return __int_as_float(0x7fc00000); }
 
-/// The larger of two floats, NaN if either is; +0 is larger than −0.
+/// Returns the larger of two floats, or NaN if either is NaN; +0 is larger than −0.
 __device__ inline float maximum(float a, float b) {
 #ifdef __CUDA_ARCH__
   float larger;
@@ -19,7 +19,7 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 __device__ inline double maximum(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
-/// The smaller of two floats, NaN if either is; −0 is smaller than +0.
+/// Returns the smaller of two floats, or NaN if either is NaN; −0 is smaller than +0.
 __device__ inline float minimum(float a, float b) {
 #ifdef __CUDA_ARCH__
   float smaller;
@@ -40,14 +40,14 @@ __device__ inline Integer minimum(Integer a, Integer b) {
   return a < b ? a : b;
 }
 
-/// The number as an index, if it can be one; else the largest, which none is.
+/// Returns the number as an index, or 2^32 - 1, which is out of every bound, if it is negative or too large.
 __device__ inline unsigned asIndex(long long number) {
   return number >= 0 && number < 0xffffffffLL ? static_cast<unsigned>(number) : 0xffffffffu;
 }
 
-/// e to the power of x, within 2 + 1.2·|x| units in the last place, and 0 where that is below the normal numbers: for
-/// what is rounded to 16 bits in the end.
-__device__ inline float roughExp(float x) {
+/// Returns e^x within 2 + 1.2·|x| units in the last place, and 0 for subnormal results. For results that are rounded to
+/// 16 bits in the end.
+__device__ inline float approximateExp(float x) {
 #ifdef __CUDA_ARCH__
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
@@ -57,8 +57,8 @@ __device__ inline float roughExp(float x) {
 #endif
 }
 
-/// Divides many floats, within 2 units in the last place each, by a product with the reciprocal: 2 instructions, of
-/// which a quotient takes 10. Numbers whose reciprocal is not a normal one are scaled.
+/// Divides many floats by the same divisor, within 2 units in the last place each: multiplies by the reciprocal, which
+/// takes 2 instructions where a division takes 10. Scales divisors whose reciprocal is not a normal number.
 struct Divisor {
   float scale, reciprocal;
 

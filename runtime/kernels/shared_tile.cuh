@@ -1,4 +1,4 @@
-//===- shared_tile.cuh - Rows of matrices in shared memory ------*- C++ -*-===//
+//===- shared_tile.cuh - Tiles of matrices in shared memory -----*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,14 +42,14 @@ __device__ inline void storeChunk(void *address, const Chunk &chunk) {
   }
 }
 
-/// Rows of `columns` elements in shared memory, with zeros up to a multiple of `granule`. Any eight chunks below each
-/// other lie in different banks: either a row takes an odd number of chunks, or, for tensor cores, the eight chunks of
-/// a line are permuted by the row.
-template <class Element, int columns, int granule>
+/// A tile in shared memory: rows of `columns` elements, padded with zeros to a multiple of `depthMultiple`. Eight
+/// chunks of the same column in consecutive rows lie in different banks: either a row takes an odd number of chunks,
+/// or, for tensor cores, the row number permutes the eight chunks of each 128-byte line.
+template <class Element, int columns, int depthMultiple>
 struct SharedTile {
-  static constexpr int depth = roundUp(columns, granule);
+  static constexpr int depth = roundUp(columns, depthMultiple);
   static constexpr int elementsPerChunk = 16 / sizeof(Element);
-  /// Chunks of a row with elements, and with zeros or elements.
+  /// Chunks per row that hold elements, and all chunks per row, padding included.
   static constexpr int fullChunks = columns / elementsPerChunk, chunks = depth / elementsPerChunk;
   static constexpr bool isPermuted = sizeof(Element) == 2 && chunks % 8 == 0;
   static constexpr int pitch = (isPermuted ? chunks : chunks | 1) * 16;
@@ -59,12 +59,12 @@ struct SharedTile {
     return row * pitch + (isPermuted ? chunk ^ row % 8 : chunk) * 16;
   }
 
-  /// A place, from which others are reached by adding constants, or nearly so.
-  class Place {
+  /// The address of a chunk, from which those of other chunks are computed with constants.
+  class ChunkAddress {
   public:
     /// `chunk` is 0 or 1, and the tile's address a multiple of 128.
-    __device__ Place(unsigned tile, int row, int chunk) : address(tile + getOffset(row, chunk)) {}
-    /// That many rows below, a multiple of 8, and chunks to the right, an even number.
+    __device__ ChunkAddress(unsigned tile, int row, int chunk) : address(tile + getOffset(row, chunk)) {}
+    /// Returns the address `rows` rows below, a multiple of 8, and `chunks` chunks to the right, an even number.
     __device__ unsigned get(int rows, int chunks) const {
       if constexpr (isPermuted)
         return (address ^ chunks % 8 * 16) + chunks / 8 * 128 + rows * pitch;
@@ -76,11 +76,11 @@ struct SharedTile {
     unsigned address;
   };
 
-  /// Starts copies of `rows` rows by all threads of the block; rows from `existing` on become zeros. The group is not
-  /// committed.
+  /// Starts copies of `rows` rows by all threads of the block. Rows from `validRows` on become zeros. Does not commit
+  /// the group.
   template <class Layout, int threads, int rows>
-  __device__ static void load(unsigned tile, const Element *from, int existing) {
-    // A thread copies the same chunk, or chunks, of some rows.
+  __device__ static void load(unsigned tile, const Element *from, int validRows) {
+    // A thread copies the same chunks of several rows.
     constexpr int rowsPerPass = threads < chunks ? 1 : threads / chunks;
     const int first = threadIdx.x / chunks;
     if (threads > chunks && threads % chunks != 0 && first >= rowsPerPass)
@@ -94,20 +94,21 @@ struct SharedTile {
         if (rows % rowsPerPass != 0 && row >= rows)
           break;
         copyChunk<Layout::bytes>(tile + getOffset(row, chunk), source + pass * rowsPerPass * Layout::stride,
-                                 chunk < fullChunks && row < existing);
+                                 chunk < fullChunks && row < validRows);
       }
       if (threads >= chunks)
         break;
     }
   }
 
-  /// Writes `written` columns from `firstColumn` on of `rows` rows, those before `existing`, by all threads of a warp.
+  /// Stores `written` columns from `firstColumn` on of `rows` rows, by all threads of a warp. Skips rows from
+  /// `validRows` on.
   template <class Layout, int rows, int written>
-  __device__ static void store(Element *to, unsigned tile, int existing, int firstColumn = 0) {
-    constexpr int perRow = written / elementsPerChunk;
-    for (int i = threadIdx.x % 32; i < rows * perRow; i += 32) {
-      const int row = i / perRow, chunk = firstColumn / elementsPerChunk + i % perRow;
-      if (row < existing && chunk < fullChunks)
+  __device__ static void store(Element *to, unsigned tile, int validRows, int firstColumn = 0) {
+    constexpr int valuesPerRow = written / elementsPerChunk;
+    for (int i = threadIdx.x % 32; i < rows * valuesPerRow; i += 32) {
+      const int row = i / valuesPerRow, chunk = firstColumn / elementsPerChunk + i % valuesPerRow;
+      if (row < validRows && chunk < fullChunks)
         storeChunk<Layout::bytes>(to + row * Layout::stride + chunk * elementsPerChunk,
                                   loadSharedChunk(tile + getOffset(row, chunk)));
     }
@@ -115,16 +116,16 @@ struct SharedTile {
 
 private:
   template <int bytes>
-  __device__ static void copyChunk(unsigned to, const Element *from, bool exists) {
+  __device__ static void copyChunk(unsigned to, const Element *from, bool isValid) {
     if constexpr (bytes >= 4) {
 #pragma unroll
       for (int i = 0; i < 16 / bytes; ++i)
-        copyAsync<bytes>(to + i * bytes, reinterpret_cast<const unsigned char *>(from) + i * bytes, exists);
+        copyAsync<bytes>(to + i * bytes, reinterpret_cast<const unsigned char *>(from) + i * bytes, isValid);
     } else {
-      // No asynchronous copy is that small.
+      // Asynchronous copies have at least 4 bytes.
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        storeSharedHalfWord(to + 2 * i, exists ? reinterpret_cast<const unsigned short *>(from)[i] : 0);
+        storeSharedHalfWord(to + 2 * i, isValid ? reinterpret_cast<const unsigned short *>(from)[i] : 0);
     }
   }
 };

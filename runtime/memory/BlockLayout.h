@@ -1,4 +1,4 @@
-//===- BlockLayout.h - Several things in one block of memory ----*- C++ -*-===//
+//===- BlockLayout.h - Several values in one block --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,14 @@
 
 namespace cs336::runtime {
 
-/// Puts things one after the other.
+/// Places values one after the other.
 class BlockLayout {
 public:
-  /// Of every offset: what vector accesses, GEMM libraries and TMA want.
+  /// The alignment of every offset: suits vector accesses, GEMM libraries and
+  /// TMA.
   static constexpr int64_t kAlignment = 256;
 
-  /// Where the next thing begins.
+  /// Returns the offset of the next value.
   int64_t Add(int64_t bytes) {
     int64_t offset = bytes_;
     int64_t padding = (kAlignment - bytes % kAlignment) % kAlignment;
@@ -28,7 +29,7 @@ public:
     return offset;
   }
 
-  /// Of the whole; INT64_MAX if that does not fit.
+  /// Returns the size of the whole block, or INT64_MAX if that does not fit.
   int64_t bytes() const { return bytes_; }
 
 private:

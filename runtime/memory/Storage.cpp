@@ -29,7 +29,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Below this a request is not worth reading the system's counters for, nor pages of another size.
+/// Smaller requests neither read the system's counters nor use large pages.
 constexpr int64_t kLargeRequest = int64_t{64} << 20;
 constexpr int64_t kLargePage = int64_t{2} << 20;
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
@@ -39,14 +39,15 @@ std::string ReadText(const char *path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The number that is all of the file, or kUnknown ("max" in a control group).
+/// Returns the number in a file that contains only a number, or kUnknown ("max"
+/// in a control group).
 int64_t ReadNumber(const char *path) {
   int64_t value;
   std::string text = ReadText(path);
   return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &value) ? value : kUnknown;
 }
 
-/// The number after `key` at the start of a line, or kUnknown.
+/// Returns the number after `key` at the start of a line, or kUnknown.
 int64_t ReadField(const char *path, absl::string_view key) {
   std::ifstream file(path);
   std::string name;
@@ -59,8 +60,8 @@ int64_t ReadField(const char *path, absl::string_view key) {
   return kUnknown;
 }
 
-/// What is left of a control group's limit; the page cache that it could drop
-/// does not count as used.
+/// Returns the remainder of a control group's limit. The page cache that it
+/// could drop counts as free.
 int64_t Remainder(const char *limit_path, const char *usage_path, const char *stat_path, absl::string_view cache_key) {
   int64_t limit = ReadNumber(limit_path), usage = ReadNumber(usage_path);
   if (limit == kUnknown || usage == kUnknown)
@@ -73,8 +74,8 @@ absl::Status CannotAllocate(int64_t bytes, absl::string_view why = "") {
   return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory", why));
 }
 
-/// Linux promises more memory than it has and ends the process that uses it, so
-/// a large request is compared with what there is.
+/// Checks a large request against the available memory: Linux promises more
+/// memory than it has, and kills a process that uses it.
 absl::Status CheckIsAvailable(int64_t bytes) {
   if (bytes < 0)
     return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
@@ -84,9 +85,9 @@ absl::Status CheckIsAvailable(int64_t bytes) {
   return absl::OkStatus();
 }
 
-/// Each page is a fault when it is first touched, and again work when a GPU is
-/// given its place, so they had better be few; a system that has no large ones
-/// goes on with those that it has.
+/// Requests large pages: each page causes a fault when it is first touched, and
+/// more work when it is pinned for a GPU. A system without large pages uses
+/// small ones.
 void AskForLargePages(void *memory, int64_t bytes) { madvise(memory, bytes, MADV_HUGEPAGE); }
 
 } // namespace

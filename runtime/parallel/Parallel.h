@@ -16,23 +16,25 @@
 
 namespace cs336::runtime {
 
-/// Threads that a parallel loop of this thread may use.
+/// Returns the number of threads that a parallel loop of this thread may use.
 inline int MaxThreads() { return TeamScope::Current() ? TeamScope::Current()->size() : 1; }
 
-/// Into how many ranges [0, count), which is not empty, is split among this
-/// thread's threads, so that each has `grain` or more.
+/// Returns the number of ranges that [0, count), which is not empty, is split
+/// into for this thread's team, so that each range has at least `grain`
+/// elements.
 inline int64_t CountChunks(int64_t count, int64_t grain) {
   int64_t most = (count - 1) / std::max<int64_t>(grain, 1) + 1;
   return std::min<int64_t>(most, MaxThreads());
 }
 
-/// Where range `chunk` of [0, count) begins, and the one before it ends.
+/// Returns the begin of range `chunk` of [0, count), which is the end of the
+/// previous one.
 inline int64_t ChunkBegin(int64_t count, int64_t chunks, int64_t chunk) {
   return count / chunks * chunk + std::min(chunk, count % chunks);
 }
 
 /// Calls `body(begin, end)` for ranges that cover [0, count), on several
-/// threads once each gets at least `grain`. Allocates nothing itself.
+/// threads if each gets at least `grain` elements. Allocates nothing itself.
 template <typename Body>
 void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   if (count <= 0)
@@ -47,16 +49,16 @@ void ParallelFor(int64_t count, int64_t grain, const Body &body) {
   });
 }
 
-/// Bytes that a thread of its own copies or fills, at least.
+/// The fewest bytes per thread in a parallel copy or fill.
 inline constexpr int64_t kParallelBytes = int64_t{1} << 20;
 
-/// As memset.
+/// Same as memset.
 inline void ParallelFill(void *dst, uint8_t byte, int64_t bytes) {
   ParallelFor(bytes, kParallelBytes,
               [=](int64_t begin, int64_t end) { std::memset(static_cast<char *>(dst) + begin, byte, end - begin); });
 }
 
-/// As memcpy.
+/// Same as memcpy.
 inline void ParallelCopy(void *dst, const void *src, int64_t bytes) {
   ParallelFor(bytes, kParallelBytes, [=](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char *>(dst) + begin, static_cast<const char *>(src) + begin, end - begin);

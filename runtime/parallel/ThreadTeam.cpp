@@ -23,7 +23,8 @@
 #include <unistd.h>
 #include <utility>
 
-// The OpenMP runtime that oneDNN was built for. Loops of ours do not use it.
+// The OpenMP runtime that oneDNN was built for. The loops of this project do
+// not use it.
 extern "C" {
 void omp_set_num_threads(int threads);
 int omp_get_max_threads(void);
@@ -35,13 +36,15 @@ namespace {
 
 thread_local ThreadTeam *current_team = nullptr;
 
-/// Kernels keep rows of up to 1 MiB on the stack, and Eigen packs blocks there; `ulimit -s` may be less.
+/// The stack size of workers: kernels keep rows of up to 1 MiB on the stack, and Eigen packs blocks
+/// there, but `ulimit -s` may be smaller.
 constexpr size_t kStackBytes = size_t{8} << 20;
 
-/// Some 50 microseconds: longer than the gap between two commands of a step, short beside a time slice.
+/// About 50 microseconds: longer than the gap between two commands of a step, and short compared with a
+/// time slice.
 constexpr int kSpins = 1500;
 
-/// Processors that this process may use.
+/// Returns the number of processors that this process may use.
 int CountProcessors() {
   constexpr int kMostProcessors = 1 << 14;
   cpu_set_t *set = CPU_ALLOC(kMostProcessors);
@@ -60,7 +63,8 @@ void Pause() {
 #endif
 }
 
-/// Calls `is_done` up to `spins` times; whether it was ever true.
+/// Calls `is_done` up to `spins` times. Returns true as soon as it returns
+/// true.
 template <typename Predicate>
 bool SpinUntil(int spins, const Predicate &is_done) {
   for (int i = 0; i != spins; ++i) {
@@ -74,7 +78,7 @@ bool SpinUntil(int spins, const Predicate &is_done) {
 } // namespace
 
 int DefaultThreadCount() {
-  // A list names the threads of each level of nested regions.
+  // A list has the numbers of threads per level of nested regions.
   absl::string_view text = std::getenv("OMP_NUM_THREADS") ? std::getenv("OMP_NUM_THREADS") : "";
   int threads;
   if (absl::SimpleAtoi(text.substr(0, text.find(',')), &threads) && threads > 0)
@@ -95,7 +99,7 @@ absl::StatusOr<std::unique_ptr<ThreadTeam>> ThreadTeam::Create(int threads) {
 }
 
 absl::Status ThreadTeam::Start() {
-  // Signals are for the threads of the program.
+  // The program's own threads handle signals.
   sigset_t all, previous;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &previous);
@@ -111,7 +115,7 @@ absl::Status ThreadTeam::Start() {
     workers_[i].index = static_cast<int>(i) + 1;
     if (int error = pthread_create(&workers_[i].thread, &attributes, Work, &workers_[i])) {
       int wanted = size();
-      workers_.resize(i); // First, because the destructor joins them, also where there is no memory for a message.
+      workers_.resize(i); // First, because the destructor joins them even if a message cannot be allocated.
       absl::Status reason = absl::ErrnoToStatus(error, absl::StrCat("cannot start thread ", i + 2, " of ", wanted));
       return absl::ResourceExhaustedError(
           absl::StrCat(reason.message(), ": use fewer (num_threads, --num-threads), or raise the limit (ulimit -u)"));
@@ -133,7 +137,7 @@ ThreadTeam::~ThreadTeam() {
 bool ThreadTeam::IsFromAnotherProcess() const { return process_ != getpid(); }
 
 void ThreadTeam::Run(int parts, absl::FunctionRef<void(int)> body) {
-  // A loop within the body runs on the thread that meets it.
+  // A nested loop within the body runs on the current thread only.
   ThreadTeam *outer = std::exchange(current_team, nullptr);
   body_ = &body;
   unfinished_.store(parts, std::memory_order_relaxed);
@@ -148,8 +152,8 @@ void ThreadTeam::Run(int parts, absl::FunctionRef<void(int)> body) {
 void ThreadTeam::TakeParts(Loop loop, int first) {
   for (int i = 0; i != loop.parts(); ++i) {
     int part = (first + i) % loop.parts();
-    // The loop cannot end, nor the next begin, while one of its parts is not taken: a thread that comes late, with the
-    // word of an earlier loop, finds none.
+    // The loop cannot end, and the next one cannot begin, while a part is not taken. A late thread with the word of an
+    // earlier loop therefore finds no part.
     uint64_t last = taken_[part].loop.load(std::memory_order_relaxed);
     if (last >= loop.number() || !taken_[part].loop.compare_exchange_strong(last, loop.number()))
       continue;
@@ -184,7 +188,7 @@ ThreadTeam::Loop ThreadTeam::WaitForLoop(Loop seen) {
   while (!is_over()) {
     ++sleepers_;
     int wakeups = wakeups_.load();
-    // Run() publishes its loop before it looks for sleepers.
+    // Run() publishes its loop before it looks for sleeping workers.
     if (!is_over())
       wakeups_.wait(wakeups);
     --sleepers_;

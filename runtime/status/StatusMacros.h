@@ -1,4 +1,4 @@
-//===- StatusMacros.h - Passing errors on -----------------------*- C++ -*-===//
+//===- StatusMacros.h - Propagating errors ----------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@
 
 namespace cs336::runtime {
 
-/// `status` with `where` before its message; an OK status stays as it is.
+/// Returns `status` with `where` before its message. Returns an OK status
+/// unchanged.
 inline absl::Status Annotate(const absl::Status &status, absl::string_view where) {
   if (status.ok())
     return status;

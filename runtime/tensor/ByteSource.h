@@ -18,14 +18,14 @@
 
 namespace cs336::runtime {
 
-/// The input of a reader of tensor files: a file, of which only the pieces asked
-/// for come into memory, or bytes that are there already.
+/// The input of a reader of tensor files: a file, of which only the requested
+/// parts are read, or bytes in memory.
 class ByteSource {
 public:
   virtual ~ByteSource() = default;
   virtual int64_t size() const = 0;
 
-  /// Copies `size` bytes at `offset`, which lie within the source.
+  /// Copies `size` bytes at `offset`, which must lie within the source.
   virtual absl::Status Read(int64_t offset, int64_t size, void *to) const = 0;
 };
 

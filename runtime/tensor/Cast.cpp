@@ -18,7 +18,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Converts one value; false if `To` has none like it.
+/// Converts one value. Returns false if `To` cannot represent it.
 template <typename From, typename To>
 bool Convert(From from, To &to) {
   if constexpr (std::is_same_v<From, Bool>) {
@@ -26,7 +26,8 @@ bool Convert(From from, To &to) {
   } else if constexpr (std::is_same_v<To, Bool>) {
     to = static_cast<Bool>(from != static_cast<From>(0));
   } else if constexpr (kIsFloatElement<From> && !kIsFloatElement<To>) {
-    // 2^63 and 2^31 are exact in a double, and the first that do not fit.
+    // 2^63 and 2^31 are exact in a double, and are the smallest values that do
+    // not fit.
     double value = std::trunc(static_cast<double>(from));
     double limit = -static_cast<double>(std::numeric_limits<To>::min());
     if (!(value >= -limit && value < limit))
@@ -65,7 +66,7 @@ absl::StatusOr<Tensor> Cast(const TensorView &src, DType dtype) {
   });
   if (converted != count)
     return absl::InvalidArgumentError(
-        absl::StrCat("element ", converted, " of a ", ToString(src.type()), " does not fit in ", Name(dtype)));
+        absl::StrCat("element ", converted, " of a ", ToString(src.type()), " does not fit into ", Name(dtype)));
   return result;
 }
 

@@ -45,7 +45,7 @@ std::string ToString(const TensorType &type) {
 }
 
 absl::optional<int64_t> CheckedNumElements(const TensorType &type) {
-  // An empty dimension must not hide an overflow of the others.
+  // An empty dimension must not hide that the others overflow.
   int64_t bytes = ByteSize(type.dtype);
   bool empty = false;
   for (int64_t size : type.shape) {

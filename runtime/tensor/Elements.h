@@ -14,7 +14,7 @@
 
 namespace cs336::runtime {
 
-/// An i1 as it is stored.
+/// An i1 in memory.
 enum class Bool : uint8_t {};
 
 template <typename T>
@@ -22,7 +22,7 @@ struct ElementTag {
   using Type = T;
 };
 
-/// Calls `visit` with the ElementTag of the C++ type that holds a `dtype`.
+/// Calls `visit` with the ElementTag of the C++ type that stores a `dtype`.
 template <typename Visitor>
 decltype(auto) VisitElement(DType dtype, Visitor &&visit) {
   switch (dtype) {
@@ -47,7 +47,7 @@ decltype(auto) VisitElement(DType dtype, Visitor &&visit) {
 template <typename T>
 inline constexpr bool kIsFloatElement = !std::is_integral_v<T> && !std::is_same_v<T, Bool>;
 
-/// The type in which sums of T are taken.
+/// The type in which sums of T are accumulated.
 template <typename T>
 using Accumulator = std::conditional_t<std::is_same_v<T, Eigen::bfloat16> || std::is_same_v<T, Eigen::half>, float, T>;
 

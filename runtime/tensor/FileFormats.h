@@ -19,11 +19,11 @@
 
 namespace cs336::runtime {
 
-/// The header of a .npy file that holds `tensor`; its elements follow. The
-/// type must be one that .npy has.
+/// Returns the header of a .npy file for `tensor`, whose elements follow it.
+/// .npy must support the type.
 absl::StatusOr<std::string> NpyHeader(const Tensor &tensor);
 
-/// Whether a .npy file is one of strings, as archives have for notes.
+/// Returns true if a .npy file contains strings, as notes in archives do.
 bool HoldsText(const ByteSource &npy);
 
 /// Read a whole file of each format.
@@ -37,7 +37,7 @@ absl::Status WriteNpy(int descriptor, const TensorMap &tensors);
 absl::Status WriteNpz(int descriptor, const TensorMap &tensors);
 absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const FileNotes &notes);
 
-/// A tensor's elements as bytes.
+/// Returns a tensor's elements as bytes.
 absl::string_view ElementBytes(const Tensor &tensor);
 
 } // namespace cs336::runtime

@@ -17,12 +17,12 @@
 
 namespace cs336::runtime {
 
-/// INVALID_ARGUMENT "input 'ids' holds 200 at [1, 3], outside of [0, 97)": `what`
-/// holds it, in this place of its elements' row-major order.
+/// Returns INVALID_ARGUMENT such as "input 'ids' holds 200 at [1, 3], outside
+/// of [0, 97)", for element `index` of `what` in row-major order.
 absl::Status OutsideOfBound(absl::string_view what, const Dims &shape, int64_t place, int64_t value, int64_t bound);
 
-/// OK if every element of a dense view of i64 or i32 is in [0, bound); else
-/// OutsideOfBound of the first that is not.
+/// Checks that every element of a dense view of i64 or i32 is in [0, bound).
+/// Otherwise returns OutsideOfBound() for the first element that is not.
 absl::Status CheckBound(absl::string_view what, const TensorView &integers, int64_t bound);
 
 } // namespace cs336::runtime

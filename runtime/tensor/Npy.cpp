@@ -31,15 +31,15 @@ constexpr absl::string_view kMagic("\x93NUMPY", 6);
 
 absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npy: ", what)); }
 
-/// Reads the header's text: a literal of Python's dict with strings, booleans
-/// and one tuple of integers.
+/// Parses the header: a Python dict literal with strings, booleans and one
+/// tuple of integers.
 class HeaderParser {
 public:
   explicit HeaderParser(absl::string_view text) : text_(text) {}
 
   absl::Status Parse() {
     if (!Take("{"))
-      return Malformed("its header is no dict");
+      return Malformed("its header is not a dict");
     while (!Take("}")) {
       CS336_ASSIGN_OR_RETURN(absl::string_view key, String());
       if (!Take(":"))
@@ -49,7 +49,7 @@ public:
       } else if (key == "fortran_order") {
         fortran_order = Take("True");
         if (!fortran_order && !Take("False"))
-          return Malformed("'fortran_order' is no bool");
+          return Malformed("'fortran_order' is not a bool");
       } else if (key == "shape") {
         CS336_RETURN_IF_ERROR(Shape());
         has_shape_ = true;
@@ -84,7 +84,7 @@ private:
     char quote = Peek();
     size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : absl::string_view::npos;
     if (end == absl::string_view::npos)
-      return Malformed("a string expected in its header");
+      return Malformed("its header lacks a string");
     absl::string_view value = text_.substr(1, end - 1);
     text_.remove_prefix(end + 1);
     return value;
@@ -92,14 +92,14 @@ private:
 
   absl::Status Shape() {
     if (!Take("("))
-      return Malformed("'shape' is no tuple");
+      return Malformed("'shape' is not a tuple");
     shape.clear();
     while (!Take(")")) {
       Peek();
       size_t digits = std::min(text_.find_first_not_of("0123456789"), text_.size());
       int64_t size;
       if (!absl::SimpleAtoi(text_.substr(0, digits), &size))
-        return Malformed("'shape' holds something other than sizes");
+        return Malformed("'shape' contains something other than sizes");
       text_.remove_prefix(digits);
       absl::ConsumePrefix(&text_, "L"); // Python 2's long.
       constexpr size_t kMostDims = 64;  // NumPy's own limit.
@@ -116,7 +116,7 @@ private:
   bool has_shape_ = false;
 };
 
-/// The element that NumPy's descriptor ("<f4", "|b1") names.
+/// Returns the element type of a NumPy descriptor such as "<f4" or "|b1".
 absl::StatusOr<const StoredElement *> ParseDescr(absl::string_view descr) {
   absl::string_view type = descr;
   const StoredElement *element = nullptr;
@@ -129,7 +129,7 @@ absl::StatusOr<const StoredElement *> ParseDescr(absl::string_view descr) {
   return element;
 }
 
-/// A header's fields, and where the elements after it start.
+/// The fields of a header, and the offset of the elements after it.
 struct Header {
   std::string descr;
   bool fortran_order;
@@ -138,12 +138,12 @@ struct Header {
 };
 
 absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
-  char start[kMagic.size() + 2 + sizeof(uint32_t)]; // Magic, version, the header's size.
+  char start[kMagic.size() + 2 + sizeof(uint32_t)]; // Magic, version, size of the header.
   size_t start_bytes = std::min<int64_t>(source.size(), sizeof(start));
   CS336_RETURN_IF_ERROR(source.Read(0, start_bytes, start));
   absl::string_view text(start, start_bytes);
   if (!absl::ConsumePrefix(&text, kMagic))
-    return Malformed("it does not start as one");
+    return Malformed("its first bytes are not those of a .npy file");
   if (text.size() < 2)
     return Malformed("truncated in its header");
   int major = static_cast<unsigned char>(text[0]);
@@ -158,9 +158,10 @@ absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
   int64_t begin = start_bytes - text.size() + length_bytes;
   if (source.size() - begin < header_bytes)
     return Malformed("truncated in its header");
-  constexpr uint32_t kMostHeaderBytes = 1 << 20; // NumPy reads 10,000 unless told otherwise.
+  constexpr uint32_t kMostHeaderBytes = 1 << 20; // NumPy's own default is 10,000.
   if (header_bytes > kMostHeaderBytes)
-    return Malformed(absl::StrCat("its header has ", header_bytes, " bytes, at most ", kMostHeaderBytes, " are read"));
+    return Malformed(
+        absl::StrCat("its header has ", header_bytes, " bytes, but at most ", kMostHeaderBytes, " are supported"));
   std::string dict(header_bytes, '\0');
   CS336_RETURN_IF_ERROR(source.Read(begin, header_bytes, dict.data()));
   HeaderParser parser(dict);
@@ -168,7 +169,7 @@ absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
   return Header{std::string(parser.descr), parser.fortran_order, parser.shape, begin + header_bytes};
 }
 
-/// A tensor whose elements were read in column-major order.
+/// Returns a tensor whose elements were read in column-major order.
 absl::StatusOr<Tensor> FromColumnMajor(const Tensor &reversed) {
   Dims shape(reversed.shape().rbegin(), reversed.shape().rend());
   Dims strides = DenseStrides(reversed.shape());
@@ -187,7 +188,7 @@ absl::StatusOr<Tensor> ReadNpy(const ByteSource &source) {
   int64_t follow = source.size() - header.end;
   if (*size > follow)
     return Malformed(absl::StrCat("truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ", *size,
-                                  " bytes and ", follow, " follow"));
+                                  " bytes, but ", follow, " follow"));
   if (*size < follow)
     return Malformed(absl::StrCat(follow - *size, " bytes follow its last element"));
   if (!header.fortran_order)
@@ -207,8 +208,8 @@ bool HoldsText(const ByteSource &npy) {
 absl::StatusOr<std::string> NpyHeader(const Tensor &tensor) {
   const StoredElement &element = WrittenElement(tensor.dtype());
   if (element.npy.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat("NumPy's formats have no ", Name(tensor.dtype()), ": write .safetensors, or cast to f32 first"));
+    return absl::InvalidArgumentError(absl::StrCat("NumPy's formats do not support ", Name(tensor.dtype()),
+                                                   ": write .safetensors, or cast to f32 first"));
   std::string dict =
       absl::StrCat("{'descr': '", element.bytes == 1 ? "|" : "<", element.npy, "', 'fortran_order': False, 'shape': (",
                    absl::StrJoin(tensor.shape(), ", "), tensor.shape().size() == 1 ? "," : "", "), }");

@@ -29,16 +29,17 @@ namespace {
 
 absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npz: ", what)); }
 
-/// The status of a failed call of libzip on an archive that is read.
+/// Returns the status of a failed libzip call on an archive that is read.
 absl::Status ReadError(zip_error_t *error) {
   if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
     return absl::ResourceExhaustedError("there is not enough host memory to read the .npz file");
   return Malformed(zip_error_strerror(error));
 }
 
-/// The status of a failed call of libzip on an archive that is written.
+/// Returns the status of a failed libzip call on an archive that is written.
 absl::Status WriteError(zip_error_t *error) {
-  // Without memory for its own records, zip_close fails and sets no error.
+  // If zip_close cannot allocate its own records, it fails without setting an
+  // error.
   if (int code = zip_error_code_zip(error); code == ZIP_ER_MEMORY || code == ZIP_ER_OK)
     return absl::ResourceExhaustedError("there is not enough host memory to write the .npz file");
   return absl::UnavailableError(absl::StrCat("cannot write: ", zip_error_strerror(error)));
@@ -49,7 +50,8 @@ struct DiscardArchive {
 };
 using Archive = std::unique_ptr<zip_t, DiscardArchive>;
 
-/// Opens the archive that `make_source` gives, by its argument for errors, or null.
+/// Opens the archive that `make_source` returns, which takes an argument for errors
+/// and may return null.
 template <typename MakeSource>
 absl::StatusOr<Archive> OpenArchive(MakeSource make_source) {
   zip_error_t error;
@@ -66,12 +68,12 @@ absl::StatusOr<Archive> OpenArchive(MakeSource make_source) {
   return archive;
 }
 
-/// A member's bytes, uncompressed and compared with its checksum.
+/// Returns a member's bytes, uncompressed and verified against its checksum.
 absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_stat_t &info) {
   if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE)
     return absl::InvalidArgumentError(absl::StrCat("compression method ", info.comp_method, " is not supported"));
-  // Deflate makes at most 1032 bytes of one: a larger claim is a lie that must
-  // not become an allocation.
+  // Deflate makes at most 1032 bytes of one. A larger size is wrong and must
+  // not cause a large allocation.
   constexpr uint64_t kMostExpansion = 1032;
   uint64_t most = info.comp_method == ZIP_CM_STORE ? info.comp_size : info.comp_size * kMostExpansion;
   if (info.comp_size > UINT64_MAX / kMostExpansion || info.size > most)
@@ -80,7 +82,7 @@ absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_sta
   if (!file)
     return ReadError(zip_get_error(archive));
   if (info.size > static_cast<uint64_t>(INT64_MAX))
-    return Malformed("its size is no file's");
+    return Malformed("its size is too large for a file");
   CS336_ASSIGN_OR_RETURN(Storage bytes, Storage::Allocate(static_cast<int64_t>(info.size)));
   uint64_t done = 0;
   while (done < info.size) {
@@ -91,14 +93,14 @@ absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_sta
       return Malformed("truncated data");
     done += read;
   }
-  // The checksum is compared at the end of the data, once that was seen.
+  // libzip compares the checksum when a read reaches the end of the data.
   uint8_t beyond;
   if (zip_fread(file.get(), &beyond, 1) != 0)
     return Malformed("its data do not match its size or checksum");
   return bytes;
 }
 
-/// Adds a member's tensor, unless it holds text.
+/// Adds a member's tensor, unless the member contains text.
 absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   zip_stat_t info;
   zip_stat_init(&info);
@@ -110,7 +112,7 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
     return Malformed(absl::StrCat(member, " has no size"));
   absl::string_view name = info.name;
   if (!absl::ConsumeSuffix(&name, ".npy"))
-    return Malformed(absl::StrCat(member, " is no .npy file"));
+    return Malformed(absl::StrCat(member, " is not a .npy file"));
   absl::StatusOr<Storage> bytes = ReadMember(archive, index, info);
   if (!bytes.ok())
     return Annotate(bytes.status(), member);
@@ -133,14 +135,14 @@ absl::StatusOr<TensorMap> ReadMembers(zip_t *archive) {
   return tensors;
 }
 
-/// The new file that an archive is written to.
+/// The new file that receives an archive.
 struct Sink {
   int descriptor;
   absl::Status status;
   zip_error_t error = {};
 };
 
-/// Handles the requests that libzip makes of a sink; it never reads one.
+/// Handles libzip's requests to a sink. libzip never reads from it.
 zip_int64_t HandleSink(void *state, void *data, zip_uint64_t size, zip_source_cmd_t command) {
   auto &sink = *static_cast<Sink *>(state);
   auto check = [&](zip_int64_t result, int zip_code) {
@@ -151,7 +153,7 @@ zip_int64_t HandleSink(void *state, void *data, zip_uint64_t size, zip_source_cm
   switch (command) {
   case ZIP_SOURCE_SUPPORTS:
     return ZIP_SOURCE_SUPPORTS_WRITABLE;
-  case ZIP_SOURCE_STAT: // It holds no archive yet, which libzip takes from an error.
+  case ZIP_SOURCE_STAT: // The error tells libzip that there is no archive yet.
     errno = ENOENT;
     return check(-1, ZIP_ER_READ);
   case ZIP_SOURCE_ERROR:
@@ -176,7 +178,7 @@ zip_int64_t HandleSink(void *state, void *data, zip_uint64_t size, zip_source_cm
   }
 }
 
-/// An empty archive to write to the sink, which must outlive it.
+/// Creates an empty archive to write to the sink, which must outlive it.
 absl::StatusOr<Archive> CreateArchive(Sink &sink) {
   zip_error_t error;
   zip_error_init(&error);
@@ -184,7 +186,7 @@ absl::StatusOr<Archive> CreateArchive(Sink &sink) {
   zip_source_t *source = zip_source_function_create(HandleSink, &sink, &error);
   Archive archive(source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : nullptr);
   if (!archive) {
-    zip_source_free(source); // Which may be null.
+    zip_source_free(source); // May be null.
     return WriteError(&error);
   }
   return archive;
@@ -193,7 +195,7 @@ absl::StatusOr<Archive> CreateArchive(Sink &sink) {
 } // namespace
 
 absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes) {
-  if (bytes.empty()) // An archive without members, to libzip.
+  if (bytes.empty()) // libzip reads it as an archive without members.
     return Malformed("an empty file");
   CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive([&](zip_error_t *error) {
                            return zip_source_buffer_create(bytes.data(), bytes.size(), 0, error);
@@ -220,9 +222,9 @@ absl::StatusOr<TensorMap> ReadNpz(const InputFile &file) {
 
 absl::Status WriteNpz(int descriptor, const TensorMap &tensors) {
   if (tensors.empty())
-    // An archive without members would not be written at all.
+    // libzip would not write an archive without members.
     return absl::InvalidArgumentError("there is no tensor to write");
-  // libzip reads what it was given when it closes the archive.
+  // libzip reads the tensors' memory when it closes the archive.
   std::vector<std::string> headers;
   headers.reserve(tensors.size());
   Sink sink{descriptor, absl::OkStatus()};
@@ -246,7 +248,8 @@ absl::Status WriteNpz(int descriptor, const TensorMap &tensors) {
       zip_source_free(source);
       return failed();
     }
-    // No time of day, so that equal tensors are equal bytes: 1 January 1980, the earliest, as NumPy writes it.
+    // A fixed time, so that equal tensors give equal bytes: 1 January 1980, the earliest possible, as NumPy
+    // writes it.
     constexpr zip_uint16_t kTime = 0, kDate = 1 << 5 | 1;
     if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0 ||
         zip_file_set_dostime(archive.get(), index, kTime, kDate, 0) != 0)

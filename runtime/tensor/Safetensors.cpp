@@ -48,7 +48,7 @@ absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSourc
   return ReadElements(*element, shape, source, begin + range.begin);
 }
 
-/// A file's header, and where the data begin.
+/// A file's header, and the offset of the data.
 struct Header {
   SafetensorsHeader contents;
   int64_t data_begin;
@@ -87,7 +87,7 @@ absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
       return Annotate(tensor.status(), absl::StrCat("tensor '", name, "'"));
     tensors.emplace(name, *std::move(tensor));
   }
-  // The format demands that tensors cover the data, once each.
+  // The format requires that tensors cover all data exactly once.
   std::sort(ranges.begin(), ranges.end(),
             [](Range a, Range b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   int64_t next = 0;
@@ -108,7 +108,7 @@ absl::StatusOr<TensorMap> ParseSafetensors(absl::Span<const uint8_t> bytes) {
 }
 
 absl::Status WriteSafetensors(int descriptor, const TensorMap &tensors, const FileNotes &notes) {
-  // Wider elements first, so that all are aligned.
+  // Wider elements come first, so that all are aligned.
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
     order.push_back(&tensor);

@@ -20,7 +20,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Bytes of a file stand at any address, so every element is copied out.
+/// Copies elements, because the bytes of a file have any alignment.
 template <typename From, typename To>
 void Widen(const void *src, void *dst, int64_t count) {
   const char *from = static_cast<const char *>(src);
@@ -78,7 +78,8 @@ const StoredElement &WrittenElement(DType dtype) {
 }
 
 absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape) {
-  // What fits in memory's type fits in the file's, which is no wider.
+  // If the bytes in memory do not overflow, neither do those in the file, whose
+  // elements are at most as wide.
   absl::optional<int64_t> count = CheckedNumElements({element.dtype, shape});
   if (!count)
     return absl::nullopt;

@@ -19,31 +19,31 @@
 
 namespace cs336::runtime {
 
-/// How a file stores an element, and what it becomes in memory.
+/// The form of an element in a file and in memory.
 struct StoredElement {
   absl::string_view npy;         // "f4": type and size; empty if .npy has none.
   absl::string_view safetensors; // "F32"
   int64_t bytes;                 // In the file.
   DType dtype;                   // In memory, as wide or wider.
-  bool written;                  // The form in which `dtype` is written.
-  /// Converts elements from the file's form; null if that is memory's.
+  bool written;                  // True for the form in which `dtype` is written.
+  /// Converts elements from the file's form; null if both forms are the same.
   void (*widen)(const void *src, void *dst, int64_t count);
 };
 
-/// Converts `count` i1 elements, which may be any byte elsewhere, to 0 and 1,
-/// which kernels rely on. `src` and `dst` may be the same.
+/// Converts `count` i1 elements, which may be any byte in a file, to 0 and 1,
+/// as kernels require. `src` and `dst` may be the same.
 void ReadBools(const void *src, void *dst, int64_t count);
 
-/// Null if there is no such type, or none that a tensor can hold.
+/// Returns null if there is no such type, or if tensors do not support it.
 const StoredElement *FindNpyElement(absl::string_view npy);
 const StoredElement *FindSafetensorsElement(absl::string_view safetensors);
 const StoredElement &WrittenElement(DType dtype);
 
-/// Bytes of a tensor of that shape in a file, or nothing if that overflows or a
-/// size is negative.
+/// Returns the bytes of a tensor of that shape in a file, or nullopt if they
+/// overflow or a size is negative.
 absl::optional<int64_t> StoredBytes(const StoredElement &element, const Dims &shape);
 
-/// Reads the tensor whose row-major elements start at `offset`, and lie within the
+/// Reads the tensor whose row-major elements start at `offset` and lie within the
 /// source.
 absl::StatusOr<Tensor> ReadElements(const StoredElement &element, Dims shape, const ByteSource &source, int64_t offset);
 

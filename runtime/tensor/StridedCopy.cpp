@@ -22,8 +22,9 @@ void CopyRun(const char *src, int64_t src_stride, char *dst, int64_t dst_stride,
 
 StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides, const Dims &dst_strides, int64_t element_size)
     : element_size_(element_size) {
-  // Writing in order of addresses costs least; equal strides keep their order.
-  // Inserting each allocates nothing, as a stable sort would.
+  // Writing in the order of addresses is cheapest. Dimensions of equal strides
+  // keep their order. Insertion sort allocates nothing, unlike
+  // std::stable_sort.
   absl::InlinedVector<Dim, 6> dims;
   for (size_t i = 0; i != shape.size(); ++i) {
     if (shape[i] == 1)
@@ -32,7 +33,7 @@ StridedCopy::StridedCopy(const Dims &shape, const Dims &src_strides, const Dims 
     auto place = std::find_if(dims.begin(), dims.end(), [&](const Dim &other) { return other.dst < dim.dst; });
     dims.insert(place, dim);
   }
-  // A dimension that goes on where the next one ends is one with it.
+  // Merges a dimension with the next one if they are contiguous.
   absl::InlinedVector<Dim, 6> merged;
   for (const Dim &dim : dims) {
     if (!merged.empty() && merged.back().src == dim.src * dim.size && merged.back().dst == dim.dst * dim.size) {

@@ -16,14 +16,14 @@
 
 namespace cs336::runtime {
 
-/// How to copy one shape between two layouts, in as few and as long runs as
-/// the layouts allow. Made once, run often.
+/// A plan to copy one shape between two layouts, in as few and as long runs as
+/// the layouts allow. Created once and used often.
 class StridedCopy {
 public:
-  /// Strides count elements of `element_size` bytes.
+  /// Strides are in elements of `element_size` bytes.
   StridedCopy(const Dims &shape, const Dims &src_strides, const Dims &dst_strides, int64_t element_size);
 
-  /// Independent runs that the copy consists of.
+  /// Returns the number of independent runs of the copy.
   int64_t runs() const { return runs_; }
   int64_t bytes_per_run() const;
 

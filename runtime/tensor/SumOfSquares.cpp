@@ -1,4 +1,4 @@
-//===- SumOfSquares.cpp - The square of a tensor's norm -------------------===//
+//===- SumOfSquares.cpp - The squared norm of a tensor --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// In several sums, which do not wait for each other.
+/// Uses several partial sums, which do not depend on each other.
 template <typename T>
 double AddSquares(const T *values, int64_t count) {
   constexpr int64_t kLanes = 8;
@@ -38,13 +38,14 @@ double AddSquares(const T *values, int64_t count) {
 
 absl::StatusOr<double> SumOfSquares(const TensorView &tensor) {
   if (tensor.dtype() == DType::kI1)
-    return absl::InvalidArgumentError("a tensor of truth values has no squares to add");
+    return absl::InvalidArgumentError("a sum of squares is not defined for i1");
   if (!tensor.is_dense()) {
     CS336_ASSIGN_OR_RETURN(Tensor dense, Tensor::CopyOf(tensor));
     return SumOfSquares(dense.view());
   }
   int64_t count = tensor.num_elements();
-  // Parts of a fixed size, so that the number of threads does not change the sum.
+  // The parts have a fixed size, so that the sum does not depend on the number
+  // of threads.
   constexpr int64_t kPart = 1 << 16;
   std::vector<double> parts((count + kPart - 1) / kPart);
   VisitElement(tensor.dtype(), [&](auto tag) {

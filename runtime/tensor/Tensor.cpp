@@ -64,7 +64,8 @@ MutableTensorView MutableTensorView::Rows(int64_t begin, int64_t rows) const {
 absl::StatusOr<Tensor> Tensor::Create(TensorType type) {
   absl::optional<int64_t> count = CheckedNumElements(type);
   if (!count)
-    return absl::InvalidArgumentError(absl::StrCat("no tensor can be a ", ToString(type)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot create a ", ToString(type), ": a size is negative, or its bytes overflow"));
   CS336_ASSIGN_OR_RETURN(Storage storage, Storage::Allocate(*count * ByteSize(type.dtype)));
   Tensor tensor;
   tensor.type_ = std::move(type);

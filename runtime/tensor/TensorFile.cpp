@@ -38,7 +38,7 @@ struct Format {
   absl::Status (*write)(int descriptor, const TensorMap &tensors, const FileNotes &notes);
 };
 
-/// For a format that has no place for notes.
+/// Reads the notes of a format without notes.
 absl::StatusOr<FileNotes> NoNotes(const InputFile &) { return FileNotes(); }
 
 template <absl::Status (*write)(int, const TensorMap &)>
@@ -67,7 +67,8 @@ absl::StatusOr<TensorMap> ReadTensors(absl::string_view path) {
   CS336_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
   std::string stem = std::filesystem::path(std::string(path)).stem().string();
   absl::StatusOr<TensorMap> tensors = format->read(file, stem);
-  // A file that is being written may look malformed: this is why.
+  // A file that is being written may look malformed. This error then explains
+  // why.
   if (absl::Status unchanged = file.CheckUnchanged(); !unchanged.ok())
     return Annotate(unchanged, absl::StrCat("'", path, "'"));
   if (!tensors.ok())

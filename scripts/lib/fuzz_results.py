@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Read what libFuzzer printed, and make a record of it."""
+"""Read the output of libFuzzer and make a record of it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Outcome:
     Attributes
     ----------
     cases
-        How many ran.
+        Number of cases that ran.
     seconds
-        How long they took.
+        Time of the run.
     coverage
-        Edges of the control flow that they reached; 0 where that is not measured.
+        Number of control-flow edges reached; 0 if it is not measured.
     corpus
-        How many cases reach all of them.
+        Number of cases that together reach all of them.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     fault
-        How the case that failed ended; empty if none did.
+        How the failed case ended; empty if none failed.
     case
-        The file with that case; empty if there is none.
+        The file with the failed case; empty if there is none.
     """
 
     cases: int
@@ -49,7 +49,7 @@ class Outcome:
 
 
 def read_outcome(log: str, status: int | None, seconds: float) -> Outcome:
-    """Read the log of a run that ended with this exit status, or with None where its limit ended it."""
+    """Read the log of a run that ended with this exit status, or with None if it was ended at its limit."""
     fault, case = "", ""
     if status != 0:
         found = next((match[1] for pattern in FAULTS if (match := pattern.search(log))), "")
@@ -80,7 +80,7 @@ def describe_outcome(name: str, outcome: Outcome, reproduce: str) -> dict[str, o
 
 
 def find_problems(entries: list[dict[str, object]]) -> list[str]:
-    """List why the run is not passed; nothing if it is."""
+    """List the reasons why the run did not pass; empty if it passed."""
     problems = []
     for entry in entries:
         if entry["fault"]:
@@ -96,7 +96,7 @@ def markdown(record: dict[str, object], origin: str) -> str:
     columns = ["target", "cases", "seconds", "per_second", "coverage", "corpus", "fault"]
     lines = ["# Fuzzing", "", origin, "", f"    {record['command']}", ""]
     lines += [
-        "Coverage counts edges of the control flow, where the target measures it.",
+        "Coverage is the number of control-flow edges reached, for targets that measure it.",
         "",
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|---" * len(columns) + "|",

@@ -33,15 +33,15 @@ class Target:
     Attributes
     ----------
     name
-        What the program is called.
+        The name of the program.
     preset
-        The build that it belongs to.
+        The build preset that it belongs to.
     program
         The program, or the Python file.
     seeds
-        The folder of the cases that it starts from; None if it makes all cases itself.
+        The folder of the cases that it starts from; None if it generates all cases itself.
     in_tree
-        Whether that folder is part of the source tree.
+        True if that folder is part of the source tree.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Target:
 
     @property
     def build_targets(self) -> list[str]:
-        """What to build."""
+        """The targets to build."""
         if self.program.suffix == ".py":
             return ["cs336_python"]
         return [self.name] if self.in_tree else [self.name, "write_corpus"]
@@ -88,15 +88,15 @@ def run_command(
     Parameters
     ----------
     target
-        What runs.
+        The target to run.
     corpus
-        The folder that keeps cases which reach something new.
+        The folder for cases that reach new code.
     findings
-        The folder that gets a case which fails.
+        The folder for a case that fails.
     seconds, runs
-        How long, or how many cases; one of them.
+        The limit of time or the number of cases; one of the two.
     seed
-        Of the random numbers; 0 takes another each time.
+        Seed of the random numbers; 0 for another one each time.
     """
     limit = f"-max_total_time={seconds}" if runs is None else f"-runs={runs}"
     flags = [limit, f"-seed={seed}", f"-artifact_prefix={findings}/{target.name}-"]
@@ -107,7 +107,7 @@ def run_command(
 
 
 def merge_command(target: Target, corpus: pathlib.Path) -> list[str]:
-    """Make the command that copies into the tree the fewest cases which together reach all that is new there."""
+    """Make the command that copies to the tree the fewest cases that together reach all code that is new there."""
     return [*target.command, "-set_cover_merge=1", "-use_counters=0", str(target.seeds), str(corpus)]
 
 

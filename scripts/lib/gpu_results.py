@@ -1,10 +1,10 @@
-# ===- gpu_results.py - What check-gpu counts, and its page ---------------===//
+# ===- gpu_results.py - Counts of check-gpu, and its page -----------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Outcomes and reports of processes, by suite and module; whether all is well; a record and its page."""
+"""Outcomes and reports of processes by suite and module, the problems among them, and the record with its page."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ import sanitizer
 
 COUNTS = ("passed", "skipped", "failed", "left_out", "not_reached", "reports", "library_reports")
 
-# Reports that the tool counted and did not print may be anyone's.
+# Reports that the tool counted but did not print may belong to any library.
 NOT_PRINTED = "(not printed)"
 
 
 @dataclasses.dataclass
 class Results:
-    """All that was counted.
+    """All counts.
 
     Attributes
     ----------
     rows
-        The COUNTS of each suite and module.
+        The COUNTS per suite and module.
     failures
-        A line for each test that failed, and for each process that did not end as it should have.
+        One line per failed test, and per process that did not end as expected.
     reports
-        How often each report was made.
+        The number of occurrences of each report.
     """
 
     rows: dict[tuple[str, str], collections.Counter[str]] = dataclasses.field(default_factory=dict)
@@ -45,18 +45,18 @@ class Results:
         self.rows.setdefault((suite, module), collections.Counter())[what] += number
 
     def total(self, what: str, suite: str | None = None) -> int:
-        """Sum a column, of one suite or of all."""
+        """Sum a column over one suite or over all."""
         return sum(row[what] for (name, _), row in self.rows.items() if suite in (None, name))
 
 
 def module_of(test: str) -> str:
-    """Name the module of a test of pytest; of other tests, they themselves."""
+    """Return the module of a pytest test, or the name of another test itself."""
     path, found, _ = test.partition("::")
     return pathlib.PurePath(path).stem if found else test
 
 
 def add_job(results: Results, ended: jobs.Ended, logs: pathlib.Path) -> None:
-    """Count what a process did."""
+    """Count the results of a process."""
     job = ended.job
     output = jobs.log_path(logs, job).read_text(errors="replace")
     findings = sanitizer.parse_findings(output) if job.suite in sanitizer.TOOLS else sanitizer.Findings([], 0)
@@ -77,7 +77,7 @@ def add_job(results: Results, ended: jobs.Ended, logs: pathlib.Path) -> None:
 
 
 def _row_of(job: jobs.Job, test: str) -> str:
-    # A program, and a GoogleTest, is a module.
+    # Programs and GoogleTests count as modules.
     return module_of(test) if job.kind == "pytest" else job.name.partition("-")[2]
 
 
@@ -94,7 +94,7 @@ def _read_outcomes(ended: jobs.Ended, output: str, found: bool, logs: pathlib.Pa
 
 
 def _find_problem(ended: jobs.Ended, outcomes: dict[str, str], findings: sanitizer.Findings) -> str:
-    """Say what is wrong with how a process ended that its tests do not show; nothing where nothing is."""
+    """Describe a problem with the end of a process that its tests do not show; empty if there is none."""
     if ended.status is None:
         return ""
     missing = [test for test in ended.job.tests if test not in outcomes]
@@ -108,7 +108,7 @@ def _find_problem(ended: jobs.Ended, outcomes: dict[str, str], findings: sanitiz
 
 
 def find_problems(results: Results, suites: list[str]) -> list[str]:
-    """List why the check is not passed; nothing if it is."""
+    """List the reasons why the check did not pass; empty if it passed."""
     problems = list(results.failures)
     problems += [f"{suite}: no test passed" for suite in suites if not results.total("passed", suite)]
     for suite in suites:
@@ -117,14 +117,14 @@ def find_problems(results: Results, suites: list[str]) -> list[str]:
             problems.append(f"{suite}: {ours} reports outside of libraries' kernels")
         if hidden:
             problems.append(
-                f"{suite}: at least {hidden} reports were not printed, since a process prints {sanitizer.PRINTED}; "
-                f"where PyTorch's kernels fill them, leave out what compares with it: --leave-out '{suite}:[torch-'"
+                f"{suite}: at least {hidden} reports were not printed, because a process prints {sanitizer.PRINTED}; "
+                f"if these are of PyTorch's kernels, skip the comparisons with it: --leave-out '{suite}:[torch-'"
             )
     return problems
 
 
 def describe_results(results: Results, suites: list[str], problems: list[str]) -> dict[str, object]:
-    """Make the part of the record that has the results."""
+    """Make the part of the record that contains the results."""
     rows = [
         {"suite": suite, "module": module} | {key: row[key] for key in COUNTS}
         for (suite, module), row in sorted(
@@ -143,9 +143,9 @@ def markdown(record: dict[str, object], origin: str) -> str:
     columns = ["suite", "module", *COUNTS]
     lines = ["# Tests on a GPU", "", origin, "", f"    {record['command']}", ""]
     lines += [
-        f"{record['processes']} processes at a time, each ended after {record['seconds']:g} s: what it had not done by "
-        "then was not reached. Reports are compute-sanitizer's; apart are those in kernels that PyTorch launched, and "
-        "races within cuBLASLt's kernels.",
+        f"{record['processes']} processes at a time, each ended after {record['seconds']:g} s; tests that had not run "
+        "by then were not reached. Reports are compute-sanitizer's. Those in kernels that PyTorch launched, and races "
+        "within cuBLASLt's kernels, are counted separately.",
         "",
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|---" * len(columns) + "|",

@@ -1,10 +1,10 @@
-# ===- jobs.py - Processes that run tests, several at a time --------------===//
+# ===- jobs.py - Running processes in parallel ----------------------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Run processes beside each other, each with a limit of time, and keep what they print."""
+"""Run processes in parallel, each with a limit of time, and keep their output."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Job:
     Attributes
     ----------
     name
-        What its files in the folder of logs are called.
+        Name of its files in the folder of logs.
     suite
         ``tests``, or the tool that it runs under.
     kind
-        ``pytest``, ``google`` or ``program``: how its outcomes are known.
+        ``pytest``, ``google`` or ``program``: determines how its outcomes are read.
     command
-        The program and its arguments, which end with the tests where it is pytest.
+        The program and its arguments. For pytest, they end with the tests.
     tests
-        What it is to run.
+        The tests to run.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """What became of a job: its exit status, or None where its limit ended it, and how many seconds it took."""
+    """The end of a job: its exit status, or None if it was ended at its limit, and its time in seconds."""
 
     job: Job
     status: int | None
@@ -54,17 +54,17 @@ class Ended:
 
 
 def deal(tests: Sequence[str], number: int) -> list[list[str]]:
-    """Deal tests to at most that many processes: neighbours, which take about as long, to different ones."""
+    """Distribute tests over at most `number` processes. Neighbours, which take about as long, go to different ones."""
     return [part for part in (list(tests[first::number]) for first in range(number)) if part]
 
 
 def log_path(logs: pathlib.Path, job: Job) -> pathlib.Path:
-    """Name the file that holds what a job printed."""
+    """Return the file with the output of a job."""
     return logs / f"{job.name}.txt"
 
 
 def outcomes_path(logs: pathlib.Path, job: Job) -> pathlib.Path:
-    """Name the file that holds the outcomes of a job of pytest."""
+    """Return the file with the outcomes of a pytest job."""
     return logs / f"{job.name}.outcomes"
 
 
@@ -76,7 +76,7 @@ def run_jobs(
     logs: pathlib.Path,
     environment: Mapping[str, str],
 ) -> Iterator[Ended]:
-    """Run jobs in a folder, so many at a time, and end each after so many seconds; give them as they end."""
+    """Run jobs in a folder, at most `processes` at a time, each for at most `limit` seconds. Yield them as they end."""
     waiting = collections.deque(pending)
     running: list[tuple[Job, subprocess.Popen[bytes], float]] = []
     try:
@@ -105,7 +105,7 @@ def _start(job: Job, root: pathlib.Path, logs: pathlib.Path, environment: Mappin
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # A tool's own process may be left when the program has ended, and the other way round.
+    # A tool's own process may outlive the program, and the other way round.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

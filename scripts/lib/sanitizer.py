@@ -1,10 +1,10 @@
-# ===- sanitizer.py - What compute-sanitizer says -------------------------===//
+# ===- sanitizer.py - Commands and reports of compute-sanitizer -----------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Commands of compute-sanitizer, and its reports out of what it and ``pytest -v`` print between each other."""
+"""Commands of compute-sanitizer, and its reports in the mixed output of itself and ``pytest -v``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import re
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
 
-# The exit status of a program that succeeded, while the tool found something.
+# The exit status of a program that succeeded while the tool found something.
 FOUND = 99
 
 # Reports beyond these are only counted.
 PRINTED = 100
 
-# A line of the tool may begin where the program left off. Longer rules are pytest's.
+# A line of the tool may start in the middle of a line of the program. Longer rules are pytest's.
 _LINE = re.compile(r"(?<!=)={9}(?: (?P<body>.*))?$")
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed \(.*\))$")
 _NOTICE = re.compile(
@@ -40,14 +40,14 @@ class Report:
     Attributes
     ----------
     kind
-        What it is, as the tool says it: ``Invalid __global__ read of size 4 bytes``.
+        The report in the tool's words: ``Invalid __global__ read of size 4 bytes``.
     kernel
-        Where it is; empty for a call of the host's.
+        The kernel; empty for calls of the host.
     test
-        The test that ran; empty before the first, and in programs without tests.
+        The test that was running; empty before the first test, and in programs without tests.
     library
-        Whose it is if not ours: "PyTorch", in a kernel that PyTorch launched; "cuBLASLt", a race within its kernel, for
-        memory that a block shares, so nobody outside of the kernel has a part in it. Empty otherwise.
+        The library that caused the report, or empty for our code. "PyTorch" for a kernel that PyTorch launched;
+        "cuBLASLt" for a race within its kernel, on memory that a block shares, which code outside cannot cause.
     """
 
     kind: str
@@ -58,14 +58,14 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """What the tool found in a process.
+    """The tool's findings in a process.
 
     Attributes
     ----------
     reports
-        Those that it printed.
+        The printed reports.
     not_printed
-        The number of others; at least that, where the process was killed before the tool could count.
+        The number of other reports; a lower bound if the process was killed before the tool could count.
     """
 
     reports: list[Report]
@@ -73,13 +73,13 @@ class Findings:
 
 
 def command(tool: str, program: list[str]) -> list[str]:
-    """Write the command that runs a program under a tool."""
+    """Return the command that runs a program under a tool."""
     options = ["--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", str(PRINTED)]
     return ["compute-sanitizer", *options, *program]
 
 
 def parse_findings(output: str) -> Findings:
-    """Find the reports in what a process under the tool printed."""
+    """Find the reports in the output of a process under the tool."""
     blocks: list[tuple[str, list[str]]] = []
     counts = []
     test, inside = "", False

@@ -1,16 +1,16 @@
-# setup.sh - From a bare Debian 12 machine to a build; sourced by the scripts of the folder above.
+# setup.sh - Sets up a bare Debian 12 machine up to a build; sourced by the scripts of the folder above.
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Every function does nothing, in well under a second, when its work is already done.
+# Every function takes well under a second if its work is already done.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 VENV=$ROOT/.venv
 PYTHON=$VENV/bin/python
 PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
 
-# Clones in different folders, shells in different languages, and builds that pip starts share what ccache remembers.
+# Clones in different folders, shells in different languages, and builds that pip starts share one ccache.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
 
 say() { printf '==> %s\n' "$*"; }
@@ -59,7 +59,7 @@ need_root() {
   fi
 }
 
-# logged LOG COMMAND...: runs a command whose output is wanted only when it fails.
+# logged LOG COMMAND...: runs a command, and prints its output only if it fails.
 logged() {
   local log=$1
   shift
@@ -72,39 +72,39 @@ logged() {
 missing_packages() {
   local wanted
   wanted=$(grep -v '^#' "$PACKAGE_LIST")
-  # shellcheck disable=SC2086 # A word a package.
+  # shellcheck disable=SC2086 # One word per package.
   comm -23 <(sort <<<"$wanted") \
     <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p' | sort -u)
 }
 
 need_debian_packages() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    die "this script sets up Debian 12, and apt-get is not here. Install what scripts/debian-packages.txt names" \
+    die "this script sets up Debian 12, but there is no apt-get. Install the packages of scripts/debian-packages.txt" \
       "(LLVM and MLIR 22 above all) by other means, then follow CONTRIBUTING.md"
   fi
   local missing
   missing=$(missing_packages)
   [ -n "$missing" ] || return 0
-  # shellcheck disable=SC2086 # A word a package.
+  # shellcheck disable=SC2086 # One word per package.
   say "Installing $(wc -w <<<"$missing") Debian packages (once):" $missing
   need_root
-  # The lists are read every time: a bare machine has none, and stale ones name files that are gone.
+  # The lists are updated every time: a bare machine has none, and old lists name files that no longer exist.
   apt_get update || die "'apt-get update' failed: is the machine online?"
   # shellcheck disable=SC2086
   apt_get install --yes --no-install-recommends $missing ||
-    die "apt-get could not install the packages above, which Debian 12 has; LLVM 22 is in its security archive" \
+    die "apt-get could not install the packages above, which are part of Debian 12; LLVM 22 is in its security archive" \
       "(deb http://deb.debian.org/debian-security bookworm-security main, in /etc/apt/sources.list)." \
       "This machine is $(. /etc/os-release && echo "$PRETTY_NAME")"
 }
 
-# apt_get ARGUMENT...: without questions, and with the lines that say how much there is to do, and what went wrong.
+# apt_get ARGUMENT...: runs apt-get without questions. Prints only the lines about the amount of work, and errors.
 apt_get() {
   "${AS_ROOT[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet "$@" </dev/null 2>&1 |
     grep -E --line-buffered '^(Need to get|Err|E:|W:|dpkg: error)' | sed -u 's/^/    /'
   return "${PIPESTATUS[0]}"
 }
 
-# Under sudo, what is built belongs to the one who called, so that the next run without sudo can write to it.
+# Under sudo, built files belong to the calling user, so that the next run without sudo can write to them.
 become_owner() {
   [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" != 0 ] || return 0
   [ "$(stat -c %u "$ROOT")" = "$SUDO_UID" ] || return 0
@@ -128,7 +128,7 @@ need_venv() {
   install_wheels requirements "$ROOT/python-bindings/requirements-dev.txt" "for building and testing"
 }
 
-# CUDA's libraries, where there is a driver that could run something with them.
+# Installs CUDA's libraries if there is a driver that could use them.
 need_gpu_libraries() {
   [ -e /dev/nvidiactl ] || return 0
   install_wheels requirements-gpu "$ROOT/python-bindings/requirements-gpu.txt" "with CUDA's libraries, for this machine's GPU,"
@@ -138,7 +138,7 @@ need_site_packages() {
   install_wheels requirements-site "$ROOT/docs/requirements.txt" "for the site"
 }
 
-# Compilations at a time: a file that includes MLIR takes up to 1.5 GB.
+# Prints the number of parallel compilations: a file that includes MLIR takes up to 1.5 GB.
 build_jobs() {
   local cores memory
   cores=$(nproc)
@@ -146,7 +146,7 @@ build_jobs() {
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
 
-# A line every 5 percent of ninja's progress, and whatever the compiler says.
+# Prints a line per 5 percent of ninja's progress, and all output of the compiler.
 summarize_ninja() {
   local line percent last=-1
   while IFS= read -r line; do
@@ -160,7 +160,7 @@ summarize_ninja() {
   done
 }
 
-# build PRESET [TARGET...]: configures if need be, and builds. Returns non-zero if the build fails.
+# build PRESET [TARGET...]: configures if necessary, and builds. Returns non-zero if the build fails.
 build() {
   local preset=$1 folder=$ROOT/build/$1 jobs
   shift

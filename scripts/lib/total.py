@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Sum the JUnit files that lit, CTest and pytest wrote, and end with one line: ``N passed, M failed``."""
+"""Sum the JUnit files of lit, CTest and pytest, and end with one line: ``N passed, M failed``."""
 
 import argparse
 import collections
@@ -16,16 +16,16 @@ import xml.etree.ElementTree as ElementTree
 
 @dataclasses.dataclass
 class SuiteResult:
-    """What one suite did.
+    """Results of one suite.
 
     Attributes
     ----------
     passed
         Number of tests that passed.
     failed
-        One line for each failure.
+        One line per failure.
     skipped
-        Number of skipped tests by reason.
+        Number of skipped tests per reason.
     """
 
     passed: int = 0
@@ -39,11 +39,12 @@ def read_junit(path: pathlib.Path) -> SuiteResult:
     Parameters
     ----------
     path
-        The file. CTest writes ``<skipped>`` for a test that it could not start, too; its exit status tells them apart.
+        The file. CTest also writes ``<skipped>`` for a test that it could not start; its exit status shows the
+        difference.
     """
     result = SuiteResult()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        # CTest gives the name twice.
+        # CTest writes the name twice.
         name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
@@ -56,7 +57,7 @@ def read_junit(path: pathlib.Path) -> SuiteResult:
 
 
 def judge_suite(path: pathlib.Path, status: int) -> SuiteResult:
-    """Read a suite's results, and count as a failure what its tests do not show.
+    """Read a suite's results, and add failures that its tests do not show.
 
     Parameters
     ----------

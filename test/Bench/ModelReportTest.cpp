@@ -35,7 +35,7 @@ ModelRow makeRow(Measurement measurement) {
           /*pipeline=*/{}};
 }
 
-/// Three steps on the CPU.
+/// Returns three steps on the CPU.
 Measurement measureCPU() {
   Measurement measurement;
   measurement.stepMilliseconds = {5, 3, 4};
@@ -200,7 +200,7 @@ TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   EXPECT_FALSE(describeMemoryMismatch(measurement));
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
-  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Where it depends on the plan.
+  measurement.memoryBytes = 128 * 64 * kMiB + 128; // Depends on the plan.
   measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
   EXPECT_FALSE(describeMemoryMismatch(measurement));
   ++*measurement.deviceMemoryBytes;

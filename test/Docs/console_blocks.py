@@ -1,15 +1,15 @@
-# ===- console_blocks.py - The commands that pages show, run ---------------===//
+# ===- console_blocks.py - Runs the commands of pages ---------------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Run the commands of a page's ``console`` blocks and compare what they print with what the page shows.
+"""Run the commands of a page's ``console`` blocks and compare their output with the page.
 
-A block is fenced by three backticks and the word ``console``. Its lines that start with ``$`` are commands of the
-shell, each followed by all that it prints. A page's commands run in order in one folder, where ``examples`` is the
-repository's, so that a command reads what an earlier one wrote. A command must succeed; one that is to show an error
-ends with ``|| true``. Run as a program with ``--update``, this module writes what the commands print into the pages.
+A block is fenced by three backticks and the word ``console``. Its lines that start with ``$`` are shell commands, each
+followed by all of its output. A page's commands run in order in one folder, in which ``examples`` is the repository's,
+so that a command can read files of an earlier one. A command must succeed; one that shows an error ends with
+``|| true``. Run as a program with ``--update``, this module writes the output of the commands into the pages.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Step:
     Attributes
     ----------
     command
-        What stands after ``$``, with the lines that a backslash or a pipe at the end continues.
+        The text after ``$``, with the lines that continue it after a backslash or a pipe.
     shown
-        What the page says that it prints.
+        The output in the page.
     """
 
     command: str
@@ -62,21 +62,21 @@ def parse_block(text: str) -> list[Step]:
 
 
 def run_command(command: str, folder: pathlib.Path, build: pathlib.Path) -> str:
-    """Run a command as a reader would, with the build's programs in the path.
+    """Run a command as a reader would, with the build's programs on PATH.
 
     Parameters
     ----------
     command
-        For bash.
+        The command, for bash.
     folder
-        Where it runs.
+        The folder to run it in.
     build
         The build whose programs it uses.
 
     Returns
     -------
     str
-        All that it printed.
+        Its whole output.
     """
     environment = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", COLUMNS="120", LC_ALL="C.UTF-8")
     run = subprocess.run(
@@ -90,14 +90,14 @@ def run_command(command: str, folder: pathlib.Path, build: pathlib.Path) -> str:
         check=False,
         timeout=600,
     )
-    # A pipe whose reader had enough ends its writer.
+    # A pipe whose reader stops early ends its writer.
     if run.returncode not in (0, 128 + signal.SIGPIPE):
         raise RuntimeError(f"exit status {run.returncode} of\n{command}{run.stdout}")
     return run.stdout
 
 
 def run_page(text: str, build: pathlib.Path) -> str:
-    """Give the page as it would be if all its commands had been run now."""
+    """Return the page with the output of all its commands now."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "examples").symlink_to(ROOT / "examples")
@@ -116,7 +116,7 @@ def pages() -> list[pathlib.Path]:
 
 
 def main() -> None:
-    """Bring the pages up to date, or say which are not."""
+    """Update the pages, or list the outdated ones."""
     parser = argparse.ArgumentParser(description="Run the commands that the documentation shows.")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev", help="the build whose programs run")
     parser.add_argument("--update", action="store_true", help="write what the commands print into the pages")

@@ -1,12 +1,12 @@
-# ===- test_docs.py - The documentation is true ----------------------------===//
+# ===- test_docs.py - The documentation agrees with the code --------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Printed IR is what the tools print, generated pages are what the definitions say, and links lead somewhere.
+"""Printed IR agrees with the tools, generated pages agree with the definitions, and links lead somewhere.
 
-`ninja -C build/dev docs` writes what the first two tests look for.
+`ninja -C build/dev docs` writes the pages that the first two tests compare.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-# ===- test_format.py - Every source file is formatted and clean -----------===//
+# ===- test_format.py - Source files are formatted and clean --------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""C++ files are as clang-format 22 leaves them, Python files as ruff does; C++ and TableGen state the licence."""
+"""C++ files agree with clang-format 22 and Python files with ruff; C++ and TableGen files state the licence."""
 
 import pathlib
 import subprocess
@@ -26,20 +26,20 @@ def source_files(*suffixes: str) -> list[pathlib.Path]:
 
 
 def complaints_of(command: list[str], files: list[pathlib.Path]) -> str:
-    """Run a formatter's check over files, and return what it says about them: nothing if it is content."""
+    """Run a formatter's check over files. Return its complaints, empty if there are none."""
     assert files
     run = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)
     return "" if run.returncode == 0 else run.stdout + run.stderr
 
 
 def test_clang_format() -> None:
-    """C++ files are as clang-format leaves them."""
+    """C++ files agree with clang-format."""
     assert not complaints_of(["clang-format-22", "--dry-run", "--Werror"], source_files(*CPP))
 
 
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=["lint", "format"])
 def test_ruff(command: list[str]) -> None:
-    """Ruff finds nothing to say about the Python files."""
+    """Ruff has no complaints about the Python files."""
     assert not complaints_of([sys.executable, "-m", "ruff", *command, "--no-cache"], source_files(".py"))
 
 

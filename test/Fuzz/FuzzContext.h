@@ -21,7 +21,7 @@
 
 namespace cs336::fuzz {
 
-/// Ends the process, which is how a fuzz target reports a fault, if `condition` does not hold.
+/// Ends the process if `condition` does not hold, which is how a fuzz target reports a fault.
 inline void require(bool condition, const std::string &fault) {
   if (condition)
     return;
@@ -29,11 +29,11 @@ inline void require(bool condition, const std::string &fault) {
   std::abort();
 }
 
-/// A context with one thread, which keeps errors rather than prints them. Contexts never free types and attributes,
+/// A context with one thread, which collects errors instead of printing them. Contexts never free types and attributes,
 /// so a new one replaces it after some cases.
 class FuzzContext {
 public:
-  /// Returns the context for the next case, without errors. What the last case made must be gone.
+  /// Returns the context for the next case, without errors. Objects of the previous case must be gone.
   static FuzzContext &renew(llvm::function_ref<void(mlir::DialectRegistry &)> addDialects = {}) {
     constexpr int kCases = 500;
     static std::unique_ptr<FuzzContext> current;

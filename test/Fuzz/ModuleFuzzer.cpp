@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes a module as text, in the cs336 dialect or lowered to the exec dialect. It must be refused with an error, or
-// compile for the CPU to an executable; this runs in a session, and command by command with guard pages around every
-// operand. The runtime may refuse what was lowered and planned by hand, but not what the pipeline made. The mutator
-// changes modules in memory, so that the text remains one that MLIR's parser reads.
+// Takes a module as text, in the cs336 dialect or lowered to the exec dialect. The compiler must reject it with an
+// error or compile it for the CPU. The executable runs in a session, and command by command with guard pages around
+// every operand. The runtime may reject modules that were lowered and planned by hand, but not those of the pipeline.
+// The mutator changes modules in memory, so that the text remains readable for MLIR's parser.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Larger ones show no more, and take long.
+/// Larger modules take long and test nothing new.
 static constexpr size_t kMostText = 32 << 10;
 static constexpr int64_t kMostElements = 1 << 14;
 static constexpr size_t kMostOperations = 200;

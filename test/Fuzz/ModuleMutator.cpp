@@ -30,7 +30,7 @@ int64_t ModuleMutator::mutateNumber(int64_t number) {
                                  int64_t{1} << 31,
                                  int64_t{1} << 47,
                                  int64_t{1} << 62};
-  uint64_t value = number; // Wraps.
+  uint64_t value = number; // May wrap.
   switch (below(8)) {
   case 0:
     return static_cast<int64_t>(value + 1);
@@ -129,7 +129,7 @@ Attribute ModuleMutator::mutateAttribute(Attribute attribute) {
     return ArrayAttr::get(context, values);
   }
   if (isa<FlatSymbolRefAttr, StringAttr>(attribute)) {
-    // Mostly the name of something else.
+    // Mostly the name of another object.
     StringAttr name = pick(operations)->getAttrOfType<StringAttr>("sym_name");
     if (!name)
       name = StringAttr::get(context, below(2) ? "" : "x");
@@ -188,7 +188,7 @@ Type ModuleMutator::mutateType(Type type) {
 void ModuleMutator::mutateAttributes(Operation *op) {
   ArrayRef<NamedAttribute> attributes = op->getAttrDictionary().getValue();
   if (below(6) == 0) {
-    // One that may be absent.
+    // An attribute that may be absent.
     if (ArrayRef<StringAttr> names = op->getName().getAttributeNames(); !names.empty())
       op->setAttr(pick(names), Builder(op).getI64IntegerAttr(mutateNumber(1)));
     return;
@@ -222,7 +222,7 @@ void ModuleMutator::mutateOperand(Operation *op) {
     op->setOperand(other, first);
     return;
   }
-  // Values that exist here: arguments, and results of operations before.
+  // The values that are visible here: arguments, and results of earlier operations.
   SmallVector<Value> values(op->getBlock()->getArguments());
   for (Operation &each : *op->getBlock()) {
     if (&each == op)
@@ -265,7 +265,7 @@ void ModuleMutator::mutateOrder(Operation *op) {
   auto other = std::next(block.begin(), below(block.getOperations().size()));
   switch (below(3)) {
   case 0:
-    // Uses before definitions cannot be parsed as they are meant; the verifier refuses them.
+    // Uses before definitions do not survive parsing; the verifier rejects them.
     op->moveBefore(&block, other);
     return;
   case 1:

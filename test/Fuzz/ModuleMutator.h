@@ -16,13 +16,13 @@
 
 namespace cs336::fuzz {
 
-/// Changes attributes, types, operands and the order of operations of any dialect. The result is a module that the
-/// printer's generic form can show; verifiers decide about the rest.
+/// Changes attributes, types, operands and the order of operations of any dialect. The generic printer can print the
+/// result; verifiers decide whether it is valid.
 class ModuleMutator {
 public:
   explicit ModuleMutator(unsigned seed) : random(seed) {}
 
-  /// Makes one change, or none where the choice does not apply.
+  /// Makes one change, or none if the choice does not apply.
   void mutate(mlir::ModuleOp module);
 
 private:
@@ -36,7 +36,7 @@ private:
   double mutateReal(double number);
   void mutateList(llvm::SmallVectorImpl<int64_t> &numbers);
   mlir::Attribute mutateAttribute(mlir::Attribute attribute);
-  /// Null if the choice makes no type.
+  /// Returns null if the choice makes no type.
   mlir::Type mutateType(mlir::Type type);
   mlir::Type mutateElementType(mlir::Type type);
 
@@ -44,7 +44,7 @@ private:
   void copyAttribute(mlir::Operation *op);
   void mutateOperand(mlir::Operation *op);
   void mutateValueType(mlir::Operation *op);
-  /// Changes every occurrence of a type, so that operations still fit each other.
+  /// Changes every occurrence of a type, so that operations still fit together.
   void replaceType(mlir::Operation *op);
   void mutateOrder(mlir::Operation *op);
 

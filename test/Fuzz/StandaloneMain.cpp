@@ -7,9 +7,9 @@
 //
 // TARGET [-runs=N] [-seed=S] [-timeout=SECONDS] FOLDER|FILE...
 //
-// Linked where the compiler is not clang, so that each build of the compiler can replay a corpus: every file runs once,
+// Linked if the compiler is not clang, so that each build of the compiler can replay a corpus: every file runs once,
 // then N mutations of random files. Mutation N of a seed is the same each time. A case that ends the process, or takes
-// too long, is written to ./crash-TARGET first.
+// too long, is first written to ./crash-TARGET.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,15 +40,15 @@ namespace {
 
 constexpr size_t kMaxSize = size_t{1} << 20;
 
-/// The case that runs, for the handler of signals.
+/// The running case, for the signal handler.
 const uint8_t *currentData = nullptr;
 volatile size_t currentSize = 0;
 std::string crashPath, crashMessage;
 
-/// Used by LLVMFuzzerMutate, whose interface has no place for it.
+/// Random numbers for LLVMFuzzerMutate, whose interface cannot pass them.
 std::minstd_rand byteRandom;
 
-/// Calls nothing but what a handler may.
+/// Calls only functions that are safe in a signal handler.
 void writeCase(int signal) {
   int file = open(crashPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   [[maybe_unused]] ssize_t written = write(file, currentData, currentSize);
@@ -60,7 +60,7 @@ void writeCase(int signal) {
 void catchSignals(const char *target) {
   crashPath = "crash-" + std::filesystem::path(target).filename().string();
   crashMessage = "A case crashed or took too long. It is in " + std::filesystem::absolute(crashPath).string() + "\n";
-  // A stack that overflowed has no place for the handler.
+  // The handler needs a stack of its own for stack overflows.
   static char stack[1 << 16];
   stack_t other = {};
   other.ss_sp = stack;
@@ -78,7 +78,7 @@ std::string readFile(const std::filesystem::path &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The files of folders and the files that are named, in the same order each time.
+/// Returns the files in folders and the named files, in the same order each time.
 std::vector<std::filesystem::path> listFiles(const std::vector<std::filesystem::path> &given) {
   std::vector<std::filesystem::path> files;
   for (const auto &path : given) {
@@ -96,7 +96,7 @@ std::vector<std::filesystem::path> listFiles(const std::vector<std::filesystem::
 }
 
 void runCase(const uint8_t *data, size_t size, unsigned seconds) {
-  // A copy of its own: accesses outside of it are what sanitizers and allocators notice.
+  // An exact copy, so that sanitizers and allocators detect accesses outside of it.
   std::vector<uint8_t> bytes(data, data + size);
   currentData = bytes.data();
   currentSize = bytes.size();
@@ -105,7 +105,7 @@ void runCase(const uint8_t *data, size_t size, unsigned seconds) {
   alarm(0);
 }
 
-/// `-NAME=NUMBER`.
+/// Parses `-NAME=NUMBER`.
 bool readFlag(std::string_view argument, std::string_view name, unsigned &value) {
   if (!argument.starts_with(name))
     return false;
@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
     for (size_t mutations = 1 + random() % 4; mutations != 0; --mutations) {
       size_t changed = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(buffer.data(), size, kMaxSize, random())
                                                : LLVMFuzzerMutate(buffer.data(), size, kMaxSize);
-      // To libFuzzer, too, 0 is a change that was not possible.
+      // 0 stands for a change that was not possible, as in libFuzzer.
       size = changed != 0 ? changed : size;
     }
     runCase(buffer.data(), size, seconds);

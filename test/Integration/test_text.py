@@ -22,7 +22,7 @@ RUN = [*MODEL, *"--lr 5e-3 --warmup-steps 5 --eval-every 10 --eval-batches 2 --c
 
 
 def run(script: str, *arguments: object, fails: bool = False) -> str:
-    """Run an example; return what it printed."""
+    """Run an example and return its output."""
     environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
     command = [sys.executable, str(ROOT / "examples" / script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
@@ -32,7 +32,7 @@ def run(script: str, *arguments: object, fails: bool = False) -> str:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository's own prose."""
+    """Return the repository's own prose."""
     path = tmp_path_factory.mktemp("text") / "prose.txt"
     pages = [ROOT / "LICENSE", *sorted((ROOT / "docs").rglob("*.md"))]
     path.write_text("\n".join(page.read_text() for page in pages) * 3)
@@ -47,7 +47,7 @@ def data(text: Path) -> Path:
 
 
 def curve(out: Path) -> list[list[str]]:
-    """Step, loss and held-out loss of every step, as written."""
+    """Return step, loss and held-out loss of every step, as they are in the file."""
     with (out / "curve.csv").open(newline="") as file:
         return [row[:3] for row in csv.reader(file)]
 
@@ -102,7 +102,7 @@ def stop_at(step: int, statement: str, flags: list[object]) -> subprocess.Comple
 
 
 def test_a_resumed_run_repeats_the_curve(data: Path, tmp_path: Path) -> None:
-    """Stop after the checkpoint of step 20, as if killed at step 27, and go on."""
+    """Stop after the checkpoint of step 20, as if killed at step 27, and resume."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     flags = [data, *RUN, "--steps", 40, "--sample-tokens", 0]
     run("train_text.py", *flags, "--out", whole)
@@ -129,7 +129,7 @@ def test_a_checkpoint_is_not_lost_unasked(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", [b"\0" * 100, b"21,0.5", b"21,0.5,,\0\0\0\0\n"])
 def test_a_torn_curve_can_be_resumed(data: Path, tmp_path: Path, torn: bytes) -> None:
-    """What a machine that loses power leaves after the last whole row."""
+    """Rows that a loss of power leaves after the last whole row."""
     flags = ["train_text.py", data, *RUN, "--steps", 20, "--sample-tokens", 0, "--out", tmp_path]
     run(*flags)
     path = tmp_path / "curve.csv"
@@ -152,7 +152,7 @@ def test_resuming_keeps_the_curve_before_its_first_step(data: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["train.bin", "held_out.bin"])
 def test_tokens_that_vanish_are_an_error(data: Path, tmp_path: Path, name: str) -> None:
-    """A mapped file that shrinks ends the process by SIGBUS."""
+    """A mapped file that shrinks would end the process by SIGBUS."""
     own = tmp_path / "tokens"
     shutil.copytree(data, own)
     flags = [own, *RUN, "--steps", 20, "--sample-tokens", 0, "--out", tmp_path / "run"]

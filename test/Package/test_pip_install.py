@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""`pip install ./python-bindings` in a new virtual environment gives a package that compiles and trains a model."""
+"""`pip install ./python-bindings` in a new virtual environment installs a package that compiles and trains a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAM = pathlib.Path(__file__).with_name("train.py")
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Give the interpreter of a virtual environment into which the package was installed."""
+    """Return the interpreter of a virtual environment into which the package was installed."""
     folder = tmp_path_factory.mktemp("venv")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     interpreter = folder / "bin/python"

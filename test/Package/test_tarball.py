@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What scripts/package makes works in any folder, without this repository and without an environment."""
+"""The tarball of scripts/package works in any folder, without this repository and without an environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from elf_file import missing_protections
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("cs336-bench", "cs336-lsp-server", "cs336-opt", "cs336-run", "cs336-translate")
-# glibc's libraries and the C++ library: what a system has.
+# glibc's libraries and the C++ library, which every system has.
 SYSTEM = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|dl|gcc_s|m|pthread|rt|stdc\+\+))\.so")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 def run(*command: object, cwd: pathlib.Path, **environment: str) -> str:
-    """Run a command that must succeed, with nothing in its environment but what is given."""
+    """Run a command that must succeed, with only the given environment variables."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,

@@ -1,10 +1,10 @@
-# ===- train.py - What an installed package must be able to do ------------===//
+# ===- train.py - The minimum of an installed package ---------------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Build, compile and train a small model with whichever package is found."""
+"""Build, compile and train a small model with the installed package."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Values that users could hand to a session, as strategies of Hypothesis, and what a session must make of them."""
+"""Values that users could pass to a session, as Hypothesis strategies, and the results that a session must give."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def good_inputs() -> dict[str, np.ndarray]:
 
 
 class RaisedByValueError(Exception):
-    """What values raise by themselves."""
+    """An error that values raise themselves."""
 
 
 class LyingArray(np.ndarray):
@@ -113,7 +113,7 @@ def arrays(draw: st.DrawFn, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
         shape = draw(st.sampled_from([(), (1,), (6,), (3, 2), (2, 3), (1, 2, 3), (0, 3), (2, 0), (3,), (2, 2)]))
     layout = draw(st.sampled_from(["dense", "fortran", "reversed", "step", "broadcast", "unaligned", "huge"]))
     if layout == "huge":
-        # More elements than memory has bytes, all of them one and the same.
+        # More elements than memory has bytes, all at one address.
         return np.broadcast_to(np.zeros((), wanted), (1 << 20, 1 << 20))
     whole = tuple(2 * size for size in shape) if layout == "step" else shape
     count = int(np.prod(whole, dtype=np.int64))
@@ -138,7 +138,7 @@ def arrays(draw: st.DrawFn, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 @st.composite
 def values(draw: st.DrawFn, dtype: str, shape: tuple[int, ...]) -> Any:
-    """Arrays, what makes arrays, and what does not."""
+    """Arrays, values that NumPy converts to arrays, and values that it does not."""
     value = draw(arrays(dtype, shape))
     if value.size > 1 << 20 or draw(st.integers(0, 2)):
         return value
@@ -173,24 +173,24 @@ names = st.one_of(
 
 
 def accepted(value: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The elements that a session must see, or None if it must refuse the value."""
+    """Return the elements that a session must read, or None if it must reject the value."""
     given = value.value if isinstance(value, Protocol) and value.method == "dlpack" else np.asarray(value)
     wanted = np.dtype(NUMPY_TYPES[dtype])
     both_float = given.dtype.kind == wanted.kind == "f"
     if given.shape != shape or not (both_float or np.can_cast(given.dtype, wanted)):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # Overflow to infinity is what float16 has for large numbers.
+        warnings.simplefilter("ignore", RuntimeWarning)  # Large numbers overflow to infinity in float16.
         result = np.array(given.astype(wanted))
     return result.view(np.uint8) != 0 if dtype == "i1" else result
 
 
 def check_value(session: cs336.Session, port: str, value: Any) -> None:
-    """Hand a value to an input, or to the variable "w": it arrives, or an error names where it was to go."""
+    """Pass a value to an input, or to the variable "w": it arrives, or an error names the destination."""
     dtype, shape = PORTS.get(port, ("f32", (2, 3)))
     try:
         expected = accepted(value, dtype, shape)
-    except Exception:  # The value's own, or NumPy's for what makes no array.
+    except Exception:  # Raised by the value itself, or by NumPy if it is not an array.
         expected = None
     must_take = expected is not None and type(value) is np.ndarray
     try:
@@ -213,7 +213,7 @@ def check_value(session: cs336.Session, port: str, value: Any) -> None:
 
 
 def check_name(session: cs336.Session, name: Any) -> None:
-    """Use a name for everything that has one: known names work, others are refused."""
+    """Use a name for everything with a name: known names work, others are rejected."""
     zeros = np.zeros((2, 3), np.float32)
 
     def calls() -> Iterator[tuple[bool, Any]]:

@@ -1,8 +1,8 @@
-"""The Transformer under PyTorch's CUDA autocast, emulated: how far from exact it may be.
+"""The Transformer under PyTorch's CUDA autocast, emulated: the expected distance from exact results.
 
-Every tensor is a float32 array whose elements are rounded where autocast rounds: to the low type after each matrix
-product and each operation on low tensors, forward and backward, never in between. A gradient has the type of the
-tensor that it belongs to. Products accumulate in float32. `reference` has the formulas.
+Every tensor is a float32 array whose elements are rounded where autocast rounds: to the low type after each matmul and
+each operation on low tensors, forward and backward, never in between. A gradient has the type of its tensor. Matmuls
+accumulate in float32. `reference` has the formulas.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Autocast:
     dtype
         The low type.
     loss_scale
-        What the loss is multiplied by before it is differentiated; gradients are divided by it in float32.
+        The factor of the loss before differentiation; gradients are divided by it in float32.
     """
 
     def __init__(self, dtype: str, loss_scale: float = 1.0) -> None:
@@ -34,21 +34,21 @@ class Autocast:
         self.loss_scale = np.float32(loss_scale)
 
     def round(self, value: Array) -> Array:
-        """To the low type and back."""
+        """Round to the low type."""
         return np.asarray(value, np.float32).astype(self.low).astype(np.float32)
 
     def linear(self, x: Array, weight: Array, x_is_low: bool = False):
-        """Both factors and the result are low; so are the gradients as products make them."""
+        """Multiply low operands into a low result. Gradients are low, as matmuls compute them."""
         y, back = reference.linear(x if x_is_low else self.round(x), self.round(weight))
         return self.round(y), lambda dy: tuple(self.round(g) for g in back(dy))
 
     def rope(self, x: Array, theta: float):
-        """Of a low tensor: times float32 tables, so float32; the gradient is low again."""
+        """Rotate a low tensor by float32 tables, so that the result is float32; the gradient is low again."""
         y, back = reference.rope(x, theta)
         return y, lambda dy: self.round(back(dy))
 
     def attention(self, q: Array, k: Array, v: Array, visible: Array):
-        """q and k in float32, v low. Scores are low, the softmax is float32, its product with v low."""
+        """Attend with q and k in float32, v low. Scores are low, the softmax is float32, its matmul with v is low."""
         q, k = self.round(q), self.round(k)
         scale = np.float32(1 / math.sqrt(q.shape[-1]))
         scores = self.round(self.round(q @ k.swapaxes(-1, -2)) * scale)
@@ -65,7 +65,7 @@ class Autocast:
         return self.round(low_p @ v), backward
 
     def swiglu(self, gate: Array, up: Array):
-        """silu(gate) · up of low tensors; silu rounds once."""
+        """Compute silu(gate) · up of low tensors; silu rounds once."""
         s = 1 / (1 + np.exp(-gate))
         activated = self.round(gate * s)
 
@@ -141,7 +141,7 @@ class Autocast:
             dnormed, gradients["lm_head.weight"] = head_back(self.round(dlogits))
             dx, gradients["ln_final.weight"] = final_back(dnormed)
             for norm_name, norm_back, layer_back in reversed(tape):
-                # The residual stream is float32, the branch's result low.
+                # The residual stream is float32, the branch's result is low.
                 branch, gradients[norm_name] = norm_back(layer_back(self.round(dx), gradients))
                 dx = dx + branch
             table = np.zeros_like(p["token_embeddings.weight"])
@@ -154,7 +154,7 @@ class Autocast:
     def run(
         self, parameters: Parameters, tokens: Array, targets: Array, config: Config
     ) -> tuple[Array, float, Parameters]:
-        """Logits, loss and gradients."""
+        """Return logits, loss and gradients."""
         p = {name: value.astype(np.float32) for name, value in parameters.items()}
         logits, backward = self._forward(p, tokens, config)
         loss, loss_back = reference.cross_entropy(logits, targets)

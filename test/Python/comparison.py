@@ -1,4 +1,4 @@
-"""How the tests compare tensors: by the relative error of the whole tensor, in the 2-norm."""
+"""Comparisons of tensors by the relative error of the whole tensor, in the 2-norm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 def relative_error(actual: ArrayLike, expected: ArrayLike) -> float:
-    """‖actual − expected‖₂ / ‖expected‖₂ in float64; 0 for two zeros, infinite for a NaN.
+    """Return ‖actual − expected‖₂ / ‖expected‖₂ in float64; 0 for two zeros, infinite for a NaN.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def relative_error(actual: ArrayLike, expected: ArrayLike) -> float:
 
 
 def assert_close(actual: ArrayLike, expected: ArrayLike, tolerance: float, what: str = "tensor") -> None:
-    """Fails with the error and `what` when the relative error exceeds `tolerance`."""
+    """Fail with the error and `what` if the relative error exceeds `tolerance`."""
     error = relative_error(actual, expected)
     assert error <= tolerance, f"{what}: relative error {error:.3e} exceeds {tolerance:.0e}"
 
@@ -36,10 +36,10 @@ def assert_gradients_close(
     tolerance: float,
     nearly_zero: float = 1e-3,
 ) -> None:
-    """Compares every gradient in its own norm.
+    """Compare every gradient in its own norm.
 
-    A gradient whose norm is below `nearly_zero` of the whole gradient's is compared in the whole gradient's norm:
-    what is left of it after cancellation has no digits of its own.
+    A gradient whose norm is below `nearly_zero` of the whole gradient's is compared in the norm of the whole gradient:
+    after cancellation it has no exact digits of its own.
     """
     assert set(actual) == set(expected), f"names differ: {sorted(set(actual) ^ set(expected))}"
     whole = float(np.sqrt(sum(np.sum(np.square(np.asarray(g, np.float64))) for g in expected.values())))

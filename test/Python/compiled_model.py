@@ -22,7 +22,7 @@ def optimizer(numbers: reference.Optimizer) -> cs336.Optimizer:
 
 
 def small_batch() -> dict[str, NDArray[np.int64]]:
-    """Tokens and targets of two rows of seven, below 16."""
+    """Return tokens and targets of two rows of seven, below 16."""
     tokens = np.arange(14).reshape(2, 7)
     return {"tokens": tokens, "targets": tokens + 1}
 
@@ -35,7 +35,7 @@ def executable(
     numbers: reference.Optimizer | None = None,
     fusion: Any = "all",
 ) -> cs336.Executable:
-    """Compile once for all tests that ask for the same."""
+    """Compile once for all tests with the same arguments."""
     update = optimizer(numbers) if numbers else None
     return compile_program(cs336.build(transformer_config(config), mode, dtype, update), fusion=fusion)
 
@@ -46,9 +46,9 @@ class CompiledModel:
     Parameters
     ----------
     config, mode, dtype, numbers, fusion
-        What to compile, and how.
+        The model and how to compile it.
     parameters
-        By checkpoint name.
+        Parameters by checkpoint name.
     """
 
     def __init__(

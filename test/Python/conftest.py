@@ -10,7 +10,7 @@ import cs336
 import pytest
 from golden_file import Golden
 
-# The tools beside the package that is tested, in a build or an unpacked tarball; and CUDA's wheels beside this Python.
+# The tools beside the tested package, in a build or an unpacked tarball, and CUDA's wheels beside this Python.
 os.environ["PATH"] = os.pathsep.join([str(Path(cs336.__file__).parents[2] / "bin"), os.environ["PATH"]])
 os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
 

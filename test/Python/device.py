@@ -1,4 +1,4 @@
-"""The device that the numerics tests run on: the same tests prove the CPU and the GPU.
+"""The device that the numerics tests run on: the same tests check the CPU and the GPU.
 
 `CS336_TEST_DEVICE=cuda python -m pytest test/Python` compiles for a GPU and runs there. `CS336_TEST_TOOL` names a tool
 of compute-sanitizer that pytest runs under.
@@ -14,7 +14,7 @@ import pytest
 
 DEVICE = os.environ.get("CS336_TEST_DEVICE", "cpu")
 
-# Of tests that ask for the times of single kernels.
+# For tests that time single kernels.
 times_kernels = pytest.mark.skipif(
     DEVICE != "cpu" and "CS336_TEST_TOOL" in os.environ, reason="CUPTI allows no other tool beside it"
 )
@@ -26,5 +26,5 @@ def compile_program(program: cs336.Module | str, **options: Any) -> cs336.Execut
 
 
 def open_session(executable: cs336.Executable, **options: Any) -> cs336.Session:
-    """Load an executable on the device of these tests; what a run leaves unwritten is NaN."""
+    """Load an executable on the device of these tests. Values that a run does not write are NaN."""
     return cs336.Session(executable, device=DEVICE, poison_memory=True, **options)

@@ -1,9 +1,8 @@
-"""Programs in the dialect, written and evaluated at once.
+"""Programs in the dialect that are written and evaluated at once.
 
 Each method of `Program` appends one operation to the text and computes the same in NumPy, in float64, with its
-vector-Jacobian product written from the operation's definition. The text goes to the compiler; the values and
-gradients are what it must give back. Rounding happens only in casts, so an f32 program is compared with its exact
-value.
+vector-Jacobian product written from the operation's definition. The compiler gets the text and must return the values
+and gradients. Only casts round, so an f32 program is compared with its exact value.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ def is_float(dtype: str) -> bool:
 
 
 def literal(value: float) -> str:
-    """Write a number as MLIR reads it, exactly."""
+    """Return a number in MLIR's syntax, exactly."""
     return f"{value:.17e}"
 
 
 @dataclass(eq=False)
 class Value:
-    """A result: its name in the text, its elements, and how its gradient flows back."""
+    """A result: its name in the text, its elements, and the adjoint of its operation."""
 
     name: str
     dtype: str
@@ -92,12 +91,12 @@ class Program:
     # --- Arguments, results, text. ---
 
     def parameter(self, array: Array, dtype: str) -> Value:
-        """A float parameter; its elements are rounded to `dtype`."""
+        """Add a float parameter, whose elements are rounded to `dtype`."""
         index = sum(argument.kind == "parameter" for argument in self.arguments)
         return self._argument(f"{self.name}.p{index}", "parameter", array, dtype)
 
     def input(self, array: Array, dtype: str, bound: int | None = None) -> Value:
-        """An input, for indices with the exclusive `bound` of its values."""
+        """Add an input, for indices with the exclusive `bound` of its values."""
         index = sum(argument.kind == "input" for argument in self.arguments)
         return self._argument(f"x{index}", "input", array, dtype, bound)
 
@@ -120,7 +119,7 @@ class Program:
         return {a.name: a.elements for a in self.arguments if a.kind == "input"}
 
     def text(self, mode: str, function: str | None = None) -> str:
-        """The function in the given mode: "forward", "loss", "forward_backward" or "train"."""
+        """Return the function in the given mode: "forward", "loss", "forward_backward" or "train"."""
         arguments = ",\n    ".join(argument.text for argument in self.arguments)
         results = ", ".join(
             f'{value.type} {{cs336.kind = "output", cs336.name = "{name}"}}' for name, value in self.outputs
@@ -134,7 +133,7 @@ class Program:
         )
 
     def gradients(self) -> dict[str, Array]:
-        """The gradient of the output "loss" with respect to every parameter."""
+        """Return the gradient of the output "loss" with respect to every parameter."""
         loss = dict(self.outputs)["loss"]
         flowing: dict[int, Array] = {id(loss): np.ones(())}
         for value in reversed(self.values):
@@ -159,13 +158,13 @@ class Program:
         return value
 
     def external(self, name: str, array: Array, operands: Sequence[Value], pullback: Pullback) -> Value:
-        """A value that NumPy code computed; the text then only names it."""
+        """Add a value that NumPy code computed; the text only names it."""
         return self._append(f"external {name} : RESULT", operands[0].dtype, array, operands, pullback)
 
     # --- Sources. ---
 
     def constant(self, array: Array | float, dtype: str, shape: Sequence[int] | None = None) -> Value:
-        """A splat of `shape`, or all elements of an array."""
+        """Add a splat of `shape`, or all elements of an array."""
         if shape is not None:
             return self._append(
                 f"constant dense<{literal(float(array))}> : RESULT", dtype, np.full(shape, float(array))
@@ -188,13 +187,13 @@ class Program:
     # --- Pointwise. ---
 
     def unary(self, name: str, x: Value) -> Value:
-        """One of the operations in `UNARY`."""
+        """Add one of the operations in `UNARY`."""
         y, slope = UNARY[name](x.array)
         mnemonic, attributes = ("gelu", " {tanh}") if name == "gelu_tanh" else (name, "")
         return self._append(f"{mnemonic} {x.name}{attributes} : RESULT", x.dtype, y, [x], lambda g: [g * slope])
 
     def binary(self, name: str, x: Value, y: Value) -> Value:
-        """One of the operations in `BINARY`."""
+        """Add one of the operations in `BINARY`."""
         result, x_slope, y_slope = BINARY[name](x.array, y.array)
         return self._append(
             f"{name} {x.name}, {y.name} : RESULT", x.dtype, result, [x, y], lambda g: [g * x_slope, g * y_slope]
@@ -289,10 +288,10 @@ class Program:
             lambda g: np.split(g, ends, axis),
         )
 
-    # --- Reductions, products, gathers. ---
+    # --- Reductions, matmuls, gathers. ---
 
     def reduce(self, kind: str, x: Value, axes: Sequence[int]) -> Value:
-        """Sum or maximum; the gradient of a maximum is shared by all that equal it."""
+        """Add a sum or maximum. All elements that equal the maximum share its gradient."""
         axes = tuple(axes)
         kept = x.array.sum(axes, keepdims=True) if kind == "sum" else x.array.max(axes, keepdims=True)
         share = np.ones(x.shape)
@@ -361,7 +360,7 @@ class Program:
         )
 
     def attention(self, query: Value, key: Value, value: Value, scale: float, causal: bool) -> Value:
-        """Attend from [B, Sq, H, D] to [B, Sk, Hkv, D]; the gradient is the formula's, not the blocked loops'."""
+        """Attend from [B, Sq, H, D] to [B, Sk, Hkv, D]. The gradient is the formula's, not the blocked loops'."""
         group = query.shape[2] // key.shape[2]
         q = query.array.transpose(0, 2, 1, 3)
         k, v = (np.repeat(x.array.transpose(0, 2, 1, 3), group, axis=1) for x in (key, value))

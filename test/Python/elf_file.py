@@ -1,4 +1,4 @@
-"""What an ELF file says of how it is loaded."""
+"""Reads how an ELF file is loaded."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ElfFile:
         return struct.unpack_from(format, self._bytes, offset)[0]
 
     def find(self, kind: int) -> Segment | None:
-        """The first segment of a kind."""
+        """Return the first segment of a kind."""
         return next((segment for segment in self.segments if segment.kind == kind), None)
 
     def _entries(self) -> list[tuple[int, int]]:
@@ -50,11 +50,11 @@ class ElfFile:
         return [struct.unpack_from("<QQ", self._bytes, dynamic.offset + at) for at in range(0, dynamic.size, 16)]
 
     def flags(self, tag: int) -> int:
-        """An entry of the dynamic section, or 0 without one."""
+        """Return an entry of the dynamic section, or 0 without one."""
         return self._dynamic.get(tag, 0)
 
     def dynamic_strings(self) -> set[bytes]:
-        """Names of the symbols that the file takes or gives, among others."""
+        """Return names that include those of the symbols that the file imports or exports."""
         address = self._dynamic[DT_STRTAB]
         holder = next(s for s in self.segments if s.kind == 1 and s.address <= address < s.address + s.size)
         start = address - holder.address + holder.offset
@@ -62,7 +62,7 @@ class ElfFile:
 
 
 def missing_protections(path: Path) -> list[str]:
-    """Which of the protections that everything is built with a file does not have."""
+    """Return the protections of every build that a file lacks."""
     file = ElfFile(path)
     stack = file.find(PT_GNU_STACK)
     has = {

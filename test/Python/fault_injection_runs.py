@@ -1,6 +1,6 @@
-"""Trains in forked processes, in each of which one call on a file fails. To be run with the library preloaded.
+"""Train in forked processes, in each of which one call on a file fails. Must run with the library preloaded.
 
-Prints, as JSON, what happened for every function, kind of fault and number of the call.
+Prints, as JSON, the result for every function, kind of fault and number of the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import cs336
 
 FAULTS = {"fail": 1, "short": 2, "kill": 3}
-# Killed before a call that changes nothing, a run is what it is when it is killed before the next one that does.
+# A run that is killed before a call without effect equals one that is killed before the next call with an effect.
 KINDS = {
     "open": ("fail", "kill"),
     "write": ("fail", "short", "kill"),
@@ -35,7 +35,7 @@ FLAGS += ["--threads", "1", "--device", "cpu"]
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The curve's text, and size and hash of every other file, by name."""
+    """Return the curve's text, and size and hash of every other file, by name."""
     files = {}
     for path in sorted(folder.iterdir()) if folder.exists() else []:
         data = path.read_bytes()
@@ -45,14 +45,14 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def state(files: dict[str, str]) -> str:
-    """What of the files a resumed run goes by: neither speeds nor the random parts of names."""
+    """Return the parts of the files that a resumed run reads: neither speeds nor the random parts of names."""
     names = sorted(re.sub(r"[0-9a-f]{16}", "", name) for name in files)
     curve = re.sub(r",\d+\n", "\n", files.get("curve.csv", ""))
     return repr((names, curve, files.get("checkpoint.safetensors"), files.get("config.json")))
 
 
 class Trainer:
-    """`train_text.py` in a child process."""
+    """Run `train_text.py` in a child process."""
 
     def __init__(self, script: Path, data: Path, library: Path) -> None:
         self.script = runpy.run_path(str(script))
@@ -70,7 +70,7 @@ class Trainer:
         cs336.compile = compile_once
 
     def compile(self) -> None:
-        """Compile what all children run; a session would have threads, which a fork loses."""
+        """Compile the program of all children. A session would have threads, which a fork loses."""
         a = self.script["parse_arguments"]([str(self.data), *FLAGS])
         optimizers: list[Any] = []
 
@@ -86,7 +86,7 @@ class Trainer:
         cs336.compile(cs336.build(config, mode="train", optimizer=optimizer), device="cpu")
 
     def run(self, out: Path, log: Path, flags: list[str], fault: tuple[str, int, str] | None = None) -> dict[str, Any]:
-        """Train in a child; return how it ended, what it wrote to standard error, and how many calls it made."""
+        """Train in a child. Return how it ended, its standard error, and the number of calls it made."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""Runs of a tool in which one call fails, from a process that has started once: test/lib/FaultInjection."""
+"""Runs of a tool in which one call fails, from a process that was started once: test/lib/FaultInjection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAULTS = {"fail": 1, "short": 2, "kill": 3, "from then on": 4}
 
 @dataclass(frozen=True)
 class Trial:
-    """How a run ended, as ``subprocess.Popen.returncode``, and what it printed."""
+    """The end of a run, as in ``subprocess.Popen.returncode``, and its output."""
 
     function: str
     fault: str
@@ -32,18 +32,18 @@ class Trial:
 
 
 class FaultTrials:
-    """A tool that has been started and waits before ``main``.
+    """A tool that was started and waits before ``main``.
 
     Parameters
     ----------
     command
         The tool and its arguments.
     folder
-        Calls on files below it are those that fail.
+        Calls fail on files below this folder.
     log
-        Where the runs' output goes.
+        File for the runs' output.
     environment
-        Variables besides those of this process.
+        Variables in addition to those of this process.
     """
 
     def __init__(self, command: list[str], folder: Path, log: Path, environment: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ class FaultTrials:
         ours, its = socket.socketpair()
         self.requests = ours.makefile("rw", encoding="ascii")
         variables = {"LD_PRELOAD": str(LIBRARY), "CS336_FAULT_TRIALS": str(its.fileno()), **environment}
-        # Stacks with symbols take longer than all else.
+        # Stacks with symbols would take most of the time.
         variables |= {"LLVM_DISABLE_SYMBOLIZATION": "1"}
         with log.open("wb") as output:
             self.process = subprocess.Popen(
@@ -74,7 +74,7 @@ class FaultTrials:
         self.process.wait()
 
     def run(self, function: str, number: int, fault: str) -> Trial:
-        """Run the tool with that call failing; the output of earlier runs is lost."""
+        """Run the tool with that call failing. Discards the output of earlier runs."""
         os.truncate(self.log, 0)
         self.requests.write(f"{function} {number} {FAULTS[fault]} {self.folder}\n")
         self.requests.flush()
@@ -85,7 +85,7 @@ class FaultTrials:
         return Trial(function, fault, number, code, injected, output)
 
     def run_all(self, function: str, fault: str) -> Iterator[Trial]:
-        """Run with the first call failing, then with the second, until there are no more."""
+        """Run with the first call failing, then with the second, until there are no more calls."""
         number = 1
         while (trial := self.run(function, number, fault)).injected:
             yield trial

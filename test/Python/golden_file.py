@@ -1,4 +1,4 @@
-"""A small model's numbers, computed in float64 by PyTorch."""
+"""The numbers of a small model, computed in float64 by PyTorch."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ class Golden:
         return {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
 
     def float64_parameters(self) -> reference.Parameters:
-        """Copies of the parameters that may be updated in place."""
+        """Return copies of the parameters that may be updated in place."""
         return {name: value.astype(np.float64) for name, value in self.parameters.items()}

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Groups of operations written by calls, as the kernels and the fused operations that hold them."""
+"""Groups of operations written by calls, as kernels and as fused operations."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Value:
 
 @dataclass
 class Group:
-    """Operations in order, with what they read and what they yield.
+    """Operations in order, with their operands and results.
 
     Attributes
     ----------
     inputs
-        Operands, each with the strides of its buffer in elements, or None where it is dense.
+        Operands, each with the strides of its buffer in elements, or None if it is dense.
     """
 
     inputs: list[tuple[Value, tuple[int, ...] | None]] = field(default_factory=list)
@@ -56,13 +56,13 @@ class Group:
         return value
 
     def append(self, text: str, shape: Sequence[int], dtype: str, types: str = "") -> Value:
-        """An operation as it is written, without its result and the dialect's name."""
+        """Append an operation as text, without its result and the dialect's name."""
         value = Value(f"%{len(self.lines)}", tuple(shape), dtype)
         self.lines.append(f"{value.name} = cs336.{text} : {types or value.tensor}")
         return value
 
     def pointwise(self, op: str, *operands: Value) -> Value:
-        """An operation on operands of one type, which is the result's."""
+        """Append an operation on operands of one type, which is also the result's."""
         names = ", ".join(value.name for value in operands)
         return self.append(f"{op} {names}", operands[0].shape, operands[0].dtype)
 
@@ -83,11 +83,11 @@ class Group:
         return self.append(f"broadcast {x.name} dims = {list(dims)}", shape, x.dtype, f"{x.tensor} -> {result.tensor}")
 
     def along_rows(self, x: Value, like: Value) -> Value:
-        """One value a row, for each of its elements."""
+        """Broadcast one value per row to the elements of the row."""
         return self.broadcast(x, like.shape, range(len(x.shape)))
 
     def along_columns(self, x: Value, like: Value) -> Value:
-        """The same row everywhere."""
+        """Broadcast one row to all rows."""
         return self.broadcast(x, like.shape, range(len(like.shape) - len(x.shape), len(like.shape)))
 
     def reduce(self, kind: str, x: Value, axes: Sequence[int] | None = None) -> Value:
@@ -105,7 +105,7 @@ class Group:
 
     @property
     def num_bytes(self) -> int:
-        """What is read and written if every operand is touched once."""
+        """Return the bytes that are read and written if every operand is accessed once."""
         return sum(value.num_bytes for value, _ in self.inputs) + sum(value.num_bytes for value in self.outputs)
 
     def _body(self, terminator: str) -> str:
@@ -113,7 +113,7 @@ class Group:
         return "\n".join(f"  {line}" for line in [*self.lines, f"{terminator} {names} : {types}"])
 
     def kernel(self, name: str) -> str:
-        """An `exec.kernel`."""
+        """Return the group as an `exec.kernel`."""
         arguments = ", ".join(f"{value.name}: {value.tensor}" for value, _ in self.inputs)
         layouts = ", ".join(
             f"memref<{value.sizes}{'' if strides is None else f', strided<{list(strides)}>'}>"
@@ -125,7 +125,7 @@ class Group:
         return f"exec.kernel @{name}({arguments}) : ({layouts}) -> {results} {{\n{self._body('exec.yield')}\n}}\n"
 
     def fused(self, results: str, operands: str) -> str:
-        """A `cs336.fused` with these names around it."""
+        """Return the group as a `cs336.fused` with these names around it."""
         arguments = ", ".join(f"{value.name}: {value.tensor}" for value, _ in self.inputs)
         inputs = ", ".join(value.tensor for value, _ in self.inputs)
         outputs = ", ".join(value.tensor for value in self.outputs)

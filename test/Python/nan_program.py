@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Its logarithm of -1 is the second command's; the first is fine, and the third only spreads the NaN.
+# The second command computes the logarithm of -1. The first is fine, and the third only propagates the NaN.
 PROGRAM = """
 func.func @forward(%x: tensor<2x3xf32>, %w: tensor<3x3xf32>) -> tensor<2x3xf32> {
   %0 = cs336.matmul %x, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32> loc("first")

@@ -1,10 +1,10 @@
-"""Programs that answer a benchmark's jobs as PyTorch would, with the NumPy model of these tests."""
+"""Programs that answer a benchmark's jobs like PyTorch, with the NumPy model of these tests."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Once for each job: `job`, `config` and `parameters` are what a program goes on with.
+# Runs once per job; the rest of a program uses `job`, `config` and `parameters`.
 HEAD = """
 import json, sys
 sys.path.insert(0, {folder!r})
@@ -21,8 +21,8 @@ for line in sys.stdin:
 
 
 def numpy_peer(answer: str, **values: float) -> str:
-    """The program whose `answer`, indented as the loop over jobs is, prints a line of JSON.
+    """Return a program whose `answer`, indented like the loop over jobs, prints a line of JSON.
 
-    `values` stand where the answer, a format string, names them.
+    `values` replace their names in the answer, a format string.
     """
     return (HEAD + answer).format(folder=str(Path(__file__).parent), **values)

@@ -18,15 +18,15 @@ class Case:
     name
         The operation, and the variant after a hyphen.
     shapes
-        Of the parameters.
+        Shapes of the parameters.
     build
-        Appends the operation to a program.
+        Function that appends the operation to a program.
     low, high
         Range of the parameters' elements.
     step, tolerance
-        Of finite differences: wide for a linear operation that rounds.
+        Step and tolerance of finite differences: wide for a linear operation that rounds.
     is_narrow
-        Whether it rounds to float32.
+        True if it rounds to float32.
     """
 
     name: str
@@ -47,17 +47,17 @@ class Case:
         return self.name.replace("-", "_")
 
     def arrays(self) -> list[Array]:
-        """Elements for the parameters, the same every time."""
+        """Return elements for the parameters, the same every time."""
         rng = np.random.default_rng(sum(map(ord, self.name)))
         return [rng.uniform(self.low, self.high, shape) for shape in self.shapes]
 
     def program(self, arrays: list[Array], name: str | None = None) -> Program:
-        """The operation on `arrays`, its result "y", and "loss", in which every element of y weighs differently."""
+        """Add the operation on `arrays`, its result "y", and "loss", with a different weight per element of y."""
         program = Program(name or self.function)
         y = self.build(program, [program.parameter(array, "f64") for array in arrays])
         program.output("y", y)
         wide = program.cast(y, "f64") if y.dtype != "f64" else y
-        # What cancels in a sum takes digits with it, which float32 has few of: its weights are positive.
+        # Cancellation in a sum loses digits, of which float32 has few: the weights are positive.
         factors = np.cos(1.0 + np.arange(wide.array.size)) + (2.0 if self.is_narrow else 0.0)
         weights = program.constant(factors.reshape(wide.shape), "f64")
         product = program.binary("mul", wide, weights)
@@ -109,7 +109,7 @@ def _adding_matmul(program: Program, p: list[Value]) -> Value:
 
 
 def _rectified_matmul(program: Program, p: list[Value]) -> Value:
-    """In float32: no library has such a product in float64."""
+    """Run in float32: libraries have no such GEMM in float64."""
     x, w, bias = (program.cast(value, "f32") for value in p)
     return program.matmul(x, w, transpose_b=True, bias=bias, relu=True)
 
@@ -154,7 +154,7 @@ def _cross_entropy(program: Program, p: list[Value]) -> Value:
 
 
 def _attention_cases() -> list[Case]:
-    """With the head sizes that targets have schedules for, and with one that they have none for."""
+    """Use head sizes for which targets have schedules, and one without."""
     cases = []
     for name, heads, key_heads, queries, keys, dim, causal in (
         ("full", 2, 2, 3, 3, 8, False),
@@ -212,7 +212,7 @@ CASES: list[Case] = [
 
 
 def finite_differences(loss: Callable[[list[Array]], float], arrays: list[Array], step: float) -> list[Array]:
-    """Central differences of `loss` with respect to every element of every array."""
+    """Return central differences of `loss` with respect to every element of every array."""
     gradients = []
     for which, array in enumerate(arrays):
         gradient = np.zeros(array.shape)

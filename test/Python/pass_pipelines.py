@@ -1,4 +1,4 @@
-"""Passes over the cs336 dialect, each with what has to run before it, for tests that run them one by one."""
+"""Passes over the cs336 dialect, each with the passes that must run before it, for tests that run them one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLEANUP = ["--canonicalize", "--cse"]
 GRADIENTS = ["--cs336-decompose", *CLEANUP, "--cs336-differentiate"]
 DIFFERENTIATE = [*GRADIENTS, "--cs336-optimizer", *CLEANUP]
 
-# Passes whose contract wants gradients, or primitives, before them.
+# Passes whose contract requires gradients, or primitives, before them.
 AFTER_DIFFERENTIATE = [
     "cs336-hoist-invariants",
     "cs336-fuse-epilogues",
@@ -27,7 +27,7 @@ REQUIRED = {
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 
-# Options of the pipeline that leave out the passes that it has at every level of fusion, but need not have.
+# Pipeline options that disable optional passes of every level of fusion.
 NO_OTHERS = "hoist-invariants=false merge-gemms=false"
 
 
@@ -46,17 +46,17 @@ def pass_names() -> list[str]:
 
 
 def flags_of(name: str) -> list[str]:
-    """Of cs336-opt: the pass, after what it requires."""
+    """Return flags of cs336-opt: the pass, after the passes that it requires."""
     return [*REQUIRED.get(name, []), f"--{name}"]
 
 
 def rounds(name: str) -> bool:
-    """Whether values have fewer digits after the pass; others may only change the order in which sums are added up."""
+    """Return true if values have fewer digits after the pass. Others may only change the order of sums."""
     return any(flag.startswith("--cs336-autocast") for flag in flags_of(name))
 
 
 def run_passes(text: str, *flags: str) -> str:
-    """What cs336-opt, beside the build that the tests run in, makes of the program."""
+    """Return the output of cs336-opt, from the build that the tests run in, for the program."""
     run = subprocess.run(["cs336-opt", *flags], input=text, capture_output=True, text=True, env=os.environ)
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -1,6 +1,6 @@
-"""Reads printed, planned exec IR: allocations and outputs, what they alias, and when they are used.
+"""Reads printed, planned exec IR: allocations and outputs, their aliases, and when they are used.
 
-Shares nothing with the planner: it sees only the text.
+Shares no code with the planner: it reads only the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"^\s*exec\.(launch|gemm|copy|all_reduce|all_gather|reduce
 
 @dataclass
 class Allocation:
-    """A piece of the arena and the first and last command that names it; for an output, that is the entry's last."""
+    """A piece of the arena and the first and last command that names it; for an output, the last is the entry's end."""
 
     name: str
     offset: int
@@ -32,7 +32,7 @@ class Allocation:
         return self.offset + self.size
 
     def is_live_with(self, other: Allocation) -> bool:
-        """Whether some command lies in both lives."""
+        """Return true if some command lies in both lifetimes."""
         if self.first is None or self.last is None or other.first is None or other.last is None:
             return False
         return self.first <= other.last and other.first <= self.last
@@ -49,7 +49,7 @@ class Entry:
     outputs: list[str] = field(default_factory=list)
 
     def largest_live_set(self) -> int:
-        """The most bytes that are live at once."""
+        """Return the most bytes that are live at once."""
         change = [0] * (len(self.commands) + 1)
         for allocation in self.allocations.values():
             if allocation.first is not None and allocation.last is not None:
@@ -63,13 +63,13 @@ class Entry:
 
 
 def tensor_bytes(body: str) -> int:
-    """Bytes of a dense memref, given what stands between its angle brackets."""
+    """Return the bytes of a dense memref, from the text between its angle brackets."""
     *sizes, dtype = body.split(",")[0].split("x")
     return math.prod(int(size) for size in sizes) * _ELEMENT_BYTES[dtype]
 
 
 def read_entries(text: str) -> dict[str, Entry]:
-    """All entries of a module's text, by name."""
+    """Return all entries of a module's text, by name."""
     entries: dict[str, Entry] = {}
     entry: Entry | None = None
     storage: dict[str, str] = {}

@@ -11,17 +11,17 @@ from dialect_program import BINARY, LOGICAL, PREDICATES, UNARY, Program, Value, 
 SIZES = (1, 1, 2, 3, 4, 5, 7, 8, 9, 17)
 MOST_ELEMENTS = 700
 LARGEST_MAGNITUDE = 20.0
-# Comparisons closer than this could fall the other way after rounding.
+# Comparisons closer than this could change after rounding.
 CLOSEST = 1e-5
 
 
 class GraphBuilder:
-    """Grows one program, an operation at a time, from what it already holds.
+    """Grows one program, one operation at a time, from its existing values.
 
     Parameters
     ----------
     name
-        Of the program.
+        Name of the program.
     seed
         The same seed gives the same program.
     dtype
@@ -93,7 +93,7 @@ class GraphBuilder:
         return [value for value in self.pool if is_float(value.dtype) and len(value.shape) >= least_rank]
 
     def _pick(self, least_rank: int = 0) -> Value:
-        """A value from the pool, the recent ones more likely; a new parameter if there is none."""
+        """Return a value from the pool, with a preference for recent ones; a new parameter if there is none."""
         values = self._floats(least_rank)
         if not values:
             return self._parameter(self._shape(least_rank))
@@ -105,7 +105,7 @@ class GraphBuilder:
         return value
 
     def _like(self, x: Value) -> Value:
-        """Another value of x's type: from the pool, a broadcast scalar, or a new parameter."""
+        """Return another value of x's type: from the pool, a broadcast scalar, or a new parameter."""
         same = [v for v in self._floats() if v.type == x.type and v is not x]
         if same and self._chance(0.7):
             return same[self._int(0, len(same) - 1)]
@@ -120,14 +120,14 @@ class GraphBuilder:
         self.pool.append(value)
 
     def _positive(self, x: Value) -> Value:
-        """x² + ½."""
+        """Return x² + ½."""
         square = self.program.binary("mul", x, x)
         return self.program.binary("add", square, self.program.constant(0.5, x.dtype, x.shape))
 
     def _apart(self, x: Value, y: Value) -> bool:
         return bool(np.all(np.abs(x.array - y.array) > CLOSEST))
 
-    # --- One step each; None where the values at hand do not allow it. ---
+    # --- One step each; None if the present values do not allow it. ---
 
     def _unary(self) -> Value | None:
         x, name = self._pick(), list(UNARY)[self._int(0, len(UNARY) - 1)]
@@ -277,7 +277,7 @@ class GraphBuilder:
 
     def _norm(self) -> Value | None:
         x = self._pick(1)
-        # Rows that are nearly constant amplify rounding without bound.
+        # Rows that are nearly constant amplify rounding errors without bound.
         if np.min(np.std(x.array, -1)) < 0.1:
             return None
         weight = self._parameter(x.shape[-1:], x.dtype)
@@ -290,7 +290,7 @@ class GraphBuilder:
         return self.program.rope(x, 10000.0) if x.shape[-1] % 2 == 0 else None
 
     def _loss(self, y: Value) -> Value:
-        """A scalar that weighs every element of y differently."""
+        """Return a scalar with a different weight per element of y."""
         if y.shape and y.shape[-1] > 1 and self._chance(0.3):
             targets = self.rng.integers(0, y.shape[-1], y.shape[:-1])
             return self.program.cross_entropy(y, self.program.input(targets, "i64", y.shape[-1]))

@@ -1,8 +1,8 @@
 """The Transformer language model in NumPy: forward, loss, gradients by hand, clipping, schedule and AdamW.
 
-Written from the formulas alone, in the precision of the arrays that it is given (the tests use float64, and check it in
-extended precision), so that it shares nothing with the compiler that it checks. `Mutation` makes it wrong in one known
-way, for the tests that show that the comparisons would notice.
+Written from the formulas only, in the precision of the given arrays (the tests use float64, and check it in extended
+precision), so that it shares no code with the compiler that it checks. `Mutation` introduces one known mistake, for the
+tests that show that the comparisons would detect it.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ CORRECT = Mutation()
 
 
 def wide_type(array: Array) -> type[np.floating]:
-    """The type of numbers that are computed beside an array's: the array's own, and at least float64."""
+    """Return the type of numbers that are computed beside an array's: the array's own, and at least float64."""
     return np.promote_types(array.dtype, np.float64).type
 
 
 def parameter_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Shapes of all parameters by checkpoint name, in checkpoint order."""
+    """Return the shapes of all parameters by checkpoint name, in checkpoint order."""
     d, ff = config.d_model, config.d_ff
     shapes: dict[str, tuple[int, ...]] = {"token_embeddings.weight": (config.vocab_size, d)}
     for i in range(config.num_layers):
@@ -81,7 +81,7 @@ def parameter_shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def random_parameters(config: Config, rng: np.random.Generator) -> Parameters:
-    """Float64 parameters of realistic size whose values float32 holds exactly."""
+    """Return float64 parameters of realistic size whose values float32 represents exactly."""
     parameters = {}
     for name, shape in parameter_shapes(config).items():
         values = rng.standard_normal(shape)
@@ -94,7 +94,7 @@ def random_parameters(config: Config, rng: np.random.Generator) -> Parameters:
 
 
 def random_batch(config: Config, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Tokens and targets, int64 [batch, context]."""
+    """Return tokens and targets, int64 [batch, context]."""
     shape = (config.batch_size, config.context_length)
     return rng.integers(0, config.vocab_size, shape), rng.integers(0, config.vocab_size, shape)
 
@@ -103,7 +103,7 @@ def random_batch(config: Config, rng: np.random.Generator) -> tuple[Array, Array
 
 
 def linear(x: Array, weight: Array):
-    """y = x Wᵀ. x: […, in], weight: [out, in]."""
+    """Compute y = x Wᵀ. x: […, in], weight: [out, in]."""
 
     def backward(dy: Array) -> tuple[Array, Array]:
         flat_dy, flat_x = dy.reshape(-1, dy.shape[-1]), x.reshape(-1, x.shape[-1])
@@ -113,7 +113,7 @@ def linear(x: Array, weight: Array):
 
 
 def rms_norm(x: Array, weight: Array):
-    """y = w · x / √(mean(x²) + 1e-5). x: […, d], weight: [d]."""
+    """Compute y = w · x / √(mean(x²) + 1e-5). x: […, d], weight: [d]."""
     r = 1 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + RMS_EPS)
 
     def backward(dy: Array) -> tuple[Array, Array]:
@@ -125,7 +125,7 @@ def rms_norm(x: Array, weight: Array):
 
 
 def rope(x: Array, theta: float, half_split: bool = False):
-    """Rotates pairs of x: […, S, D] by the angles t·theta^(−2j/D)."""
+    """Rotate pairs of x: […, S, D] by the angles t·theta^(−2j/D)."""
     length, dim = x.shape[-2:]
     wide = wide_type(x)
     angle = np.outer(np.arange(length), wide(theta) ** (-np.arange(0, dim, 2, dtype=wide) / dim))
@@ -143,20 +143,20 @@ def rope(x: Array, theta: float, half_split: bool = False):
 
 
 def softmax(x: Array) -> Array:
-    """Over the last axis."""
+    """Compute softmax over the last axis."""
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
 
 def attention(q: Array, k: Array, v: Array, visible: Array | None = None):
-    """softmax(q kᵀ / √D) v. q: […, M, D], k: […, N, D], v: […, N, E]; `visible` [M, N] says which keys a query sees."""
+    """Compute softmax(q kᵀ / √D) v. q: […, M, D], k: […, N, D], v: […, N, E]; `visible` [M, N] selects keys."""
     scale = (1 / np.sqrt(wide_type(q)(q.shape[-1]))).astype(q.dtype)
     scores = (q @ k.swapaxes(-1, -2)) * scale
     p = softmax(scores if visible is None else np.where(visible, scores, -np.inf))
 
     def backward(do: Array) -> tuple[Array, Array, Array]:
         dp = do @ v.swapaxes(-1, -2)
-        # Counted from the likeliest key's, so that nothing cancels where that has almost all of the weight.
+        # Relative to the likeliest key, so that nothing cancels if that key has almost all of the weight.
         dp = dp - np.take_along_axis(dp, p.argmax(axis=-1, keepdims=True), axis=-1)
         ds = p * (dp - np.sum(dp * p, axis=-1, keepdims=True)) * scale
         return ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ do
@@ -165,7 +165,7 @@ def attention(q: Array, k: Array, v: Array, visible: Array | None = None):
 
 
 def swiglu(gate: Array, up: Array):
-    """silu(gate) · up."""
+    """Compute silu(gate) · up."""
     s = 1 / (1 + np.exp(-gate))
 
     def backward(dy: Array) -> tuple[Array, Array]:
@@ -175,10 +175,10 @@ def swiglu(gate: Array, up: Array):
 
 
 def cross_entropy(logits: Array, targets: Array):
-    """Mean over positions of −log softmax(logits)[target]."""
+    """Compute the mean over positions of −log softmax(logits)[target]."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     one_hot = np.arange(logits.shape[-1]) == targets[..., None]
-    # Without the largest, whose term is 1, so that the rest keeps its digits where it is small.
+    # Without the largest term, which is 1, so that the rest keeps its digits if it is small.
     largest = np.arange(logits.shape[-1]) == np.argmax(logits, axis=-1)[..., None]
     log_sum = np.log1p(np.sum(np.where(largest, 0, np.exp(shifted)), axis=-1))
     picked = np.take_along_axis(shifted, targets[..., None], axis=-1)[..., 0]
@@ -276,19 +276,19 @@ def _forward(p: Parameters, tokens: Array, config: Config, mutation: Mutation):
 
 
 def forward(p: Parameters, tokens: Array, config: Config, mutation: Mutation = CORRECT) -> Array:
-    """Logits [batch, context, vocabulary]."""
+    """Return logits [batch, context, vocabulary]."""
     return _forward(p, tokens, config, mutation)[0]
 
 
 def loss(p: Parameters, tokens: Array, targets: Array, config: Config) -> np.floating:
-    """The mean cross entropy."""
+    """Return the mean cross entropy."""
     return cross_entropy(forward(p, tokens, config), targets)[0]
 
 
 def loss_and_gradients(
     p: Parameters, tokens: Array, targets: Array, config: Config, mutation: Mutation = CORRECT
 ) -> tuple[np.floating, Parameters]:
-    """The mean cross entropy and its gradient with respect to every parameter."""
+    """Return the mean cross entropy and its gradient with respect to every parameter."""
     logits, backward = _forward(p, tokens, config, mutation)
     value, loss_back = cross_entropy(logits, targets)
     return value, backward(loss_back())
@@ -298,12 +298,12 @@ def loss_and_gradients(
 
 
 def gradient_norm(gradients: Parameters) -> np.floating:
-    """‖g‖₂ over all gradients together."""
+    """Return ‖g‖₂ over all gradients together."""
     return np.sqrt(sum(wide_type(g)(np.sum(g * g)) for g in gradients.values()))
 
 
 def clip(gradients: Parameters, max_norm: float) -> Parameters:
-    """All gradients times min(1, max_norm / (‖g‖₂ + 1e-6))."""
+    """Return all gradients times min(1, max_norm / (‖g‖₂ + 1e-6))."""
     norm = gradient_norm(gradients)
     factor = min(1.0, type(norm)(max_norm) / (norm + 1e-6))
     return {name: (g * factor).astype(g.dtype) for name, g in gradients.items()}
@@ -317,7 +317,7 @@ def learning_rate(
     cosine_steps: int,
     wide: type[np.floating] = np.float64,
 ) -> np.floating:
-    """The rate of iteration 0, 1, …, as CS336 has it, in the type `wide`.
+    """Return the rate of iteration 0, 1, …, as defined by CS336, in the type `wide`.
 
     Linear warm-up from 0, cosine down to `min_lr` until iteration `cosine_steps`, constant after; without
     `cosine_steps`, `lr` after the warm-up.
@@ -329,19 +329,19 @@ def learning_rate(
         return lr
     if iteration > cosine_steps:
         return min_lr
-    # ½ (1 + cos(π progress)) is sin² of a quarter turn times what is left, and does not cancel near the end.
+    # ½ (1 + cos(π progress)) is sin² of a quarter turn times the remaining share, which does not cancel near the end.
     left = wide(cosine_steps - iteration) / (cosine_steps - warmup_steps)
     return min_lr + np.sin(2 * np.arctan(wide(1)) * left) ** 2 * (lr - min_lr)
 
 
 def bias_correction(beta: float, step: int, wide: type[np.floating] = np.float64) -> np.floating:
-    """1 − βᵗ, which cancels where it is computed as it stands and β is close to 1."""
+    """Return 1 − βᵗ without the cancellation of this formula for β close to 1."""
     return -np.expm1(step * np.log(wide(beta))) if beta > 0 else wide(1)
 
 
 @dataclass(frozen=True)
 class Optimizer:
-    """AdamW's numbers, under the names of the compiler's `#cs336.optimizer`."""
+    """AdamW's hyper-parameters, under the names of the compiler's `#cs336.optimizer`."""
 
     form: str = "pytorch"
     lr: float = 1e-3
@@ -361,7 +361,7 @@ class AdamW:
     Parameters
     ----------
     parameters
-        Updated in place by `step`.
+        Parameters, which `step` updates in place.
     optimizer
         Hyper-parameters. `form` is "pytorch" (decay, then lr·m̂/(√v̂ + eps)), "cs336_2025" (a·m/(√v + eps) with
         a = lr·√(1−β₂ᵗ)/(1−β₁ᵗ), then decay) or "cs336_2026" (decay, then that).
@@ -375,7 +375,7 @@ class AdamW:
         self.t = 0
 
     def step(self, gradients: Parameters) -> None:
-        """One update from unclipped gradients."""
+        """Run one update from unclipped gradients."""
         o = self.optimizer
         if o.max_norm > 0:
             gradients = clip(gradients, o.max_norm)
@@ -403,16 +403,16 @@ class AdamW:
 
 
 class LossScaler:
-    """Dynamic loss scaling around AdamW, as `torch.amp.GradScaler` does it.
+    """Dynamic loss scaling around AdamW, like `torch.amp.GradScaler`.
 
     Attributes
     ----------
     scale
-        What the next step's loss, and so its gradients, are multiplied by.
+        The factor of the next step's loss, and so of its gradients.
     growth_tracker
         Steps since the scale last changed.
     norm
-        ‖g‖₂ of the last step's gradients, the scale taken out.
+        ‖g‖₂ of the last step's gradients, without the scale.
     """
 
     def __init__(self, scale: float = 65536.0, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000) -> None:
@@ -421,7 +421,7 @@ class LossScaler:
         self.norm = 0.0
 
     def step(self, adamw: AdamW, scaled: Parameters) -> bool:
-        """One step from scaled gradients; whether it was not skipped."""
+        """Run one step from scaled gradients. Return true if it was not skipped."""
         if not all(np.isfinite(g).all() for g in scaled.values()):
             self.scale *= self.backoff
             self.growth_tracker = 0

@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""The groups with reductions along rows that fusing a training step makes, and what they compute.
+"""The groups with row reductions that fusion makes of a training step, and their results.
 
-Bytes are those of a kernel that reads each element once and writes each once; R rows of N elements.
+Bytes are those of a kernel that reads each element once and writes each once, for R rows of N elements.
 
 =====================  ==========================================================================
 group                  bytes, float32 residual stream and bf16 elsewhere
@@ -35,7 +35,7 @@ EPS = 1e-5
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A group, and its outputs from its inputs in float64."""
+    """A group, and a function from its inputs to its outputs in float64."""
 
     group: Group
     reference: Callable[..., Sequence[Array]]
@@ -44,7 +44,7 @@ class RowGroup:
 def rms_norm(
     shape: Sequence[int], x: str = "f32", out: str = "bf16", residual: str = "", keeps_root: bool = False
 ) -> RowGroup:
-    """w · x · r, cast, where r = rsqrt(mean(x²) + eps); with `residual`, of x + that, which comes out as well."""
+    """Compute w · x · r, cast, where r = rsqrt(mean(x²) + eps). With `residual`, x is a sum, which is also returned."""
     g = Group()
     total = source = g.input(shape, x)
     if residual:
@@ -67,12 +67,12 @@ def rms_norm(
 
 
 def _row(g: Group, number: float, like: Value) -> Value:
-    """A constant a row."""
+    """Broadcast one constant per row."""
     return g.constant(number, Value("", like.shape[:-1], like.dtype))
 
 
 def rms_norm_backward(shape: Sequence[int], dy: str = "bf16", residual: bool = False) -> RowGroup:
-    """dx = r·(w·dy) − x·r³/N·Σ(w·dy·x), plus what flows past the norm."""
+    """Compute dx = r·(w·dy) − x·r³/N·Σ(w·dy·x), plus the gradient that bypasses the norm."""
     g = Group()
     x, grad, weight, root = g.input(shape), g.input(shape, dy), g.input(shape[-1:]), g.input(shape[:-1])
     scaled = g.pointwise("mul", g.cast(grad, "f32"), g.along_columns(weight, x))
@@ -97,7 +97,7 @@ def rms_norm_backward(shape: Sequence[int], dy: str = "bf16", residual: bool = F
 
 
 def rms_norm_weight_gradient(shape: Sequence[int], dy: str = "bf16") -> RowGroup:
-    """dw = Σ_rows dy·x·r: a reduction of columns."""
+    """Compute dw = Σ_rows dy·x·r: a reduction of columns."""
     g = Group()
     x, grad, root = g.input(shape), g.input(shape, dy), g.input(shape[:-1])
     normal = g.pointwise("mul", x, g.along_rows(root, x))
@@ -108,7 +108,7 @@ def rms_norm_weight_gradient(shape: Sequence[int], dy: str = "bf16") -> RowGroup
 
 
 def layer_norm(shape: Sequence[int], dtype: str = "f32") -> RowGroup:
-    """The mean, and then the variance of what differs from it."""
+    """Compute the mean, and then the variance of the differences from it."""
     g = Group()
     x, gain, bias = g.input(shape, dtype), g.input(shape[-1:]), g.input(shape[-1:])
     wide = g.cast(x, "f32")
@@ -137,7 +137,7 @@ def softmax(
     strides: tuple[int, ...] | None = None,
     num_axes: int = 1,
 ) -> RowGroup:
-    """Of scale·x over the last axes, of those at or below the diagonal."""
+    """Compute softmax of scale·x over the last axes, of the elements at or below the diagonal."""
     g = Group()
     axes = range(len(shape) - num_axes, len(shape))
     x = g.input(shape, dtype, strides)
@@ -162,7 +162,7 @@ def softmax(
 
 
 def softmax_backward(shape: Sequence[int], dtype: str = "bf16", scale: float = 1.0) -> RowGroup:
-    """scale·y·(dy − Σ y·dy)."""
+    """Compute scale·y·(dy − Σ y·dy)."""
     g = Group()
     y, dy = g.cast(g.input(shape, dtype), "f32"), g.cast(g.input(shape, dtype), "f32")
     dot = g.reduce("sum", g.pointwise("mul", y, dy))
@@ -173,7 +173,7 @@ def softmax_backward(shape: Sequence[int], dtype: str = "bf16", scale: float = 1
 
 
 def cross_entropy(shape: Sequence[int], dtype: str = "bf16", gradient: float = 1.0) -> RowGroup:
-    """The loss of every row, and `gradient` times its gradient by the logits."""
+    """Compute the loss of every row, and `gradient` times its gradient with respect to the logits."""
     g = Group()
     logits = g.cast(g.input(shape, dtype), "f32")
     targets = g.input(shape[:-1], "i64")
@@ -202,7 +202,7 @@ def cross_entropy(shape: Sequence[int], dtype: str = "bf16", gradient: float = 1
 
 
 def log_sum_exp(shape: Sequence[int], dtype: str = "f32") -> RowGroup:
-    """One number a row, whose second reduction needs the first."""
+    """Compute one number per row, whose second reduction needs the first."""
     g = Group()
     x = g.input(shape, dtype)
     largest = g.reduce("max", x)

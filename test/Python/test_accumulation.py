@@ -1,4 +1,4 @@
-"""0.01 added a thousand times, in the accumulation study's four ways: what its write-up prints, on every device."""
+"""0.01 added a thousand times, in the four ways of the accumulation study, gives the numbers of its write-up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from device import DEVICE
 
-# By the type of the sum, of what is added, and how.
+# Keyed by the type of the sum, the type of the terms, and the way of adding.
 PRINTED = {
     ("float32", "float32", "s += x"): "10.00013351",
     ("float16", "float16", "s += x"): "9.95312500",

@@ -1,4 +1,4 @@
-"""AdamW alone: the gradient of Σ p·g is g, so that a program can be given any gradient."""
+"""AdamW alone: the gradient of Σ p·g is g, so that a program can receive any gradient."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def optimizer_attribute(numbers: reference.Optimizer) -> str:
 
 
 def sum_of_products(dtype: str, rng: np.random.Generator, shapes: list[tuple[int, ...]] = SHAPES) -> Program:
-    """The loss Σ p·g over all parameters p and inputs g."""
+    """Return the loss Σ p·g over all parameters p and inputs g."""
     program = Program("train")
     total = None
     for shape in shapes:
@@ -76,7 +76,7 @@ def test_updates_match_numpy(variant: dict[str, float], form: str, dtype: str, t
 
 
 def test_a_norm_of_more_gradients_than_one_kernel_adds_up() -> None:
-    """Sums of 1024 gradients are one kernel, and their sums another."""
+    """Sums of 1024 gradients are one kernel, and the sums of these another."""
     rng = np.random.default_rng(6)
     program = sum_of_products("f32", rng, [(3,)] * 1100)
     check_updates(program, reference.Optimizer(**PLAIN, max_norm=0.5), rng, 2, 1e-6)

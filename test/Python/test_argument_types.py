@@ -28,12 +28,12 @@ def session() -> cs336.Session:
     [
         (lambda: cs336.compile(CONFIG), r"the module to compile must be of type Module or str, is of type "
          r"TransformerConfig: build it first, cs336.compile\(cs336.build\(config\)\)"),
-        (lambda: cs336.compile(cs336.compile(cs336.build(CONFIG, "loss"))), "it is compiled already"),
-        (lambda: cs336.compile(ROOT / "model.mlir"), r"pass its text, cs336.compile\(path.read_text\(\)\)"),
-        (lambda: cs336.compile(None), "is of type NoneType: cs336.build and cs336.parse make one"),
+        (lambda: cs336.compile(cs336.compile(cs336.build(CONFIG, "loss"))), "it is already compiled"),
+        (lambda: cs336.compile(ROOT / "model.mlir"), r"pass the file's text, cs336.compile\(path.read_text\(\)\)"),
+        (lambda: cs336.compile(None), "is of type NoneType: create one with cs336.build or cs336.parse"),
         (lambda: cs336.Session(cs336.build(CONFIG)), r"compile it first, cs336.Session\(cs336.compile\(module\)\)"),
         (lambda: cs336.Session("model.cs336x"), r"load it first, cs336.Session\(cs336.Executable.load\(path\)\)"),
-        (lambda: cs336.Session(3), "must be of type Executable, is of type int: cs336.compile makes one"),
+        (lambda: cs336.Session(3), "must be of type Executable, is of type int: create one with cs336.compile"),
         (lambda: cs336.build({"d_model": 16}), r"pass cs336.TransformerConfig\(\*\*config\)"),
         (lambda: cs336.build("small"), r"cs336.TransformerConfig.named\(size\)"),
         (lambda: cs336.build(CONFIG, optimizer={"lr": 1.0}), r"pass cs336.Optimizer\(\*\*optimizer\)"),

@@ -1,4 +1,4 @@
-"""Whatever is handed to a session arrives as NumPy has it, or is refused by name; `arrays_fuzzer.py` tries more."""
+"""Values passed to a session arrive as NumPy has them, or are rejected by name; `arrays_fuzzer.py` tries more."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_values_without_a_type_of_tensors_are_refused_by_name(session: cs336.Ses
 
 def test_an_array_larger_than_memory_is_refused_before_it_is_copied(session: cs336.Session) -> None:
     inputs = array_cases.good_inputs() | {"f64": np.broadcast_to(np.float32(1), (1 << 20, 1 << 20))}
-    with pytest.raises(ValueError, match=r"input 'f64' is a f64\[2, 3\], the value a f32\[1048576, 1048576\]"):
+    with pytest.raises(ValueError, match=r"input 'f64' is a f64\[2, 3\], but the value is a f32\[1048576, 1048576\]"):
         session.run("identity", inputs)
 
 
 def test_indices_that_another_thread_changes_stay_within_their_bound() -> None:
-    """The session checks its own copy: a run refuses the indices, or computes with ones that exist."""
+    """The session checks its own copy: a run rejects bad indices, or computes with valid ones."""
     text = """
     func.func @rows(%w: tensor<4x2xf32>, %i: tensor<4096xi64> {cs336.bound = 4 : i64, cs336.kind = "input",
                     cs336.name = "i"}) -> tensor<4096x2xf32> {

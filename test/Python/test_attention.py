@@ -23,7 +23,7 @@ FUSE = "func.func(cs336-flash-attention)"
 
 @dataclass(frozen=True)
 class Shape:
-    """Of one attention; `keys` and `key_heads` are those of queries unless they are given."""
+    """Shape of one attention; `keys` and `key_heads` default to those of queries."""
 
     batch: int
     queries: int
@@ -39,12 +39,12 @@ class Shape:
         return f"{self.batch}x{self.queries}{keys}x{self.heads}{groups}x{self.dim}{'-causal' if self.causal else ''}"
 
     def program(self, dtype: str = "f32", seed: int = 0, arrays: list[NDArray[Any]] | None = None) -> Program:
-        """Attention between a head split and a merge, its output "y", and "loss", a weighted sum of that."""
+        """Return attention between a head split and a merge, its output "y", and "loss", a weighted sum of it."""
         keys, key_heads = self.keys or self.queries, self.key_heads or self.heads
         rng = np.random.default_rng(seed)
         sizes = [(self.batch, self.queries, self.heads), *[(self.batch, keys, key_heads)] * 2]
         if arrays is None:
-            # Numbers that bf16 and f16 have too.
+            # Numbers that are exact in bf16 and f16 too.
             arrays = [np.round(rng.standard_normal((b, s, h * self.dim)) * 32) / 32 for b, s, h in sizes]
         program = Program("attention")
         q, k, v = (
@@ -83,7 +83,7 @@ class Shape:
 
 
 def _hidden(program: Program, bits: str, dtype: str, shape: tuple[int, ...]) -> Value:
-    """Negative infinity, which MLIR reads by its bits only."""
+    """Return negative infinity, which MLIR reads only as bits."""
     value = program.constant(0.0, dtype, shape)
     program.lines[-1] = re.sub(r"dense<[^>]*>", f"dense<{bits}>", program.lines[-1])
     value.array = np.full(shape, -np.inf)
@@ -136,9 +136,9 @@ def test_fused_matches_numpy_and_primitives(shape: Shape) -> None:
 @pytest.mark.parametrize("common", [0, 1, 3])
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_what_is_in_common_does_not_matter(shape: Shape, common: float, dtype: Any) -> None:
-    """Keys and values have a component of so many standard deviations in common, as those of trained models do.
+    """Keys and values share a component of this many standard deviations, as those of trained models do.
 
-    Gradients are as far from float64 as those of the primitives, root mean squares over seeds, or nearer.
+    Gradients are at most as far from float64 as those of the primitives, in root mean squares over seeds.
     """
     errors: dict[str, dict[str, float]] = {"flash": {}, "none": {}}
     for seed in range(4):
@@ -167,7 +167,7 @@ def test_low_precision_rounds_operands_and_results_only(shape: Shape, dtype: Any
     rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
     assert_close(outputs["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
     assert_gradients_close({n: outputs[n] for n in program.gradients()}, program.gradients(), 4 * rounding)
-    # It did round.
+    # The result was rounded.
     assert relative_error(outputs["y"], dict(program.outputs)["y"].array) > 0.1 * rounding
 
 
@@ -204,7 +204,7 @@ def test_large_scores_do_not_overflow() -> None:
     arrays[1] *= np.linspace(0.1, 2, 200)[:, None]
     program = shape.program(arrays=arrays)
     outputs = run(program, fusion="flash")
-    # Scores of 10⁴ have errors of 10⁻³, and so have the probabilities of those that are close to the largest.
+    # Scores of 10⁴ have errors of 10⁻³, and so do the probabilities of those that are close to the largest.
     assert_close(outputs["y"], dict(program.outputs)["y"].array, 1e-3, "y")
 
 
@@ -248,7 +248,7 @@ def test_found_after_other_passes(golden: Golden, passes: str) -> None:
 
 
 def score_buffers(mode: str, fusion: str, length: int = 88) -> list[str]:
-    """The buffers of a planned model that have positions on both of their last axes."""
+    """Return the buffers of a planned model that have positions on both of their last axes."""
     config = transformer_config(reference.Config(50, length, 32, 2, 2, 40))
     planned = str(cs336.build(config, mode).run_passes(f"cs336-pipeline{{fusion={fusion}}}"))
     assert "exec.entry" in planned
@@ -262,7 +262,7 @@ def test_no_scores_are_stored(mode: str) -> None:
 
 
 def test_scores_that_are_not_fused_are_said_to_be() -> None:
-    """An attention with a head_dim that no kernel has blocks for runs unfused, with the same numbers."""
+    """An attention with a head_dim without a kernel runs unfused, with the same numbers."""
     program = Shape(1, 9, 2, 12).program()
     assert "cs336.attention" not in str(cs336.parse(program.text("forward_backward")).run_passes(FUSE))
     outputs = run(program, fusion="flash")

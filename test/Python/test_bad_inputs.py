@@ -1,4 +1,4 @@
-"""What is wrong is refused with a message that says what and where, and nothing has changed after it."""
+"""Invalid inputs are rejected with a message that names the error and its position, and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cs336-bench attention --peer torch` against peers that need no PyTorch: an honest one, and ones that fail."""
+"""`cs336-bench attention --peer torch` against peers without PyTorch: an honest one, and ones that fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from device import DEVICE
 
-# Attention in NumPy, or its scores alone, on the tensors that the tool wrote; `scale` is 1 for an honest peer.
+# Attention in NumPy, or only its scores, on the tensors that the tool wrote; `scale` is 1 for an honest peer.
 HONEST = """
 import json, sys
 sys.path.insert(0, {folder!r})
@@ -47,7 +47,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def peer(tmp_path: Path):
-    """Makes an interpreter that runs the given program whatever it is asked to run."""
+    """Make an interpreter that runs the given program instead of its arguments."""
 
     def make(program: str) -> str:
         path = tmp_path / "peer"
@@ -59,7 +59,7 @@ def peer(tmp_path: Path):
 
 
 def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """cs336-bench beside the build that the tests run in."""
+    """Run cs336-bench from the build that the tests run in."""
     command = ["cs336-bench", "attention", "--batch-size", "2", "--length", "11", "--head-dim", "8", "--device", DEVICE]
     command += ["--steps", "2", "--warmup", "0", "--format", "json", "--peer-python", peer, *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)
@@ -82,7 +82,7 @@ def test_values_agree_with_numpy(peer, heads: int, fusion: str) -> None:
             difference = row[f"torch_{variant}_difference"]
             assert difference["output"] < 1e-6 and difference["gradient"] < 1e-5
             assert row[f"torch_{variant}_forward_ratio"] == pytest.approx(1000.0 / row["forward_median_ms"])
-            # Of so few numbers the backward pass, which is a difference, may be lost in noise.
+            # With so few numbers the backward pass, which is a difference, may be lost in noise.
             backward = row["backward_median_ms"]
             ratio = row[f"torch_{variant}_backward_ratio"]
             assert ratio == pytest.approx(2500.0 / backward) if backward > 0 else ratio is None

@@ -1,4 +1,4 @@
-"""`cs336-bench` that is interrupted: what was measured is printed, and the exit status names the signal."""
+"""An interrupted `cs336-bench` prints its measurements, and its exit status names the signal."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ RECORDER = Path(__file__).parents[2] / "benchmarks/model_steps.py"
 
 @contextmanager
 def started(*command: str) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process group of its own."""
+    """Run the command in a process group of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True) as process:
         try:
             yield process
         finally:
-            # A peer may be left.
+            # A peer may still run.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 
 
 def bench(*arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
-    """cs336-bench beside the build that the tests run in."""
+    """Run cs336-bench from the build that the tests run in."""
     return started("cs336-bench", *arguments)
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:
-    """Reads the standard error stream up to the line that begins with the text."""
+    """Read standard error up to the line that starts with the text."""
     for line in process.stderr:
         if line.startswith(text):
             return
-    pytest.fail(f"no line begins with {text!r}")
+    pytest.fail(f"no line starts with {text!r}")
 
 
 @pytest.fixture
 def sleeping_peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Makes an interpreter that writes its process id to a file of the same folder, and never answers.
+    """Make an interpreter that writes its process id to a file of the same folder, and never answers.
 
-    That folder is also where the tool has its temporary files.
+    The folder also contains the tool's temporary files.
     """
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -76,7 +76,7 @@ time.sleep(600)
 
 
 def wait_for_file(path: Path) -> str:
-    """What the file holds, once it holds something."""
+    """Return the contents of the file as soon as it is not empty."""
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text()):
         assert time.monotonic() < deadline
@@ -168,8 +168,8 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
 
 @pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Handlers) -> None:
-    """Also where a shell started it in the background, whose jobs ignore SIGINT."""
-    # The peer stays after it was told to go.
+    """Also if a shell started it in the background, whose jobs ignore SIGINT."""
+    # The peer keeps running after the signal to end.
     peer, log = sleeping_peer("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     before = signal.signal(signal.SIGINT, disposition)
     with bench("model", *MODEL, *QUICK, "--peer", "torch", "--peer-python", peer, "--steps", "2") as process:
@@ -177,7 +177,7 @@ def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Hand
         wait_for_file(log)
         process.send_signal(signal.SIGINT)
         wait_for(process, "cs336-bench: stops at the next safe place")
-        # `timeout` sends two, at nearly the same time.
+        # `timeout` sends two signals, at nearly the same time.
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)

@@ -24,7 +24,7 @@ OF_GPUS = [
 
 
 def measure(*arguments: str) -> dict:
-    """The row of cs336-bench beside the build that the tests run in."""
+    """Return the row of cs336-bench from the build that the tests run in."""
     command = ["cs336-bench", "model", *MODEL, "--device", DEVICE, "--format", "json", *arguments]
     process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     assert process.returncode == 0, process.stderr
@@ -48,7 +48,7 @@ def test_what_follows_from_what(mode: str) -> None:
     assert row["launches"] == int(row["launches"]) > 0
     gap = (row["event_ms"] - row["kernels_ms"]) * 1e3 / row["launches"]
     assert row["gap_us_per_node"] == pytest.approx(gap, rel=1e-9, abs=1e-9)
-    # By the GPU's own count of all processes: others may have freed more than this one has taken.
+    # The GPU counts the memory of all processes: others may have freed more than this one has allocated.
     assert row["device_memory_mib"] >= 0
 
 

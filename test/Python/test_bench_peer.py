@@ -1,4 +1,4 @@
-"""`cs336-bench model --peer torch` against peers that need no PyTorch: an honest one, and ones that fail."""
+"""`cs336-bench model --peer torch` against peers without PyTorch: an honest one, and ones that fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HONEST = """\
 
 @pytest.fixture
 def peer(tmp_path: Path):
-    """Makes an interpreter that runs the given program whatever it is asked to run."""
+    """Make an interpreter that runs the given program instead of its arguments."""
 
     def make(program: str) -> str:
         path = tmp_path / "peer"
@@ -42,7 +42,7 @@ def peer(tmp_path: Path):
 
 
 def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """cs336-bench beside the build that the tests run in."""
+    """Run cs336-bench from the build that the tests run in."""
     command = ["cs336-bench", "model", *MODEL, "--peer-python", peer, *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)
 
@@ -94,7 +94,7 @@ def test_the_peer_has_the_same_optimizer(peer, tmp_path: Path) -> None:
 
 
 def test_what_was_measured_before_an_error_is_printed(peer) -> None:
-    """The peer answers one job, and is gone."""
+    """The peer answers one job and ends."""
     process = run(peer(numpy_peer(HONEST + "    break\n", scale=1.0)), "--mode", "forward,train", "--peer", "torch",
                   "--format", "json")  # fmt: skip
     assert process.returncode == 1

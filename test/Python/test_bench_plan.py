@@ -1,4 +1,4 @@
-"""`cs336-bench plan` against the executable that it does not make, and against counts by hand."""
+"""`cs336-bench plan` agrees with the executable that it does not create, and with counts by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 2**20
 
 
 def plan(*arguments: str) -> dict:
-    """The row of cs336-bench beside the build that the tests run in."""
+    """Return the row of cs336-bench from the build that the tests run in."""
     command = ["cs336-bench", "plan", *FLAGS, "--format", "json", *arguments]
     process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     assert process.returncode == 0, process.stderr
@@ -41,7 +41,7 @@ def test_is_what_the_executable_says(mode: str, dtype: str, fusion: str) -> None
 
 
 def test_phases_add_up_and_peaks_are_what_is_live() -> None:
-    # Where a loss and its gradient share a kernel, forward does not end before backward begins.
+    # If a loss and its gradient share a kernel, forward does not end before backward begins.
     row = plan("--mode", "train", "--fusion", "none", "--largest", "100000")
     phases = {phase["phase"]: phase for phase in row["phases"]}
     assert list(phases) == ["forward", "backward", "optimizer"]
@@ -55,7 +55,7 @@ def test_phases_add_up_and_peaks_are_what_is_live() -> None:
         assert phase["peak_mib"] == pytest.approx(resident + phase["live_mib"])
         assert phase["held_mib"] <= phase["live_mib"] <= row["arena_mib"]
     assert phases["forward"]["held_mib"] == 0 < phases["backward"]["held_mib"]
-    # Whatever backward reads of forward is held when it begins, and nothing else.
+    # When backward begins, exactly the values of forward that it reads are held.
     kept = [b for b in row["largest_buffers"] if b["from_phase"] == "forward" and b["to_phase"] != "forward"]
     assert phases["backward"]["held_mib"] * MIB == sum(buffer["bytes"] for buffer in kept)
 
@@ -67,7 +67,7 @@ def test_work_of_the_forward_pass_by_hand() -> None:
     tokens, weights = 2 * 12, 3 * (4 * 32 * 32 + 3 * 32 * 48) + 37 * 32
     products = 2 * tokens * weights + 3 * 2 * 2 * tokens * 12 * 32
     assert products < row["gflop"] * 1e9 < 1.2 * products
-    # At least every weight is read, and every activation between two operations written and read.
+    # At least every weight is read, and every activation between two operations is written and read.
     assert row["gigabytes"] * 1e9 > 4 * (weights + 2 * tokens * 32 * 3 * 10)
 
 
@@ -83,18 +83,18 @@ def test_the_smallest_recomputation_that_fits() -> None:
     ways = {way["flags"]: way["total_mib"] for way in row["ways_to_fit"]}
     first = next(n for n, total in enumerate(totals, 1) if total <= (min(totals) + kept) / 2)
     assert ways[f"--checkpoint {first}"] == totals[first - 1] and row["least_recomputation"] is None
-    # Below what any block of layers needs: what comes nearest.
+    # Below what any checkpoint needs: the closest one is proposed.
     row = plan(*arguments, f"{min(totals) - 0.01:f}MiB")
     assert not any("--checkpoint" in way["flags"] for way in row["ways_to_fit"])
     least = row["least_recomputation"]
     assert least == {"flags": f"--checkpoint {totals.index(min(totals)) + 1}", "total_mib": min(totals)}
-    # Without a backward pass there is nothing to compute again.
+    # Without a backward pass there is nothing to recompute.
     row = plan("--mode", "forward", "--memory-limit", "0.1MiB")
     assert row["fits"] is False and row["least_recomputation"] is None
 
 
 def test_less_memory_in_lower_types_and_no_fewer_ways_to_fit() -> None:
-    # Fused, the low type would keep copies of the parameters as well.
+    # Fused, the low type would also keep derived weights.
     forward = ["--mode", "forward", "--fusion", "none"]
     wide, low = plan(*forward), plan(*forward, "--dtype", "bf16")
     assert low["total_mib"] < wide["total_mib"]

@@ -1,4 +1,4 @@
-"""`scripts/check-gpu`: what it reads from compute-sanitizer and the tests, and what it makes of that."""
+"""`scripts/check-gpu`: the parts that it reads from compute-sanitizer and the tests, and its verdict."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_only_races_within_a_librarys_kernel_are_its_own() -> None:
     (race,) = sanitizer.parse_findings(LIBRARYS_RACE).reports
     assert (race.library, race.kernel) == ("cuBLASLt", "nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT")
     with_ours = LIBRARYS_RACE.replace("Write access at nvjet", "Write access at cast_1a2b_nvjet")
-    # What it reads and writes in global memory is what it was given.
+    # Global memory that it reads and writes belongs to its operands.
     read = OURS.replace("rms_norm_1a2b", "nvjet_sm90_hsh_64x8_64x16_1x1_h_bz_splitK_NNT")
     for text in (with_ours, read, "========= Error: Race reported between two threads\n"):
         (report,) = sanitizer.parse_findings(text).reports
@@ -145,7 +145,7 @@ def test_google_outcomes() -> None:
 
 
 def ended(folder: Path, status: int | None, outcomes: str, output: str = "") -> gpu_results.Results:
-    """What is made of a process that was to run two tests."""
+    """Count the results of a process for two tests."""
     job = jobs.Job("memcheck-0", "memcheck", "pytest", [], ["test/Python/test_a.py::x", "test/Python/test_b.py::y"])
     jobs.outcomes_path(folder, job).write_text(outcomes)
     jobs.log_path(folder, job).write_text(output)
@@ -201,8 +201,7 @@ def test_a_test_that_fails_when_it_is_torn_down(tmp_path: Path) -> None:
 
 
 FAKE = f"""#!/bin/sh
-# Runs the tests, which it wants to know of it, and reports what $FAKE_REPORT says; of other programs it believes that
-# they work.
+# Runs the tests, which set CS336_TEST_TOOL, and reports $FAKE_REPORT. Does not run other programs.
 shift 6
 case $1 in cs336-bench) exec true ;; esac
 [ "$CS336_TEST_TOOL" = memcheck ] || exit
@@ -213,7 +212,7 @@ exit {sanitizer.FOUND}
 
 
 def run_script(folder: Path, report: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The script on the CPU, with a compute-sanitizer that reports the same of each process."""
+    """Run the script on the CPU, with a compute-sanitizer that makes the same report in each process."""
     (folder / "bin").mkdir(exist_ok=True)
     tool = folder / "bin/compute-sanitizer"
     tool.write_text(FAKE)
@@ -249,7 +248,7 @@ def test_the_script_without_time(tmp_path: Path) -> None:
 
 
 def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
-    """On a machine without a GPU they skip themselves; tests of pytest, which would fail there, are left out."""
+    """On a machine without a GPU, GoogleTests skip themselves; pytest's tests, which would fail there, are left out."""
     options = ["--device", "cuda", "--suites", "memcheck", "--leave-out", "memcheck:OnAGpuAllTypes"]
     options += ["--leave-out", "memcheck:test_loss_scaling", "--gtest", str(Path(shutil.which("gemm_test")).parent)]
     process = run_script(tmp_path, OURS, *options)
@@ -264,9 +263,9 @@ def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--suites", "synccheck"], "there is no suite 'synccheck'"),
-        (["--modules", "test_check_gpu"], "'test_check_gpu' is no module of test/Python that has a device"),
-        (["--leave-out", "racecheck"], "--leave-out is a suite, a colon, and"),
+        (["--suites", "synccheck"], "unknown suite 'synccheck'"),
+        (["--modules", "test_check_gpu"], "'test_check_gpu' is not a module of test/Python that uses a device"),
+        (["--leave-out", "racecheck"], "--leave-out must be a suite, a colon, and"),
         (["--gtest", "/nowhere"], "there is no folder '/nowhere'"),
     ],
 )

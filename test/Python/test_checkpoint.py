@@ -1,4 +1,4 @@
-"""Layers that are computed again: less memory, and the same numbers."""
+"""Recomputed layers need less memory and give the same numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODES = {
 
 
 def run_step(mode: str, **options: object) -> dict[str, np.ndarray]:
-    """All outputs of a step, and all variables after it."""
+    """Return all outputs of a step, and all variables after it."""
     rng = np.random.default_rng(7)
     p = reference.random_parameters(CONFIG, rng)
     tokens, targets = reference.random_batch(CONFIG, rng)
@@ -39,9 +39,9 @@ def run_step(mode: str, **options: object) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("options", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("mode", ["forward_backward", "train"])
 def test_numbers_are_the_same(mode: str, options: dict[str, str]) -> None:
-    """To the bit, but for fused programs on GPUs.
+    """Bits agree, except in fused programs on GPUs.
 
-    What is computed again shares its kernel with other operations there, and the order of a sum is its kernel's.
+    There a recomputed value shares its kernel with other operations, and the kernel determines the order of a sum.
     """
     is_exact = DEVICE == "cpu" or options.get("fusion") == "none"
     kept = run_step(mode, **options)
@@ -63,7 +63,7 @@ def test_numbers_are_the_same(mode: str, options: dict[str, str]) -> None:
 
 
 def plan(every: int, num_layers: int, fusion: str = "none") -> Entry:
-    """A model of which activations are the largest part."""
+    """Return a model whose activations are most of its memory."""
     config = cs336.TransformerConfig(
         vocab_size=97, context_length=128, d_model=64, num_layers=num_layers, num_heads=4, d_ff=176, batch_size=4
     )
@@ -74,10 +74,10 @@ def plan(every: int, num_layers: int, fusion: str = "none") -> Entry:
 
 @pytest.mark.parametrize(("fusion", "activations", "overhead"), [("none", 20, 1.0), ("all", 15, 1.02)])
 def test_memory_shrinks_as_the_blocks_say(fusion: str, activations: int, overhead: float) -> None:
-    """Of L layers all activations; or those of one and L inputs; or those of k and L/k inputs.
+    """Compare all activations of L layers with those of one layer and L inputs, or of k layers and L/k inputs.
 
-    All layers as one block keep as much as without, and in fused programs the little that kernels may not share across
-    the block's end.
+    All layers as one checkpoint keep as much as without checkpoints, and in fused programs the little that kernels must
+    not share across the end of the checkpoint.
     """
     entries = {every: plan(every, 8, fusion) for every in (0, 1, 2, 4, 8)}
     live = {every: entry.largest_live_set() for every, entry in entries.items()}
@@ -86,7 +86,7 @@ def test_memory_shrinks_as_the_blocks_say(fusion: str, activations: int, overhea
     for every, entry in entries.items():
         assert live[every] <= entry.arena_bytes <= 1.1 * live[every]
 
-    # A layer more costs all of its activations, or its input alone.
+    # One more layer costs all of its activations, or only its input.
     layer_input = 4 * 4 * 128 * 64
     more = plan(0, 9, fusion).largest_live_set() - live[0]
     more_recomputed = plan(1, 9, fusion).largest_live_set() - live[1]

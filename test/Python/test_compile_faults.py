@@ -1,7 +1,7 @@
 """Compilation with an empty cache while calls on files fail, one at a time, or the process is killed before one.
 
-A cache that cannot be read or written costs time, not a compilation. Whatever happened to it, a later compilation gives
-the same bytes.
+A cache that cannot be read or written costs time, but does not fail a compilation. After any fault, a later compilation
+gives the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OLD = b"of an earlier compilation"
 
 
 class Compiler:
-    """cs336-translate on one program, with a cache and an output of its own."""
+    """Run cs336-translate on one program, with a cache and an output of its own."""
 
     def __init__(self, folder: Path, device: list[str]) -> None:
         self.cache, self.out, self.log = folder / "cache", folder / "out", folder / "log"
@@ -52,7 +52,7 @@ class Compiler:
         return FaultTrials(self.command, faulty, self.log, {"CS336_CACHE_DIR": str(self.cache)})
 
     def compile(self, trials: FaultTrials, function: str = "open", number: int = 0, fault: str = "fail") -> Trial:
-        """Compile over an earlier output; ``number`` 0 is no fault."""
+        """Compile over an earlier output; ``number`` 0 stands for no fault."""
         for path in self.out.iterdir():
             path.unlink()
         self.output.write_bytes(OLD)
@@ -73,7 +73,7 @@ def compiler(request: pytest.FixtureRequest, tmp_path: Path) -> Compiler:
 
 
 def run_all(compiler: Compiler, faulty: Path, expected: bytes) -> Iterator[Trial]:
-    """Every trial from an empty cache, and after each a compilation without a fault."""
+    """Run every trial from an empty cache, and after each a compilation without a fault."""
     with compiler.trials(faulty) as trials:
         for function, faults in KINDS.items():
             for fault in faults:
@@ -103,7 +103,7 @@ def without_fault(compiler: Compiler) -> bytes:
 def test_every_call_on_files_of_the_cache(compiler: Compiler) -> None:
     injected = set()
     for trial in run_all(compiler, compiler.cache, without_fault(compiler)):
-        # llvm::pruneCache ends the process where the file that notes when it ran cannot be closed.
+        # llvm::pruneCache ends the process if it cannot close the file with the time of its last run.
         if trial.function != "close" or "IO failure on output stream" not in trial.output:
             assert trial.code == (-9 if trial.fault == "kill" else 0), trial
         injected.add((trial.function, trial.fault))

@@ -1,4 +1,4 @@
-"""`benchmarks/compile_time.py` on the CPU: what was compiled, and in how many runs."""
+"""`benchmarks/compile_time.py` on the CPU: the compiled programs and the number of runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import compile_time
 
 
 def measure(folder: Path, monkeypatch: pytest.MonkeyPatch, *flags: str) -> tuple[dict, str]:
-    """The record and its page."""
+    """Return the record and its page."""
     command = ["compile_time.py", "--sizes", "tiny", "--output", str(folder / "record"), *flags]
     monkeypatch.setattr(sys, "argv", command)
     compile_time.main()

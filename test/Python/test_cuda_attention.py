@@ -1,12 +1,12 @@
-# ===- test_cuda_attention.py - What attention's CUDA kernels compute ------===//
+# ===- test_cuda_attention.py - Values of attention's CUDA kernels --------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What attention's CUDA kernels compute: the text, compiled for the host, against NumPy in float64.
+"""Attention's CUDA kernels compute the same as NumPy in float64: their text, compiled for the host.
 
-The tensor cores of the host are functions that give every lane the elements that the PTX manual says it has, and copies
+The tensor cores of the host are functions that give every lane the elements that the PTX manual defines, and copies
 happen when they are waited for (cuda_on_host).
 """
 
@@ -33,21 +33,21 @@ DTYPES = {
     "f16": np.dtype(np.float16),
 }
 
-# ‖out − ref‖ / ‖ref‖. With n bits a number is off by 2^-n of itself at most: the result is rounded once, the
-# probabilities, or the gradients of scores, once before they are multiplied, and the gradients start from an output
-# that was rounded. Of tf32 all operands of products are rounded, to 11 bits. Of float32 only sums are, of up to 256
-# terms; so of float64.
+# ‖out − ref‖ / ‖ref‖. With n bits, the relative error of a number is at most 2^-n. The result is rounded once; the
+# probabilities, or the gradients of scores, are rounded once before they are multiplied; and the gradients start from a
+# rounded output. In tf32 all operands of matmuls are rounded to 11 bits. In float32 only sums of up to 256 terms round,
+# and so in float64.
 BOUNDS = {"f64": 2.0**-49, "f32": 2.0**-20, "tf32": 2 * 2.0**-11, "bf16": 3 * 2.0**-9, "f16": 3 * 2.0**-12}
 
 
 @dataclass(frozen=True)
 class Case:
-    """An attention; in its operands `padding` elements stand between heads, and twice as many between positions.
+    """An attention whose operands have `padding` elements between heads, and twice as many between positions.
 
-    Queries, keys and values each have a component in common, of so many standard deviations of what differs.
+    Queries, keys and values each share a component of this many standard deviations of their differences.
     """
 
-    #: Of elements; "tf32" is float32 whose products may be of tf32.
+    #: Type of elements; "tf32" is float32 whose matmuls may use tf32.
     dtype: str
     batches: int
     heads: int
@@ -76,13 +76,13 @@ class Case:
         return (self.batches, self.heads, self.queries)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Elements from one to the next along each axis."""
+        """Return the element strides of each axis."""
         head = shape[3] + self.padding
         position = shape[2] * head + 2 * self.padding
         return (shape[1] * position, position, head, 1)
 
     def kernels(self, number: int) -> str:
-        """Kernels @forward<number> and @backward<number>, which read padded operands and write dense results."""
+        """Return kernels @forward<number> and @backward<number>, which read padded operands and write dense results."""
         types = {}
         memrefs = {}
         for read, written, shape in (("q", "o", self.queries_shape), ("k", "g", self.keys_shape)):
@@ -113,7 +113,7 @@ exec.kernel @backward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"
 """
 
     def place(self, values: Array) -> tuple[Array, Array]:
-        """Memory that holds the values in the kernels' layout, NaN in between; and the view of it."""
+        """Return memory with the values in the kernels' layout and NaN in between, and a view of the values."""
         strides = self.strides(values.shape)
         memory = np.full(values.shape[0] * strides[0], np.nan, values.dtype)
         view = np.lib.stride_tricks.as_strided(memory, values.shape, [step * values.itemsize for step in strides])
@@ -193,7 +193,7 @@ CASES = {
         Case("f16", 1, 3, 1, 65, 17, 80, causal=False),
         Case("f16", 1, 1, 1, 1, 130, 72, causal=False),
     ],
-    # Rows of dS sum to zero, or dQ would have it.
+    # Rows of dS must sum to zero; otherwise dQ would contain the vector.
     "something in common": [
         Case("bf16", 1, 2, 2, 65, 65, 64, causal=True, common=1),
         Case("bf16", 1, 2, 1, 130, 130, 80, causal=False, common=1),
@@ -213,14 +213,14 @@ CASES = {
         Case("f32", 1, 1, 1, 17, 65, 128, causal=False),
         Case("f32", 1, 1, 1, 40, 40, 256, causal=True),
     ],
-    # Of 16 bytes that are copied at once there are 8, 4 and 2 left.
+    # Copies of 8, 4 and 2 bytes instead of 16.
     "less alignment": [
         Case("bf16", 1, 2, 1, 33, 17, 24, causal=True, padding=4),
         Case("bf16", 1, 2, 2, 17, 33, 24, causal=False, padding=2),
         Case("f16", 1, 2, 1, 33, 17, 40, causal=True, padding=1),
         Case("f32", 1, 2, 1, 17, 17, 24, causal=True, padding=1),
     ],
-    # What there are no tiles for.
+    # Sizes and types without tiles.
     "without tiles": [
         Case("f64", 2, 4, 2, 17, 13, 8, causal=True),
         Case("f64", 1, 2, 2, 5, 9, 40, causal=False, padding=3),
@@ -230,7 +230,7 @@ CASES = {
         Case("bf16", 1, 2, 2, 33, 17, 264, causal=True, padding=1),
         Case("f16", 1, 2, 1, 13, 33, 20, causal=True),
     ],
-    # float32 whose products are of tf32.
+    # float32 whose matmuls use tf32.
     "tf32": [
         Case("tf32", 1, 2, 1, 65, 130, 64, causal=True),
         Case("tf32", 2, 1, 1, 130, 65, 24, causal=False),
@@ -251,7 +251,7 @@ def test_attention(cases: str, tmp_path: pathlib.Path) -> None:
         case.check(kernels, i, rng)
 
 
-# Tiles that are chosen for more blocks than a host can run: of dQ, dK and dV in two functions, and larger ones.
+# Tiles that are chosen for more blocks than a host can run: dQ, dK and dV in two functions, and larger tiles.
 INSTANCES = """
 //===- forward{number} -===//
 //
@@ -259,7 +259,7 @@ INSTANCES = """
 //
 extern "C" __global__ void
 forward{number}(const {type} *q, const {type} *k, const {type} *v, {type} *o, float *l) {{
-  AttentionForward<forward0_problem, TensorCoreRows<{type}, {rows}>, 4, {forward}>::run(q, k, v, o, l);
+  AttentionForward<forward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {forward}>::run(q, k, v, o, l);
 }}
 
 //===- backward{number} -===//
@@ -269,13 +269,13 @@ forward{number}(const {type} *q, const {type} *k, const {type} *v, {type} *o, fl
 extern "C" __global__ void
 queries{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
                 {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
-  AttentionBackwardQueries<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {queries}>::run(
+  AttentionBackwardQueries<backward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {queries}>::run(
       q, k, v, o, l, go, gq, reinterpret_cast<float *>(sums));
 }}
 extern "C" __global__ void
 keys{number}(const {type} *q, const {type} *k, const {type} *v, const {type} *o, const float *l, const {type} *go,
              {type} *gq, {type} *gk, {type} *gv, unsigned char *sums) {{
-  AttentionBackwardKeys<backward0_problem, TensorCoreRows<{type}, {rows}>, 4, {keys}, 1>::run(
+  AttentionBackwardKeys<backward0_problem, TensorCoreRowBlock<{type}, {rows}>, 4, {keys}, 1>::run(
       q, k, v, l, go, gk, gv, reinterpret_cast<const float *>(sums));
 }}
 """
@@ -332,7 +332,7 @@ GROWING = Case("bf16", 1, 1, 1, 130, 130, 64, causal=True)
 
 
 def check_growing_scores(kernels: dict[str, HostKernel]) -> None:
-    """Each tile's scores are larger than the last one's, up to 300: e^300 is no float32, differences are."""
+    """Each tile's scores are larger than the previous one's, up to 300. float32 cannot hold e^300."""
     rng = np.random.default_rng(3)
     q = (rng.standard_normal(GROWING.queries_shape) * 0.1 + 6).astype(DTYPES["bf16"])
     k = rng.standard_normal(GROWING.keys_shape) * 0.1 + np.linspace(0, 6, GROWING.keys).reshape(1, -1, 1, 1)
@@ -348,7 +348,7 @@ def check_growing_scores(kernels: dict[str, HostKernel]) -> None:
         assert error < BOUNDS["bf16"], f"{name} is off by {error:.2e}"
 
 
-#: What mutations are looked for in.
+#: The cases that mutations are tested on.
 CHECKED = [GROWING, *(Case(dtype, 1, 2, 2, 65, 65, 64, causal=False, common=1) for dtype in ("bf16", "tf32"))]
 
 
@@ -367,20 +367,20 @@ def test_without_mutations(tmp_path: pathlib.Path) -> None:
     [
         # A query does not see itself.
         ("key > query", "key >= query"),
-        # Past the last key one more is seen.
+        # One key past the last one is seen.
         ("key >= keys", "key > keys"),
-        # Exponentials are added up under one reference, the output under another.
+        # Exponentials are summed with one reference, the output with another.
         ("sums[i] *= factor;", ""),
-        # Values are read before they are there.
+        # Values are read before they have been copied.
         ("waitForCopies<2 * (stages - 1)>();", ""),
-        # Scores are not to be scaled twice.
+        # Scores must not be scaled twice.
         ("keyResult, Problem::scale", "keyResult, Problem::scale * Problem::scale"),
         # D belongs to the row.
         ("(gradients.values[i][j] - sums[i])", "gradients.values[i][j]"),
-        # What rows of dS sum to goes into dQ.
-        ("result.values[i][j] -= rests[i] *", "result.values[i][j] -= 0 *"),
-        ("sums[i] + rests[i]", "sums[i]"),
-        # D is of the gradient that products have.
+        # The sums of rows of dS are missing in dQ.
+        ("result.values[i][j] -= remainders[i] *", "result.values[i][j] -= 0 *"),
+        ("sums[i] + remainders[i]", "sums[i]"),
+        # D must be computed from the same rounded gradient as the matmuls.
         ("Core::round(b.words[i]) & 0xffffe000", "b.words[i]"),
     ],
     ids=[

@@ -1,4 +1,4 @@
-"""Compiling for GPUs through the package, which takes NVRTC and no GPU."""
+"""Compiling for GPUs through the package, which requires NVRTC but not a GPU."""
 
 from __future__ import annotations
 

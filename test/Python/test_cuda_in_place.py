@@ -1,10 +1,10 @@
-# ===- test_cuda_in_place.py - Rows written over what they come from ------===//
+# ===- test_cuda_in_place.py - Kernels that run in place ------------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Generated CUDA kernels whose launches write an output over an input, run on the host: the same bits as apart."""
+"""Generated CUDA kernels whose launches write an output over an input give the same bits as with separate buffers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from test_cuda_rows import DTYPES, draw_inputs
 
 
 def launch_in_place(group: Group, operand: int, output: int) -> str:
-    """An entry that launches `@k` with that output over that operand."""
+    """Return an entry that launches `@k` with that output over that operand."""
     names = [f"%x{i}" for i in range(len(group.inputs))]
     types = [f"memref<{value.sizes}>" for value, _ in group.inputs]
     results = [f"%y{i}" for i in range(len(group.outputs))]
@@ -41,7 +41,7 @@ def launch_in_place(group: Group, operand: int, output: int) -> str:
 
 
 def check(case: RowGroup, operand: int, output: int, folder: pathlib.Path) -> str:
-    """Run a group with its outputs apart and in place; returns the text of the latter."""
+    """Run a group with separate outputs and in place. Return the text of the latter."""
     group = case.group
     inputs = draw_inputs(group, np.random.default_rng(23))
     apart, text = emit_cuda(group.kernel("k"), "--require-all"), ""
@@ -79,7 +79,7 @@ def test_softmax_backward(n: int, operand: int, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("n", [33, 1001, 10000, 50257])
 def test_cross_entropy(n: int, dtype: str, tmp_path: pathlib.Path) -> None:
-    """The last is too wide for registers: its rows are read again in every pass."""
+    """The last group is too wide for registers: its rows are read again in every pass."""
     text = check(row_groups.cross_entropy((6, n), dtype, 1 / 6), 0, 1, tmp_path)
     assert ("read again" in text) == (n == 50257)
     assert "What was picked" not in text
@@ -98,7 +98,7 @@ def test_what_is_picked_last_is_read_before_it_is_overwritten(n: int, barrier: s
     index = g.iota(1, (4, n), "i64")
     is_target = g.compare("eq", index, g.along_rows(targets, index))
     picked = g.reduce("sum", g.select(is_target, log, g.constant(0, log)))
-    # All threads of a row need what is picked.
+    # All threads of a row need the selected element.
     g.outputs = [picked, g.pointwise("sub", log, g.along_rows(picked, log))]
     text = check(RowGroup(g, lambda *_: []), 0, 1, tmp_path)
     assert text.count(f"// What was picked may now be overwritten.\n  {barrier}();") == 1

@@ -1,10 +1,10 @@
-# ===- test_cuda_reductions.py - What generated CUDA reductions compute ---===//
+# ===- test_cuda_reductions.py - Values of generated CUDA reductions ------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What generated CUDA reductions compute: every schedule's text, compiled for the host, equals NumPy."""
+"""Generated CUDA reductions equal NumPy: every schedule's text, compiled for the host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16, "f16
 
 @dataclass(frozen=True)
 class Case:
-    """A reduction of an operand that lies in memory as `order` says: the last of it is contiguous."""
+    """A reduction of an operand in memory order `order`: the last axis of it is contiguous."""
 
     kind: str
     dtype: str
@@ -65,7 +65,7 @@ exec.kernel @{name}(%x: tensor<{shape}x{self.dtype}>) : (memref<{shape}x{self.dt
         storage = np.ascontiguousarray(x.transpose(order))
         wide = x.astype(np.float64)
         expected = wide.sum(self.axes) if self.kind == "sum" else wide.max(self.axes)
-        # What no thread writes stays NaN, or far from any sum.
+        # Elements that no thread writes stay NaN, or far from any sum.
         y = np.frombuffer(np.full(expected.size * x.itemsize, 0xFF, np.uint8), x.dtype).reshape(expected.shape).copy()
         kernel(storage, y)
         if self.kind == "max" or self.dtype == "i64":
@@ -150,7 +150,7 @@ def test_random_reductions(tmp_path: pathlib.Path) -> None:
         case.check(kernels[f"reduce{i}"], rng)
 
 
-# What is computed before, from and beside reductions.
+# Operations before, after and beside reductions.
 AROUND = """
 exec.kernel @mean_of_squares(%x: tensor<24x96xf32>) : (memref<24x96xf32>) -> memref<24xf32> {
   %square = cs336.mul %x, %x : tensor<24x96xf32>
@@ -272,7 +272,7 @@ def test_reduced_in_a_part_of_the_result(around: dict[str, HostKernel], rng: np.
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_many_sums_at_once(dtype: str, tmp_path: pathlib.Path, rng: np.random.Generator) -> None:
-    # Fewer than a vector, whole vectors, a few more; a block, and several.
+    # Fewer than a vector, whole vectors, a few more; one block, and several.
     sizes = [2, 16, 13, *(int(size) for size in rng.integers(3, 40000, 4)), 16384, 50001]
     arguments = ", ".join(f"%x{i}: tensor<{size}x{dtype}>" for i, size in enumerate(sizes))
     operands = ", ".join(f"memref<{size}x{dtype}>" for size in sizes)

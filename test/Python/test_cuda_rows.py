@@ -1,10 +1,10 @@
-# ===- test_cuda_rows.py - What kernels with rows in registers compute ----===//
+# ===- test_cuda_rows.py - Values of kernels with rows in registers -------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What generated CUDA kernels of fused row reductions compute: their text, compiled for the host, equals NumPy."""
+"""Generated CUDA kernels of fused row reductions equal NumPy: their text, compiled for the host."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from row_groups import RowGroup
 
 Array = NDArray[Any]
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64}
-# Of the norm. float32 sums of N terms of one sign err by √N/2 of 2⁻²⁴ or so, and a narrow result is rounded once more,
-# by 2⁻⁹ of each element at most in bf16.
+# Relative to the norm. float32 sums of N terms of one sign have errors of about √N/2 · 2⁻²⁴, and a narrow result is
+# rounded once more, by at most 2⁻⁹ of each element in bf16.
 BOUNDS = {"f64": 1e-14, "f32": 2e-6, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
 def draw_inputs(group: Group, rng: np.random.Generator) -> list[Array]:
-    """Operands as tensors: normal numbers, positive ones where there is one a row, and targets."""
+    """Return operands as tensors: normal numbers, positive ones for one value per row, and targets."""
     inputs = []
     longest = max((value.shape for value, _ in group.inputs), key=len)
     for value, _ in group.inputs:
@@ -44,7 +44,7 @@ def draw_inputs(group: Group, rng: np.random.Generator) -> list[Array]:
 
 
 def as_stored(x: Array, strides: tuple[int, ...] | None) -> Array:
-    """A buffer with these strides, of numbers that nobody may read where there are no elements."""
+    """Return a buffer with these strides; numbers between its elements must not be read."""
     if strides is None:
         return np.ascontiguousarray(x)
     size = 1 + sum((extent - 1) * stride for extent, stride in zip(x.shape, strides, strict=True))
@@ -60,7 +60,7 @@ def relative_error(actual: Array, expected: Array) -> float:
 
 
 def check(cases: dict[str, RowGroup], folder: pathlib.Path, schedule: str = "rows", slack: float = 1) -> str:
-    """Run every group, twice, by schedules of that name; returns the text."""
+    """Run every group, twice, by schedules of that name. Return the text."""
     rng = np.random.default_rng(17)
     text = emit_cuda("".join(case.group.kernel(name) for name, case in cases.items()), "--require-all")
     chosen = re.findall(r"^// Schedule (\w+)", text, re.MULTILINE)
@@ -93,13 +93,13 @@ def test_softmax(dtype: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
-    """An exponential that float32 depends on is computed in full precision, whatever else it is for."""
+    """An exponential that float32 results depend on is computed in full precision, whatever else uses it."""
     g = Group()
     x = g.input((5, 96))
     exponential = g.pointwise("exp", x)
     share = g.pointwise("div", exponential, g.along_rows(g.reduce("sum", exponential), x))
     g.outputs = [g.cast(share, "bf16")]
-    assert "roughExp(" in emit_cuda(g.kernel("k"), "--require-all").partition("Schedule rows")[2]
+    assert "approximateExp(" in emit_cuda(g.kernel("k"), "--require-all").partition("Schedule rows")[2]
     g.outputs = [g.cast(share, "bf16"), share]
 
     def reference(x: Array) -> list[Array]:
@@ -107,11 +107,11 @@ def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
         return [share, share]
 
     text = check({"both": RowGroup(g, reference)}, tmp_path)
-    assert "roughExp(" not in text.partition("Schedule rows")[2]
+    assert "approximateExp(" not in text.partition("Schedule rows")[2]
 
 
 def test_any_number_divides_a_row(tmp_path: pathlib.Path) -> None:
-    """Also one whose reciprocal overflows, or has few digits left, or is none."""
+    """Also for divisors whose reciprocal overflows, has few digits left, or does not exist."""
     g = Group()
     x, divisors = g.input((12, 40)), g.input((12,))
     largest = g.reduce("max", x)
@@ -195,7 +195,7 @@ def test_cross_entropy(dtype: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_targets_that_no_logit_has(tmp_path: pathlib.Path) -> None:
-    """The loss is then that of no target, and so is its gradient."""
+    """The loss and its gradient are then those without a target."""
     case = row_groups.cross_entropy((5, 1000), "f32")
     logits = np.random.default_rng(31).standard_normal((5, 1000)).astype(np.float32)
     targets = np.array([-1, 1000, 2**32 + 7, -(2**63), 7])
@@ -341,7 +341,7 @@ def test_outputs_over_inputs(tmp_path: pathlib.Path) -> None:
 
 
 def random_group(rng: np.random.Generator) -> RowGroup:
-    """One of the groups, of up to some ten thousand elements."""
+    """Draw one of the groups, of up to some ten thousand elements."""
     n = round(float(np.exp(rng.uniform(np.log(2), np.log(12000)))))
     rows = tuple(int(rng.integers(1, 5)) for _ in range(int(rng.integers(1, 4)))) if n < 2000 else (2,)
     dtype = str(rng.choice(["f32", "bf16", "f16"]))

@@ -1,10 +1,10 @@
-# ===- test_cuda_text.py - What generated CUDA kernels compute ------------===//
+# ===- test_cuda_text.py - Values of generated CUDA kernels ---------------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What generated CUDA kernels compute: the text, compiled for the host, equals NumPy on random operands."""
+"""Generated CUDA kernels equal NumPy on random operands: their text, compiled for the host."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def rng() -> np.random.Generator:
 
 
 def run(kernel: HostKernel, inputs: list[Array], outputs: list[tuple[tuple[int, ...], Any]]) -> list[Array]:
-    """Run a kernel into outputs that lie between guards, which must stay as they are."""
+    """Run a kernel with outputs between guard elements, which must not change."""
     guard = 16
     buffers = []
     for shape, dtype in outputs:
@@ -278,7 +278,7 @@ def test_rows_by_index(kernels: dict[str, HostKernel], rng: np.random.Generator)
 
 
 def test_rows_added_to_a_table(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
-    # Row 4 has no position, and others many.
+    # Row 4 has no position, and other rows have many.
     ids, dx = rng.choice([0, 1, 2, 3, 5, 6, 7, 8], (5, 14)), normal(rng, 5, 14, 264)
     expected = np.zeros((9, 264), np.float32)
     np.add.at(expected, ids, dx)
@@ -420,7 +420,7 @@ def test_extremes_of_nan(kernels: dict[str, HostKernel], rng: np.random.Generato
 def adamw(
     form: str, p: Array, g: Array, m: Array, v: Array, lr: float, c1: float, c2: float
 ) -> tuple[Array, Array, Array]:
-    """One update in float64, from the formulas of `cs336.adamw`."""
+    """Run one update in float64, from the formulas of `cs336.adamw`."""
     m, v = 0.9 * m + 0.1 * g, 0.95 * v + 0.05 * g * g
     if form == "pytorch":
         p = p - lr * 0.1 * p
@@ -464,7 +464,7 @@ def test_updates_of_many_parameters_at_once(tmp_path: pathlib.Path, rng: np.rand
     for name, kind in (("lr", "f32"), ("c1", "f32"), ("c2", "f32"), ("scale", "f32"), ("apply", "i1")):
         buffers += f'%{name} = exec.input "{name}" : memref<{kind}>\n'
     ir = f"{kernels}exec.entry @train mode<train> {{\n{buffers}{launches}}}\n"
-    # A parameter of one element is read as single elements are, so it stays apart.
+    # A parameter of one element is read like a scalar, so it stays separate.
     batched = run_opt(ir, "--exec-batch-launches")
     assert batched.count("exec.launch") == 2
     compiled = compile_for_host(emit_cuda(batched, "--require-all"), tmp_path)

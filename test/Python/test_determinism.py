@@ -22,7 +22,7 @@ def compiled(fusion: str, dtype: str) -> cs336.Executable:
 
 
 def run(seed: int, threads: int, steps: int = 3, fusion: str = "all", dtype: str = "fp32") -> dict[str, bytes]:
-    """Every variable and loss of a short training, as bytes."""
+    """Return every variable and loss of a short training, as bytes."""
     session = open_session(compiled(fusion, dtype), num_threads=threads)
     session.initialize(seed)
     rng = np.random.default_rng(seed)
@@ -51,10 +51,10 @@ def test_another_seed_gives_another_model() -> None:
 
 
 def test_initial_values_have_the_right_distribution() -> None:
-    """Truncated normal: std √(2/(in+out)) before the cut at three of them; the embedding 1; norms 1."""
+    """Truncated normal: std √(2/(in+out)) before the cut at three of them; the embedding has 1; norms are 1."""
     session = open_session(compiled("all", "fp32"))
     session.initialize(0)
-    cut_std = 0.98658  # Of a standard normal distribution cut at ±3.
+    cut_std = 0.98658  # Standard deviation of a standard normal distribution cut at ±3.
     for name, values in session.parameters().items():
         if values.ndim == 1:
             assert np.all(values == 1), name

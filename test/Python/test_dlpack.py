@@ -1,4 +1,4 @@
-"""Variables and outputs of a session as PyTorch's tensors, and PyTorch's as inputs: on the device of these tests."""
+"""Variables and outputs of a session as PyTorch tensors, and the other way round, on the device of these tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from device import DEVICE, compile_program, open_session
 torch = pytest.importorskip("torch")
 
 CONFIG = cs336.TransformerConfig(16, 24, 2, 2, vocab_size=31, context_length=7, batch_size=2)
-# A parameter of its own, and rows of one that is packed with others.
+# A parameter of its own, and rows of a packed one.
 PARAMETERS = ["lm_head.weight", "layers.1.attn.k_proj.weight"]
 
 
@@ -58,7 +58,7 @@ def test_a_run_computes_with_what_pytorch_wrote(session: cs336.Session) -> None:
     weight.zero_()
     synchronize()
     session.prepare()
-    # Equal logits: every token is as likely as the others.
+    # Equal logits: all tokens are equally likely.
     assert session.run("forward_backward", small_batch())["loss"] == pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
     assert before != pytest.approx(np.log(CONFIG.vocab_size), rel=1e-6)
 
@@ -100,7 +100,7 @@ def test_tensors_outlive_the_session(session: cs336.Session) -> None:
 
 
 def tensors() -> dict[str, torch.Tensor]:
-    """The batch where the session computes."""
+    """Return the batch on the session's device."""
     return {name: torch.from_numpy(array).to(DEVICE) for name, array in small_batch().items()}
 
 
@@ -115,7 +115,7 @@ def test_inputs_are_what_pytorch_has_yet_to_write(session: cs336.Session) -> Non
     expected = session.run("forward_backward", small_batch())["loss"]
     given = {name: torch.zeros_like(tensor) for name, tensor in tensors().items()}
     large = torch.ones(2048, 2048, device=DEVICE)
-    # In a stream of its own, and before that what takes it longer than the session takes to come there.
+    # Work in a stream of its own, after work that takes longer than the session needs to reach it.
     with torch.cuda.stream(torch.cuda.Stream()) if DEVICE != "cpu" else contextlib.nullcontext():
         synchronize()
         for _ in range(8):
@@ -123,7 +123,7 @@ def test_inputs_are_what_pytorch_has_yet_to_write(session: cs336.Session) -> Non
         for name, tensor in tensors().items():
             given[name].copy_(tensor)
         loss = session.run("forward_backward", given)["loss"]
-        # It has been read: what follows is no matter.
+        # It has been read: later changes do not matter.
         given["tokens"].zero_()
     assert loss == expected
 
@@ -146,17 +146,17 @@ def test_a_token_of_pytorch_out_of_bound_is_refused(session: cs336.Session) -> N
         session.run("forward_backward", given)
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="the host converts what it is given")
+@pytest.mark.skipif(DEVICE == "cpu", reason="the host converts values")
 def test_a_gpu_takes_exact_and_dense_tensors(session: cs336.Session) -> None:
     rows = torch.arange(16, device=DEVICE).reshape(2, 8)
     with pytest.raises(ValueError, match=r"input 'tokens': .* is not dense .* tensor\.contiguous\(\)"):
         session.run("forward_backward", {"tokens": rows[:, :-1], "targets": rows[:, 1:].contiguous()})
     given = tensors()
-    with pytest.raises(ValueError, match=r"'tokens' is a i64\[2, 7\], the value a i32\[2, 7\]"):
+    with pytest.raises(ValueError, match=r"'tokens' is a i64\[2, 7\], but the value is a i32\[2, 7\]"):
         session.run("forward_backward", {**given, "tokens": given["tokens"].int()})
 
 
-@pytest.mark.skipif(DEVICE == "cpu" or torch.cuda.device_count() < 2, reason="takes two GPUs")
+@pytest.mark.skipif(DEVICE == "cpu" or torch.cuda.device_count() < 2, reason="requires two GPUs")
 def test_a_tensor_of_another_gpu_is_refused(session: cs336.Session) -> None:
     other = next(index for index in range(2) if session.device != f"cuda:{index}")
     with pytest.raises(
@@ -165,7 +165,7 @@ def test_a_tensor_of_another_gpu_is_refused(session: cs336.Session) -> None:
         session.run("forward_backward", {name: tensor.to(f"cuda:{other}") for name, tensor in tensors().items()})
 
 
-@pytest.mark.skipif(DEVICE != "cpu" or not torch.cuda.is_available(), reason="takes a GPU and a session without one")
+@pytest.mark.skipif(DEVICE != "cpu" or not torch.cuda.is_available(), reason="requires a GPU and a session without one")
 def test_a_tensor_of_a_gpu_is_refused_on_the_cpu(session: cs336.Session) -> None:
     with pytest.raises(ValueError, match=r"'tokens' lies on cuda:0, but the session runs on cpu: .*tensor\.cpu\(\)"):
         session.run("forward_backward", {name: tensor.cuda() for name, tensor in tensors().items()})

@@ -1,4 +1,4 @@
-"""What products compute besides themselves, against the same program without it and against NumPy in float64."""
+"""GEMMs with epilogues, compared with the same program without them and with NumPy in float64."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from comparison import assert_close
 from device import DEVICE, compile_program, open_session
 from dialect_program import Array, Program, Value
 
-# Of the result's type: float32 sums a few dozen products; tf32 keeps 10 bits of factors, as fp16 does; bf16 keeps 7.
+# By the result's type: float32 sums a few dozen terms; tf32 keeps 10 bits of operands, like fp16; bf16 keeps 7.
 TOLERANCES = {"fp32": 2e-6, "tf32": 2e-3, "fp16": 2e-3, "bf16": 2e-2}
 
 
@@ -28,7 +28,7 @@ def relu(program: Program, x: Value) -> Value:
 
 @cache
 def two_layers(is_biased: bool) -> Program:
-    """Linear, ReLU, linear and a residual, of odd sizes; without biases, whose sums autocast keeps apart."""
+    """Linear, ReLU, linear and a residual, of odd sizes; without biases, whose sums autocast keeps separate."""
     rng = np.random.default_rng(11)
 
     def parameter(*shape: int) -> Value:
@@ -64,7 +64,7 @@ def test_values_and_gradients(dtype: str, is_biased: bool) -> None:
     exact = {name: value.array for name, value in program.outputs} | program.gradients()
     assert set(fused) == set(apart) >= set(exact) - {"loss"}
     for name, expected in exact.items():
-        # A sum of terms of both signs is as exact as its terms.
+        # A sum of terms of both signs is only as exact as its terms.
         scale = 10 if name == "loss" else 1
         assert_close(fused[name], expected, scale * TOLERANCES[dtype], f"{name}, fused")
         assert_close(apart[name], expected, scale * TOLERANCES[dtype], f"{name}, apart")
@@ -73,7 +73,7 @@ def test_values_and_gradients(dtype: str, is_biased: bool) -> None:
 @pytest.mark.skipif(DEVICE != "cpu", reason="a GPU's library may choose other algorithms")
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 def test_relu_rounds_nothing_anew(dtype: str) -> None:
-    """ReLU of a rounded sum is the rounded ReLU of it, to the bit."""
+    """ReLU of a rounded sum equals the rounded ReLU of the sum, bitwise."""
     fused, apart = (run(two_layers(False), dtype, fuses) for fuses in (True, False))
     for name, value in fused.items():
         np.testing.assert_array_equal(value, apart[name], err_msg=name)
@@ -84,7 +84,7 @@ def test_relu_rounds_nothing_anew(dtype: str) -> None:
     [(True, "fp32", [" bias relu", " add bias"]), (False, "bf16", [" relu", ""]), (True, "bf16", ["", ""])],
 )
 def test_products_that_have_epilogues(is_biased: bool, dtype: str, epilogues: list[str]) -> None:
-    """Autocast rounds a product before a sum, so that it keeps sums and a ReLU of them apart."""
+    """Autocast rounds a matmul before a sum, so it keeps sums and a ReLU of them separate."""
     module = cs336.parse(two_layers(is_biased).text("forward"))
     text = str(module.run_passes(f"cs336-pipeline{{fusion=elementwise dtype={dtype}}}"))
     products = [line for line in text.splitlines() if "exec.gemm" in line]

@@ -1,4 +1,4 @@
-"""The programs in examples/ that are not our Transformer, through the whole pipeline."""
+"""The programs in examples/ other than our Transformer, through the whole pipeline."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Training while calls on its files fail, one at a time, and while the process is killed before one of them.
 
-Every open, write, fsync, rename, unlink, flock and pread in the output folder that a short run makes is chosen once.
-The run ends with success or an error; the checkpoint is one of the run's, whole; a resumed run finishes the training to
-the last bit, and leaves no file beside those of an uninterrupted run.
+Each open, write, fsync, rename, unlink, flock and pread of a short run in the output folder fails once. The run ends
+with success or an error; the checkpoint is a whole one of the run; a resumed run finishes the training with the same
+bits, and leaves no other files than an uninterrupted run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that the package reads and writes: completely or not at all, and under the name that was given."""
+"""Files that the package reads and writes: completely or not at all, and under the given name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def session() -> cs336.Session:
 
 @pytest.fixture(params=["npz", "safetensors", "cs336x", "bytes"])
 def writer(request: pytest.FixtureRequest, session: cs336.Session, tmp_path: Path) -> tuple[Path, Writer]:
-    """A path, and what writes to one that ends like it."""
+    """Return a path, and a writer to a path with the same ending."""
     writers: dict[str, Writer] = {
         "npz": session.save,
         "safetensors": session.save,
@@ -125,7 +125,7 @@ def test_a_name_need_not_be_utf8(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_os_error(session: cs336.Session, tmp_path: Path) -> None:
-    """A limit on the size of files stands for the full disk."""
+    """A limit on the size of files simulates the full disk."""
     path = tmp_path / "model.safetensors"
     session.save(path)
     before = path.read_bytes()
@@ -152,7 +152,7 @@ else:
 
 
 def test_a_writer_that_is_killed_leaves_the_old_file(session: cs336.Session, tmp_path: Path) -> None:
-    """Kill a process that saves again and again: the file is whole, and the next save leaves nothing else."""
+    """Kill a process that saves repeatedly: the file is whole, and the next save leaves no other file."""
     path, saved = tmp_path / "model.safetensors", tmp_path / "model.cs336x"
     program().save(saved)
     script = (
@@ -177,7 +177,7 @@ def test_a_writer_that_is_killed_leaves_the_old_file(session: cs336.Session, tmp
 
 
 def test_readers_of_a_file_that_is_rewritten_get_an_answer(session: cs336.Session, tmp_path: Path) -> None:
-    """In place, so that the file is shorter at times. A mapped file would end the process by a signal."""
+    """Write in place, so that the file is shorter at times. A mapped file would end the process by a signal."""
     path = tmp_path / "model.safetensors"
     session.save(path)
     whole = path.read_bytes()

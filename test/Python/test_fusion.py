@@ -1,4 +1,4 @@
-"""Fused programs compute what unfused ones do: models and random graphs, on the CPU and as generated CUDA text."""
+"""Fused programs compute the same as unfused ones: models and random graphs, on the CPU and as generated CUDA text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from random_graphs import random_program
 from test_random_graphs import DTYPES, TOLERANCES, check, check_graphs
 
-# The level whose groups are tested on random graphs, in which there is nothing for the levels above it.
+# The level that is tested on random graphs, which contain nothing for higher levels.
 FUSION = "elementwise"
 LEVELS = ["elementwise", "softmax", "flash", "all"]
 GRAPHS = range(1000, 1080)
 GRAPHS_PER_MODULE = 40
-# Graphs whose kernels are also run as text, which takes a C++ compiler seconds.
+# Graphs whose kernels also run as text, which takes a C++ compiler seconds.
 TEXT_GRAPHS = range(1200, 1216)
 
 
@@ -37,7 +37,7 @@ def run_model(
     entry: str,
     **options: Any,
 ) -> dict[str, NDArray[Any]]:
-    """Outputs of an entry of the Transformer."""
+    """Return outputs of an entry of the Transformer."""
     module = cs336.build(transformer_config(config), mode, "f32", None)
     session = open_session(compile_program(module, **options))
     session.initialize(0)
@@ -77,7 +77,7 @@ def test_fused_logits_match_unfused_and_golden(golden: Golden, fusion: str) -> N
 
 @pytest.mark.parametrize("fusion", ["none", *LEVELS])
 def test_rows_wider_than_a_stack(fusion: str) -> None:
-    """As those of large vocabularies: what a fused kernel keeps of a row has room somewhere."""
+    """Large vocabularies: the values that a fused kernel keeps of a row still have room."""
     rows, columns = 3, 140001
     wide, row = f"tensor<{rows}x{columns}xf32>", f"tensor<{columns}xf32>"
     text = f"""
@@ -116,7 +116,7 @@ def test_fused_training_matches_golden(golden: Golden, fusion: str) -> None:
 
 
 def test_fused_bfloat16_is_as_far_from_float64_as_unfused(golden: Golden) -> None:
-    """The same operations round in the same places, so the distance to exact gradients stays what it is."""
+    """The same operations round at the same points, so the distance to exact gradients does not change."""
     exact = golden.float64_parameters()
     _, expected = reference.loss_and_gradients(exact, golden.tokens, golden.targets, golden.config)
     inputs = {"tokens": golden.tokens, "targets": golden.targets}

@@ -1,4 +1,4 @@
-"""`scripts/fuzz`: which targets it finds, how it runs them, and what it reads from libFuzzer's output."""
+"""`scripts/fuzz`: the targets that it finds, how it runs them, and what it reads from libFuzzer's output."""
 
 from __future__ import annotations
 
@@ -118,9 +118,9 @@ def test_targets_in_python_take_the_same_flags(tmp_path: Path) -> None:
     [
         (["no_fuzzer"], "unknown target 'no_fuzzer': the targets are"),
         (["--runs", "5", "--seconds", "5"], "--runs conflicts with --seconds"),
-        (["--runs", "0"], "--seconds, --runs and --jobs are positive"),
-        (["--seconds", "0"], "--seconds, --runs and --jobs are positive"),
-        (["--jobs", "0"], "--seconds, --runs and --jobs are positive"),
+        (["--runs", "0"], "--seconds, --runs and --jobs must be positive"),
+        (["--seconds", "0"], "--seconds, --runs and --jobs must be positive"),
+        (["--jobs", "0"], "--seconds, --runs and --jobs must be positive"),
     ],
 )
 def test_bad_arguments(arguments: list[str], message: str) -> None:

@@ -1,4 +1,4 @@
-"""The compiled model gives PyTorch's numbers in float32, and the NumPy model's in float64."""
+"""The compiled model computes PyTorch's numbers in float32, and the NumPy model's in float64."""
 
 from __future__ import annotations
 

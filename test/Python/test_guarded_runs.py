@@ -1,7 +1,7 @@
-"""Kernels on the CPU touch no byte outside of their operands.
+"""Kernels on the CPU do not access bytes outside of their operands.
 
-Sanitizers do not see machine code that the compiler has made. `guarded-run` runs each command of a program on copies of
-its operands that begin, and once more that end, at a page that cannot be accessed: an access outside of them ends the
+Sanitizers do not check machine code of the compiler. `guarded-run` runs each command of a program on copies of its
+operands that begin, and in a second run end, next to a page that cannot be accessed: an access outside of them ends the
 process.
 """
 
@@ -36,7 +36,7 @@ def transformer(config: reference.Config, mode: str) -> str:
 
 
 def operations(dtype: str) -> str:
-    """Every differentiable operation with its gradient; those that name a type of their own in float64 only."""
+    """Every differentiable operation with its gradient; operations with a type of their own only in float64."""
     cases = [case for case in CASES if dtype == "f64" or not case.is_narrow]
     programs = [case.program(case.arrays()).text("forward_backward") for case in cases]
     return "\n".join(programs).replace("f64>", f"{dtype}>")

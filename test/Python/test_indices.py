@@ -1,4 +1,4 @@
-"""Indices stay in bounds: by the bound of an input, by what computes them, or because each run checks them."""
+"""Indices stay in bounds: by the bound of an input, by the operations that compute them, or by a check in each run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAR = [ROWS, -1, 1 << 40, -(1 << 62), np.iinfo(np.int64).max]
 
 
 def gather(body: str, *arguments: str, types: str = "tensor<2x3xi64>") -> str:
-    """Write a program that returns the rows of the table that `%i`, which the body computes, names."""
+    """Return a program that returns the rows of the table at `%i`, which the body computes."""
     inputs = ", ".join([f'%t: tensor<{ROWS}x{COLUMNS}xf32> {{cs336.kind = "input", cs336.name = "t"}}', *arguments])
     return f"""
 func.func @forward({inputs}) -> tensor<2x3x{COLUMNS}xf32> {{
@@ -44,7 +44,7 @@ def result(session: cs336.Session, **inputs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("body", ["%i = cs336.barrier %a : tensor<2x3xi64>", "%i = cs336.neg %b : tensor<2x3xi64>"])
 @pytest.mark.parametrize("value", FAR)
 def test_what_an_input_gives_is_checked(body: str, value: int) -> None:
-    """As it is, before the run; computed, in it."""
+    """Checked before the run if it is an input, during the run if it is computed."""
     is_computed = "neg" in body
     session = open_session(compile_program(gather(body, given("b" if is_computed else "a"))))
     name, sign = ("b", -1) if is_computed else ("a", 1)
@@ -75,7 +75,7 @@ def test_clamped_indices_need_no_check(dtype: type, element: str) -> None:
 
 @pytest.mark.parametrize("value", [96.9, -0.9, 97.0, -1.0, 1e30, np.inf])
 def test_converted_numbers_are_checked(value: float) -> None:
-    """Clamping does not help: what becomes of a number that has no integer is nothing in particular."""
+    """Clamping does not help: the conversion of a number without an integer is undefined."""
     body = """
   %n = cs336.cast %a : tensor<2x3xf32> -> tensor<2x3xi64>
   %zero = cs336.constant dense<0> : tensor<2x3xi64>
@@ -89,7 +89,7 @@ def test_converted_numbers_are_checked(value: float) -> None:
         with pytest.raises(ValueError, match=rf"holds {ROWS} at \[0, 2\], outside of \[0, {ROWS}\)"):
             result(session, a=numbers)
     else:
-        # Whichever integer the machine makes of it, the run ends.
+        # The run ends, whichever integer the machine makes of it.
         try:
             result(session, a=numbers)
         except ValueError as error:
@@ -148,14 +148,14 @@ func.func @train(
 """
 
 
-@pytest.mark.skipif(DEVICE != "cpu", reason="a GPU has run ahead, and the session ends")
+@pytest.mark.skipif(DEVICE != "cpu", reason="a GPU runs ahead, and the session ends")
 @pytest.mark.parametrize("fusion", ["none", "all"])
 def test_a_failed_step_leaves_the_parameters(fusion: str) -> None:
     session = open_session(compile_program(TRAIN, fusion=fusion))
     session.initialize(0)
     session.run("train", {"a": np.array([0, 1, 1, -1])})
     before = session["t"].copy()
-    # A row that the table has not; then one that it has, of which the logits have no class.
+    # First a row that is not in the table, then one that is, but whose class is not in the logits.
     for bad, bound in ((4, 5), (2, 3)):
         with pytest.raises(ValueError, match=rf"holds {bad + 1} at \[2\], outside of \[0, {bound}\)"):
             session.run("train", {"a": np.array([0, 1, bad, -1])})
@@ -165,7 +165,7 @@ def test_a_failed_step_leaves_the_parameters(fusion: str) -> None:
 
 
 def test_targets_of_an_unbounded_input_are_checked() -> None:
-    """They would pick no logit, and the loss would be another number."""
+    """They would select no logit, and the loss would be wrong."""
     program = """
 func.func @loss(%x: tensor<2x3xf32>, %targets: tensor<2xi64>) -> tensor<f32> {
   %loss = cs336.cross_entropy %x, %targets : tensor<2x3xf32>, tensor<2xi64> -> tensor<f32>
@@ -193,7 +193,7 @@ def test_constants_are_checked_by_the_compiler(body: str) -> None:
 
 
 def test_planned_programs_are_checked_too() -> None:
-    """Buffers and commands in a user's own order: their launches are verified as those of the pipeline are."""
+    """Buffers and commands in a user's own order: their launches are verified like those of the pipeline."""
     with pytest.raises(ValueError, match=r'input "ids", which has no bound: write bound = 97'):
         compile_program("""
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>)

@@ -1,4 +1,4 @@
-"""The benchmark of memory-bound kernels, on the CPU and at sizes that take no time."""
+"""The benchmark of memory-bound kernels, on the CPU and with sizes that take no time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_program_runs_on_what_it_fills(name: str) -> None:
 
 def test_an_update_in_bf16_moves_as_many_bytes_as_one_in_float32() -> None:
     elements, scalars = 6 * 24, 4 * 4
-    # Parameter, moments and gradient read; parameter and moments written, and the shadow.
+    # Parameter, moments and gradient are read; parameter, moments and the derived weight are written.
     float32, bf16 = (benchmark.adamw((6, 24), *shadow) for shadow in ((), ("bf16",)))
     assert float32.num_bytes == (4 + 4 + 8 + 12) * elements + scalars
     assert bf16.num_bytes == (4 + 2 + 8 + 12 + 2) * elements + scalars
@@ -39,7 +39,7 @@ def test_the_shadow_is_the_rounded_parameter() -> None:
     session.initialize(0)
     outputs = session.run("forward", {})
     parameter, shadow = outputs["y0_0"], outputs["y0_3"]
-    # bf16 comes as float32, whose lower half it leaves empty.
+    # bf16 is converted to float32, whose lower half is then empty.
     assert not (shadow.view(np.uint32) & 0xFFFF).any() and (parameter.view(np.uint32) & 0xFFFF).any()
     np.testing.assert_allclose(shadow, parameter, rtol=2**-8)
 

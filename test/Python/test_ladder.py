@@ -1,4 +1,4 @@
-"""`benchmarks/ladder.py`: a table and pictures out of recorded JSON."""
+"""`benchmarks/ladder.py`: a table and pictures from recorded JSON."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_table_and_pictures(tmp_path: Path) -> None:
     page = (out / "ladder.md").read_text()
     assert "![Speed-up by level](ladder.svg)" in page
     assert "\n    cs336-bench model\n    python3 " in page
-    # Softmax was not measured for attention; a peer that disagrees has no column of backward.
+    # Softmax was not measured for attention; a peer with other values has no column of backward times.
     assert "| 8 × 1024 × 64, full, bf16, forward | 8.000 | 4.000 | 1.000 | 2.00 | 4.00 | 8.00 | 3.000 | 3.00 |" in page
     assert "| 8 × 1024 × 64, full, bf16, backward | no time | 8.000 | 2.000 |  | 4.00 |  |  |  |" in page
     assert "| small, 4 × 256, bf16, train | 80.000 | 40.000 | 20.000 | 10.000 | 2.00 | 2.00 | 2.00 | 8.00 |" in page
@@ -70,7 +70,7 @@ def test_a_ladder_changes_types_on_its_way(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "ladder.md").read_text()
     assert "## Model, to bf16" in page and "## Model\n" in page
     assert "| step | none (ms) | autocast (ms) | flash-attention (ms) | × autocast | × flash-attention |" in page
-    # PyTorch's time is that of the type at the top.
+    # PyTorch's time is that of the type of the top rung.
     assert "| small, 4 × 256, bf16, train | 12.000 | 6.000 | 4.000 | 2.00 | 1.50 | 3.00 | 9.000 | 2.25 |" in page
     assert "| small, 4 × 256, bf16, train | 80.000 | 10.000 | 8.00 | 8.00 |" in page
 

@@ -1,4 +1,4 @@
-"""fp16's dynamic loss scaling, inside of the compiled step, against one written in NumPy."""
+"""fp16's dynamic loss scaling, inside of the compiled step, compared with one in NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HUGE = 1e16
 
 
 def scaled_program(numbers: reference.Optimizer, rng: np.random.Generator, attribute: str) -> tuple[str, dict, dict]:
-    """The text of a train function whose gradients are its inputs, its parameters, and its inputs."""
+    """Return a train function whose inputs are gradients, its parameters, and its inputs."""
     program = sum_of_products("f32", rng)
     text = program.text("train").replace(
         "cs336.mode = #cs336.mode<train>",
@@ -30,13 +30,13 @@ def scaled_program(numbers: reference.Optimizer, rng: np.random.Generator, attri
 
 
 def gradients_of_step(step: int, inputs: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Overflow, NaN, huge but finite, and ordinary ones, of which enough follow each other to let the scale grow."""
+    """Return gradients that overflow, are NaN, huge but finite, or ordinary, with enough of these to grow the scale."""
     values = {name: rng.standard_normal(value.shape).astype(np.float32) for name, value in inputs.items()}
     last = values[max(values)]
     if step == 1:
         last.flat[3] = np.inf
     elif step == 2:
-        last.flat[5] = 1e35  # Overflows once it is scaled.
+        last.flat[5] = 1e35  # Overflows when it is scaled.
     elif step == 3:
         last.flat[0] = np.nan
     elif step == 8:
@@ -101,7 +101,7 @@ def test_the_scale_stays_finite_and_all_of_it_can_be_chosen() -> None:
 
 
 def test_a_step_that_is_not_skipped_is_noticed() -> None:
-    """The update applied whatever the gradients are."""
+    """The update applied to any gradients."""
     rng = np.random.default_rng(13)
     text, parameters, inputs = scaled_program(reference.Optimizer(), rng, "#cs336.loss_scaling<>")
     passes = "func.func(cs336-scale-loss,cs336-decompose,cs336-differentiate,cs336-optimizer)"
@@ -125,7 +125,7 @@ def test_a_step_that_is_not_skipped_is_noticed() -> None:
 
 
 def test_a_transformer_trains_in_fp16() -> None:
-    """The same tokens again and again: the loss falls as it does in float32, and is not scaled."""
+    """On the same tokens the loss falls as in float32, and it is not scaled."""
     config = reference.Config(
         vocab_size=31, context_length=12, d_model=24, num_layers=2, num_heads=2, d_ff=40, batch_size=4
     )
@@ -145,7 +145,7 @@ def test_a_transformer_trains_in_fp16() -> None:
 
 
 def test_large_gradients_are_clipped_and_checked_as_they_are_read() -> None:
-    """The embeddings' gradient is 2.4 MiB in float32, more than a kernel on the CPU may keep of its own."""
+    """The embedding's gradient is 2.4 MiB in float32, more than a kernel on the CPU may keep as memory of its own."""
     config = cs336.TransformerConfig(64, 64, 1, 2, vocab_size=10000, context_length=4, batch_size=2)
     module = cs336.build(config, "train", optimizer=cs336.Optimizer(max_norm=1.0))
     session = open_session(compile_program(module, dtype="fp16"))

@@ -1,4 +1,4 @@
-"""The memory plan, checked by an independent reading of the printed IR."""
+"""The memory plan, checked by an independent reader of the printed IR."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_is_live_together_does_not_overlap(size: str, mode: str) -> None:
 
 
 def test_gradients_lie_where_activations_were() -> None:
-    """The backward pass frees what the forward pass kept while it writes gradients: both fit in less than their sum."""
+    """The backward pass frees activations while it writes gradients: both fit into less than their sum."""
     entry = entries("small", "forward_backward")["forward_backward"]
     outputs = [allocation for name, allocation in entry.allocations.items() if name in entry.outputs]
     others = [allocation for name, allocation in entry.allocations.items() if name not in entry.outputs]

@@ -1,4 +1,4 @@
-"""bf16 and fp16 training: as exact as PyTorch's autocast, the same with and without weight shadows."""
+"""bf16 and fp16 training: as exact as PyTorch's autocast, and the same with and without derived weights."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def open_model(
 
 
 def token_losses(logits: reference.Array, targets: reference.Array) -> reference.Array:
-    """−log softmax(logits)[target] of every token, in float64; the loss is their mean."""
+    """Return −log softmax(logits)[target] of every token, in float64; the loss is their mean."""
     z = np.asarray(logits, np.float64)
     z = z - z.max(-1, keepdims=True)
     return np.log(np.exp(z).sum(-1)) - np.take_along_axis(z, targets[..., None], -1)[..., 0]
 
 
 class Result(NamedTuple):
-    """Of a step without an update."""
+    """Return the results of a step without an update."""
 
     logits: reference.Array
     loss: float
@@ -63,7 +63,7 @@ class Result(NamedTuple):
 
 
 class Distances:
-    """How far from float64 results are, tensor by tensor, over all seeds together."""
+    """The distance of results from float64, per tensor, over all seeds together."""
 
     def __init__(self) -> None:
         self.squares: dict[str, float] = {}
@@ -74,7 +74,7 @@ class Distances:
         self._add("losses of tokens", *([token_losses(one.logits, targets)] for one in (found, exact)))
         self._add("gradients", *([one.gradients[name] for name in exact.gradients] for one in (found, exact)))
         for name, gradient in exact.gradients.items():
-            # Of one kind in all layers together: a norm's weight alone is a few numbers.
+            # Parameters of one kind in all layers together: a single norm's weight has only a few numbers.
             self._add(re.sub(r"layers\.\d+\.", "", name), [found.gradients[name]], [gradient])
         self.losses.append(found.loss - exact.loss)
 
@@ -106,10 +106,10 @@ def autocast_distances(dtype: str, peer: str) -> Distances:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("peer", ["emulated", "torch"])
 def test_as_close_to_float64_as_autocast(dtype: str, fusion: str, peer: str) -> None:
-    """Root mean squares over many numbers, at most 1.2 times autocast's.
+    """Root mean squares over many numbers are at most 1.2 times autocast's.
 
-    A loss is one number, and its distance a matter of chance: of equal programs one may be exact and the other not. But
-    it is the mean of its tokens' losses, which are many: those have autocast's distance, and the loss is their mean.
+    A loss is one number, and its distance is a matter of chance: of equal programs one may be exact and the other not.
+    But it is the mean of many tokens' losses: these have autocast's distance, and the loss is their mean.
     """
     if peer == "torch" and not torch_autocast.is_available(DEVICE):
         pytest.skip(f"there is no PyTorch for {DEVICE} here")
@@ -131,7 +131,7 @@ def test_as_close_to_float64_as_autocast(dtype: str, fusion: str, peer: str) -> 
     for what, square in theirs.squares.items():
         found, allowed = np.sqrt(ours.squares[what] / len(SEEDS)), np.sqrt(square / len(SEEDS))
         assert found <= 1.2 * allowed, f"{what}: {found:.3e} from float64, autocast {allowed:.3e}"
-    # Hardly more than float32 rounds: a tenth of what autocast's losses are off.
+    # Hardly more than the rounding of float32: a tenth of the error of autocast's losses.
     assert np.linalg.norm(off_mean) <= 0.1 * np.linalg.norm(theirs.losses)
 
 
@@ -150,7 +150,7 @@ def rounded(dtype: str, value: reference.Array) -> reference.Array:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_shadows_are_the_rounded_parameters(dtype: str) -> None:
-    """After loading, steps, another load and setting a single parameter; and nothing else changes, to the bit."""
+    """After loading, steps, another load and setting a single parameter; other variables keep all bits."""
     p, tokens, _ = batch(1)
     session = open_model("train", f"fusion=elementwise dtype={dtype}", p)
     plain = open_model("train", f"fusion=elementwise dtype={dtype} weight-shadows=false", p)
@@ -185,7 +185,7 @@ def test_shadows_are_the_rounded_parameters(dtype: str) -> None:
 
 
 def test_checkpoints_have_no_shadows(tmp_path: Any) -> None:
-    """A file of one program is that of the other, whatever they round to."""
+    """A file of one program is equal to that of the other, whatever types they round to."""
     p, tokens, _ = batch(2)
     session = open_model("train", "fusion=elementwise dtype=bf16", p)
     train(session, 2)
@@ -207,7 +207,7 @@ PASSES = (
 
 
 def test_a_stale_shadow_is_noticed() -> None:
-    """Updates that round the old parameter leave the shadow a step behind."""
+    """Updates that round the old parameter leave the derived weight one step behind."""
     text = str(cs336.build(transformer_config(CONFIG), "train", "f32", optimizer(NUMBERS)).run_passes(PASSES))
     update = re.compile(r"(cs336\.adamw (%\w+), .*\n\s*%\w+ = cs336\.cast )%\w+( :)")
     assert update.search(text)
@@ -229,16 +229,17 @@ def with_toggles(on: Collection[str]) -> str:
     return "fusion=elementwise " + " ".join(f"{toggle}={str(toggle in on).lower()}" for toggle in TOGGLES)
 
 
-# Each alone, all but each, all; compared with none.
+# Each pass alone, all but each, and all, compared with none.
 PIPELINES = [with_toggles(on) for count in (1, 3, 4) for on in combinations(TOGGLES, count)]
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_all_toggles_compute_the_same(dtype: str) -> None:
-    """Up to rounding: merged products sum their gradients in another order.
+    """Equal up to rounding: merged GEMMs sum their gradients in another order.
 
-    AdamW's first steps have the size of the learning rate whatever the gradient's, so that an element whose gradient is
-    of the size of rounding may go anywhere. An epsilon far above rounding, and below most gradients, keeps it in place.
+    AdamW's first steps have the size of the learning rate for every gradient, so an element whose gradient is of the
+    size of rounding errors may move anywhere. An epsilon far above rounding, and below most gradients, keeps it in
+    place.
     """
     p, *_ = batch(4)
     numbers = replace(NUMBERS, eps=1e-5)

@@ -1,4 +1,4 @@
-"""`benchmarks/model_steps.py`: a page says which of its measurements were disturbed."""
+"""`benchmarks/model_steps.py`: a page names its disturbed measurements."""
 
 from __future__ import annotations
 

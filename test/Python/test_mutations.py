@@ -1,4 +1,4 @@
-"""Known mistakes make the comparisons fail: each is put into the IR or the reference, and must be noticed."""
+"""Known mistakes make the comparisons fail: each is introduced into the IR or the reference, and must be detected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def forward_of(module: cs336.Module, golden: Golden, fusion: str) -> np.ndarray:
 
 
 def check_forward(right: str, wrong: str, golden: Golden, fusion: str) -> None:
-    """Logits of the right program are golden's, those of the wrong one are not."""
+    """The logits of the correct program are golden's, those of the wrong one are not."""
     assert_close(forward_of(cs336.parse(right), golden, fusion), golden.logits, 1e-5, "logits")
     must_fail(lambda: assert_close(forward_of(cs336.parse(wrong), golden, fusion), golden.logits, 1e-5, "logits"))
 
@@ -62,7 +62,7 @@ def check_forward(right: str, wrong: str, golden: Golden, fusion: str) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        # A query sees keys before it, not itself; the first sees nothing.
+        # A query sees keys before it, but not itself; the first sees nothing.
         (" ge %", " gt %"),
         (" ge %", " le %"),
         ("theta = 1.000000e+04", "theta = 1.000000e+03"),
@@ -78,7 +78,7 @@ def test_wrong_ir_disagrees_with_golden(golden: Golden, right: str, wrong: str, 
 
 
 def launches(text: str, operation: str, fusion: str) -> list[str]:
-    """Of the compiled program, those whose kernels have the operation; flash attention would leave no softmax."""
+    """Checks compiled programs whose kernels have the operation; flash attention would leave no softmax."""
     planned = str(cs336.parse(text).run_passes(f"cs336-pipeline{{fusion={fusion}}}"))
     return re.findall(rf"exec\.launch @((?:\w+_)?{operation}_\w+) ", planned)
 
@@ -89,7 +89,7 @@ def launches(text: str, operation: str, fusion: str) -> list[str]:
         # head_dim is 16: the scale is ¼.
         ("scale = 2.500000e-01", "scale = 5.000000e-01"),
         (" {scale = 2.500000e-01 : f64}", ""),
-        # Where the fused mask hides: the queries' own keys too.
+        # The fused mask also hides the queries' own keys.
         (" ge %", " gt %"),
     ],
     ids=["scale", "scale left out", "mask off by one"],
@@ -105,7 +105,7 @@ def test_wrong_fused_softmax_disagrees_with_golden(golden: Golden, right: str, w
 @pytest.mark.parametrize("wrong", ["scale", "operands"])
 @pytest.mark.parametrize("fusion", ["none", "softmax"])
 def test_wrong_softmax_gradient_disagrees_with_golden(golden: Golden, wrong: str, fusion: str) -> None:
-    """The forward pass stays right: only gradients can show it."""
+    """The forward pass stays correct: only gradients can show the mistake."""
     built = cs336.build(transformer_config(golden.config), "forward_backward")
     text = str(built.run_passes("func.func(cs336-fuse-softmax,cs336-differentiate)"))
 
@@ -137,7 +137,7 @@ def test_attention_without_its_mask_disagrees_with_golden(golden: Golden) -> Non
 
 
 def swap_operands(line: str) -> str:
-    """The gradient in the place of the softmax's result."""
+    """Uses the gradient in place of the softmax's result."""
     return re.sub(r"softmax_backward (%\w+), (%\w+)", r"softmax_backward \2, \1", line)
 
 
@@ -160,7 +160,7 @@ def test_decay_after_the_update_disagrees_with_golden(golden: Golden) -> None:
 
 
 def test_decay_after_the_update_differs_from_decay_before_it(golden: Golden) -> None:
-    """The 2025 and 2026 forms differ by nothing but this order."""
+    """The 2025 and 2026 forms differ only in this order."""
     numbers = dataclasses.replace(golden.optimizer, form="cs336_2025", lr=3e-2, weight_decay=0.5)
     model = CompiledModel(golden.config, "train", golden.parameters, numbers=numbers)
     right = golden.float64_parameters()

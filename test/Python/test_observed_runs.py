@@ -1,4 +1,4 @@
-"""`cs336-run --check-nan` and `--dump-values` on the device of these tests, where values may have to be fetched."""
+"""`cs336-run --check-nan` and `--dump-values` on the device of these tests, from which values may have to be copied."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nan_program import BAD, PROGRAM
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """A program, and inputs of which one element has no logarithm."""
+    """Return a program, and inputs with one element without a logarithm."""
     program, inputs = tmp_path / "program.mlir", tmp_path / "inputs.npz"
     program.write_text(PROGRAM)
     np.savez(inputs, **BAD)
@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def run(files: tuple[Path, Path], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """cs336-run beside the build that the tests run in."""
+    """Run cs336-run from the build that the tests run in."""
     program, inputs = files
     command = ["cs336-run", str(program), "--inputs", str(inputs), "--device", DEVICE, *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)

@@ -15,7 +15,7 @@ from operation_cases import CASES, Case, finite_differences
 
 @cache
 def session(fusion: str = "all") -> cs336.Session:
-    """All cases, compiled in one module."""
+    """Return all cases, compiled in one module."""
     text = "\n".join(case.program(case.arrays()).text("forward_backward") for case in CASES)
     result = open_session(compile_program(text, fusion=fusion))
     result.initialize(0)

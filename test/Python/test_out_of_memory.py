@@ -1,7 +1,7 @@
-"""The tools where the system refuses them memory: an error and no output.
+"""Tools without enough memory: an error and no output.
 
-No signal ends cs336-opt and cs336-run. LLVM's code generator, which cs336-translate has besides, uses memory and stack
-without a look at whether it got any: it may be ended by one, never in silence and never with an incomplete file.
+No signal ends cs336-opt and cs336-run. cs336-translate also runs LLVM's code generator, which uses memory and stack
+without checking for it: a signal may end it, but never silently and never with an incomplete file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOADER_FAILED = 127
 
 
 def run(command: list[str | Path], folder: Path, mebibytes: int) -> subprocess.CompletedProcess[str]:
-    """Run with a limit on the address space, and nothing in the cache."""
+    """Run with a limit on the address space, and an empty cache."""
     limit = mebibytes * MIB
     return subprocess.run(
         [str(part) for part in command],

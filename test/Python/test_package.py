@@ -191,7 +191,7 @@ def test_one_program_serves_several_sessions(session: cs336.Session) -> None:
 
 def test_shared_variables_are_the_variables_themselves(session: cs336.Session) -> None:
     if DEVICE != "cpu":
-        pytest.skip("NumPy takes arrays of the host alone")
+        pytest.skip("NumPy only takes arrays of the host")
     name = "layers.1.attn.k_proj.weight"
     shared = np.from_dlpack(session.share(name))
     assert np.array_equal(shared, session[name])
@@ -221,6 +221,6 @@ def test_a_session_says_what_it_takes(session: cs336.Session) -> None:
     assert session.last_run_seconds("loss") > 0
     memory = session.memory()
     assert memory["allocated_bytes"] == session.allocated_bytes > 0
-    # A GPU's own count is of all processes: others may have freed more.
+    # A GPU counts the memory of all processes: others may have freed more.
     assert memory["used_bytes"] >= (session.allocated_bytes if DEVICE == "cpu" else 0)
     assert memory["available_bytes"] > 0

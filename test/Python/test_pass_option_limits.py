@@ -1,6 +1,6 @@
 """Every integer option of every pass, at the limits of its type and beyond: the pass succeeds or reports an error.
 
-The options come from what `cs336-opt --help` lists, so that a new one joins the test.
+The options come from the output of `cs336-opt --help`, so that a new one joins the test.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pass_pipelines
 import pytest
 from device import DEVICE
 
-pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="no pass runs on a device")
+pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="passes do not run on a device")
 
-# As LLVM's command lines name integers.
+# The names of integers on LLVM's command lines.
 TYPES = ("int", "uint", "long", "ulong")
 VALUES = [-(1 << 63) - 1, -(1 << 63), -(1 << 31), -1, 0, 1, 3, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 47]
 VALUES += [1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64]
@@ -29,7 +29,7 @@ def run(arguments: list[str], text: str | None = None) -> subprocess.CompletedPr
 
 @cache
 def integer_options() -> list[tuple[str, str]]:
-    """Passes and pipelines of this project, each with the name of an option."""
+    """Return passes and pipelines of this project, each with the name of an option."""
     listing = subprocess.run(["cs336-opt", "--help"], capture_output=True, text=True, check=True).stdout
     found, name = [], ""
     for line in listing.splitlines():
@@ -50,7 +50,7 @@ def training_step() -> str:
 
 @cache
 def program_for(name: str) -> str:
-    """The program that the pass is meant for."""
+    """Return the program that the pass is meant for."""
     before = TO_COMMANDS if name.startswith("exec-") else pass_pipelines.REQUIRED.get(name, [])
     done = run(before, training_step())
     assert done.returncode == 0, done.stderr
@@ -71,5 +71,5 @@ def test_limits_give_an_error_or_a_program(name: str, option: str) -> None:
         assert done.returncode in (0, 1), f"{option}={value}: {done.returncode}: {done.stderr[-2000:]}"
         assert (done.returncode == 0) != ("error: " in done.stderr or "for the --" in done.stderr), (value, done.stderr)
         outcomes.add(done.returncode)
-    # What no integer of the option's type is must be refused.
+    # Numbers outside of the option's type must be rejected.
     assert outcomes == {0, 1}

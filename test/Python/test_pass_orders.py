@@ -1,10 +1,10 @@
 """Passes alone, in order, without each other, and in other orders: all verify, and compute the same.
 
-What a test names is on, and no other optional pass; the reference is the program without any.
+A test enables the passes that it names, and no other optional pass. The reference is the program without any.
 
-Bounds: sums are added up in other orders, in float32. With autocast, values round to 8 bits at other places, or to 11:
-fp16's unit roundoff is an eighth of bf16's, and so are its bounds. Products of tf32 round their factors to 11 bits on a
-GPU, and to nothing on the CPU, where they are float32's.
+Bounds: sums are added in other orders, in float32. With autocast, values are rounded at other points, to 8 bits in bf16
+or to 11 in fp16: fp16's unit roundoff is an eighth of bf16's, and so are its bounds. Matmuls in tf32 round their
+operands to 11 bits on a GPU; on the CPU they are computed in float32.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from device import DEVICE, compile_program, open_session
 from pass_pipelines import CLEANUP, NO_OTHERS, flags_of, pass_names, rounds, run_passes
 
 CONFIG = reference.Config(31, 8, 16, 2, 2, 24, batch_size=2)
-# AdamW's first steps have the size of the learning rate even where a gradient is no more than its rounding: an epsilon
-# above the rounding of most gradients, and below most gradients, keeps such elements in place.
+# AdamW's first steps have the size of the learning rate even if a gradient is only rounding error: an epsilon above the
+# rounding of most gradients, and below most gradients, keeps such elements in place.
 NUMBERS = reference.Optimizer(lr=1e-2, max_norm=1.0, eps=1e-4)
 LEVELS = ["elementwise", "softmax", "flash", "all"]
 DTYPES = ["fp32", "tf32", "bf16", "fp16"]
-# Of logits, the loss and the norm of gradients; of gradients and parameters.
+# Bounds of logits, the loss and the norm of gradients; bounds of gradients and parameters.
 FP32, BF16, FP16 = (1e-5, 1e-4), (2e-2, 6e-2), (2e-2 / 8, 6e-2 / 8)
 BOUNDS = {"fp32": FP32, "tf32": FP32 if DEVICE == "cpu" else FP16, "bf16": BF16, "fp16": FP16}
 NAMES = pass_names()
@@ -36,13 +36,13 @@ Outputs = dict[str, np.ndarray]
 
 @cache
 def program(mode: str) -> str:
-    """The model as the frontend writes it."""
+    """Return the model as the frontend writes it."""
     module = cs336.build(transformer_config(CONFIG), mode, optimizer=cs336.Optimizer(**asdict(NUMBERS)))
     return module.text()
 
 
 def run(text: str, mode: str, dtype: str = "fp32", fusion: str = "none", pipeline: str = NO_OTHERS) -> Outputs:
-    """Outputs of a step, and in training the parameters after two."""
+    """Return outputs of a step and, in training, the parameters after two steps."""
     executable = compile_program(cs336.parse(text), dtype=dtype, fusion=fusion, pipeline=pipeline)
     session = open_session(executable)
     session.initialize(0)
@@ -62,7 +62,7 @@ def unfused(mode: str, dtype: str = "fp32") -> Outputs:
 
 
 def check(outputs: Outputs, expected: Outputs, values: float, gradients: float) -> None:
-    """Scalars and logits within `values`; gradients and parameters within `gradients`."""
+    """Check scalars and logits within `values`, gradients and parameters within `gradients`."""
     assert set(outputs) == set(expected)
     for name in ("loss", "logits", "grad_norm"):
         if name in expected:
@@ -107,7 +107,7 @@ def test_levels_without_other_passes(fusion: str, pipeline: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cs336-fuse-softmax", "cs336-flash-attention"])
 def test_one_recognition_without_the_others(name: str, dtype: str) -> None:
-    """Softmax without elementwise, flash without softmax, each with autocast after it and without."""
+    """Softmax without elementwise, flash without softmax, each with and without autocast after it."""
     if name not in NAMES:
         pytest.skip("there is no such pass yet")
     text = run_passes(program("forward_backward"), f"--{name}")
@@ -124,7 +124,7 @@ def test_decompose_then_everything(fusion: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES[1:])
 @pytest.mark.parametrize("fusion", ["none", *LEVELS])
 def test_autocast_before_everything(fusion: str, dtype: str) -> None:
-    """As a user's own pipeline may have it; recognition then sees casts between the primitives."""
+    """The order of a user's own pipeline; recognition then sees casts between the primitives."""
     text = run_passes(program("forward_backward"), f"--cs336-autocast=dtype={dtype}")
     check_in(dtype, run(text, "forward_backward", "fp32", fusion, pipeline=""), "forward_backward")
 
@@ -149,7 +149,7 @@ func.func @forward(%q: tensor<2x4x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x
 @pytest.mark.parametrize("more", [[], ["--cs336-fuse-softmax"]])
 @pytest.mark.parametrize("fusion", ["none", *LEVELS])
 def test_epilogues_before_attention(fusion: str, more: list[str]) -> None:
-    """Products that add and cut off already, where attention is looked for."""
+    """GEMMs that already have epilogues, before attention is recognised."""
     epilogues = run_passes(BIASED, "--cs336-decompose", *CLEANUP, *more, "--cs336-fuse-epilogues")
     assert " add " in epilogues and "relu}" in epilogues
 
@@ -166,7 +166,7 @@ def test_epilogues_before_attention(fusion: str, more: list[str]) -> None:
 
 
 def test_the_reference_is_right() -> None:
-    """What everything above is compared with is NumPy's."""
+    """The reference of all comparisons above agrees with NumPy."""
     parameters = reference.random_parameters(CONFIG, np.random.default_rng(1))
     wide = {name: value.astype(np.float64) for name, value in parameters.items()}
     tokens, targets = reference.random_batch(CONFIG, np.random.default_rng(2))

@@ -1,4 +1,4 @@
-"""Every program and library is built with what keeps an error from becoming an attack."""
+"""Every program and library is built with protections that keep an error from becoming an attack."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_binary_is_protected(path: Path) -> None:
 
 
 def test_a_missing_protection_shows() -> None:
-    """Kernels of the runtime's tests stand for compiled programs, and are compiled without."""
+    """Kernels of the runtime's tests stand for compiled programs, and are compiled without protections."""
     module = BUILD / "lib/libcs336_test_kernels.so"
     if not module.exists():
         pytest.skip("the runtime's tests are not built")

@@ -1,4 +1,4 @@
-"""`benchmarks/record.py`: a record takes the place of an earlier one completely or not at all."""
+"""`benchmarks/record.py`: a record replaces an earlier one completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_record_and_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_an_earlier_record_outlives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a full disk, where the kernel reports it at the latest when the file is flushed."""
+    """Simulate a full disk, which the kernel reports at the latest when the file is flushed."""
     output = tmp_path / "record"
     record.write({"date": "old"}, "# Old\n", output)
 

@@ -1,4 +1,4 @@
-"""The NumPy model is right: it agrees with PyTorch's numbers and with finite differences of itself."""
+"""The NumPy model is correct: it agrees with PyTorch's numbers and with finite differences of itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import reference
 from comparison import assert_close, relative_error
 from golden_file import Golden
 
-ROUNDED_TO_FLOAT32 = 1e-7  # What the golden file's own rounding allows.
+ROUNDED_TO_FLOAT32 = 1e-7  # The golden file's own rounding.
 
 
 def test_logits_loss_and_gradients_match_golden(golden: Golden) -> None:
@@ -55,7 +55,7 @@ def test_gradients_match_finite_differences() -> None:
 
 
 def test_forms_of_adamw_agree_where_they_must() -> None:
-    """Without decay and eps all three are one formula; with decay, 2025 differs from 2026 by its order alone."""
+    """Without decay and eps all three are one formula; with decay, 2025 differs from 2026 only in the order."""
     rng = np.random.default_rng(2)
     start, gradient = rng.standard_normal((3, 4)), rng.standard_normal((3, 4))
 

@@ -1,6 +1,6 @@
-"""The NumPy model in float64 is as exact as float64 is: it agrees with itself in extended precision.
+"""The NumPy model in float64 has the precision of float64: it agrees with itself in extended precision.
 
-What cancels in a formula shows as an error far above that of one rounding.
+Cancellation in a formula shows as an error far above that of one rounding.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ ROUNDING = float(np.finfo(np.float64).eps)
 CONFIG = reference.Config(vocab_size=11, context_length=5, d_model=12, num_layers=2, num_heads=3, d_ff=7, batch_size=2)
 
 pytestmark = pytest.mark.skipif(
-    np.finfo(np.longdouble).eps >= ROUNDING / 1000, reason="long double is no wider than double here"
+    np.finfo(np.longdouble).eps >= ROUNDING / 1000, reason="long double is as wide as double here"
 )
 
 
 def worst_error(value: Array, exact: Array) -> float:
-    """The largest relative error of an element."""
+    """Return the largest relative error of an element."""
     exact = np.atleast_1d(exact)
     assert exact.dtype == np.longdouble, "the reference left extended precision"
     return float(np.max(np.abs(value - exact) / np.where(exact == 0, 1, np.abs(exact))))
 
 
 def norm_error(value: Array, exact: Array) -> float:
-    """The relative error in the Euclidean norm, for what sums of both signs make."""
+    """Return the relative error in the Euclidean norm, for sums of terms of both signs."""
     assert np.asarray(exact).dtype == np.longdouble, "the reference left extended precision"
     error, norm = np.sqrt(np.sum((value - exact) ** 2)), np.sqrt(np.sum(exact**2))
     return float(error if norm == 0 else error / norm)
 
 
 def with_gradients(layer: Callable[..., tuple[Array, Callable[..., object]]]) -> Callable[..., list[Array]]:
-    """A layer's result and the gradients of its arguments, for a gradient of cosines."""
+    """Return a layer's result and the gradients of its arguments, for a gradient of cosines."""
 
     def run(*arguments: Array) -> list[Array]:
         y, backward = layer(*arguments)
@@ -72,7 +72,7 @@ def test_layers(name: str, scale: float) -> None:
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in ("erf", "gelu")])
 def test_operations_of_one_operand(name: str) -> None:
-    """All but those that NumPy has in float64 alone, where a difference from 1 would have no digits left, too."""
+    """All functions but those that NumPy has only in float64, where a difference from 1 would have no digits left."""
     x = np.linspace(0.1, 10, 300) if name in ("log", "sqrt", "rsqrt") else np.linspace(-10, 10, 301)
     for index, (value, exact) in enumerate(zip(UNARY[name](x), UNARY[name](x.astype(np.longdouble)), strict=True)):
         error = worst_error if name not in ("sin", "cos", "silu", "gelu_tanh") or index == 0 else norm_error
@@ -141,7 +141,7 @@ def test_bias_corrections(beta: float) -> None:
 @pytest.mark.parametrize("beta1", [0.0, 0.9])
 @pytest.mark.parametrize("form", ["pytorch", "cs336_2025", "cs336_2026"])
 def test_adamw(form: str, beta1: float, beta2: float) -> None:
-    """The gradients fall from 1 to 1e-9, which a moment that is a difference would lose."""
+    """The gradients fall from 1 to 1e-9, which a moment computed as a difference would lose."""
     numbers = reference.Optimizer(form=form, beta1=beta1, beta2=beta2, eps=1e-12, weight_decay=0.1)
     rng = np.random.default_rng(6)
     start = rng.standard_normal(8)

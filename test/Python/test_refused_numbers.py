@@ -1,4 +1,4 @@
-"""What cannot be meant is refused where it is given, by its name and its value."""
+"""Invalid numbers are rejected where they are passed, with their name and value."""
 
 from __future__ import annotations
 

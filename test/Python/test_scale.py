@@ -1,4 +1,4 @@
-"""Compiling does not grow with depth where it need not, and large models are planned in little time and memory."""
+"""Compile time grows with depth only if it must, and large models are planned in little time and memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_layers_share_kernels() -> None:
 
 
 def chain(length: int) -> cs336.Module:
-    """A pointwise operation `length` times, the next on the last one's result."""
+    """Return a chain of `length` pointwise operations."""
     lines = [f"%{i} = cs336.tanh {f'%{i - 1}' if i else '%x'} : tensor<64xf32>" for i in range(length)]
     return cs336.parse(
         "func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {\n"
@@ -55,13 +55,13 @@ def test_long_chains_become_kernels_of_bounded_length(length: int) -> None:
     assert sum(groups) == length
     assert max(groups) == 128
     assert len(groups) == -(-length // 128)
-    # All full groups are one kernel.
+    # All full groups share one kernel.
     planned = str(chain(length).run_passes("cs336-pipeline"))
     assert planned.count("exec.kernel @") == (1 if length == 128 else 2)
 
 
 def test_long_chains_of_tables_are_hoisted() -> None:
-    """What @prepare computes in any number of steps needs no stack of that depth."""
+    """Computing @prepare in any number of steps needs no stack of that depth."""
     length = 50_000
     lines = [f"%{i} = cs336.tanh {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(length)]
     text = "\n".join(["%x = cs336.iota axis = 0 : tensor<4xf32>", *lines])
@@ -72,13 +72,13 @@ def test_long_chains_of_tables_are_hoisted() -> None:
 
 
 def steps(length: int, first: str, *operations: str) -> list[str]:
-    """Lines that apply the operations in turn, each to the result of the one before; the last result is ``%last``."""
+    """Return lines that apply the operations in turn, each to the previous result; the last result is ``%last``."""
     names = [first, *(f"%{i}" for i in range(length - 1)), "%last"]
     pairs = zip(itertools.pairwise(names), itertools.cycle(operations), strict=False)
     return [f"{result} = cs336.{operation.format(operand)}" for (operand, result), operation in pairs]
 
 
-# Longer than the stack of a thread allows for where a function calls itself for each.
+# Longer than a thread's stack allows if a function recurses for each.
 DEEP = 100_000
 BROADCAST = "broadcast {} dims = [0, 1] : tensor<8x8xf32> -> tensor<8x8xf32>"
 
@@ -98,7 +98,7 @@ def test_long_chains_are_computed_again() -> None:
     )
     passes = "cs336-differentiate,cs336-recompute-pointwise{min-bytes=0}"
     text = str(module.run_passes(f"func.func({passes})"))
-    # The first is behind a barrier; each but the last is computed from the one before.
+    # The first is behind a barrier; each but the last is computed from the previous one.
     assert text.count("cs336.barrier") == 1
     assert 2 * DEEP - 1 <= text.count("cs336.tanh") <= 2 * DEEP
 
@@ -201,7 +201,7 @@ COMPARE = "%last = cs336.compare ge %end, %j : tensor<8x8xi32>"
 @pytest.mark.parametrize(
     "mask",
     [
-        # Each value is used two or three times: 2^64 or 3^64 ways lead through the mask.
+        # Each value is used two or three times: 2^64 or 3^64 paths lead through the mask.
         [*CAUSAL, *steps(64, "%y", "select {0}, {0}, {0} : tensor<8x8xi1>")],
         [*INDICES, *steps(64, "%i", "sub {0}, {0} : tensor<8x8xi32>")],
         [*CAUSAL, *steps(DEEP, "%y", "transpose {} perm = [1, 0] : tensor<8x8xi1> -> tensor<8x8xi1>")],
@@ -217,7 +217,7 @@ def test_masks_of_many_operations(mask: list[str]) -> None:
 
 
 def test_long_sums_of_pads_stay() -> None:
-    """Only as many pads as the result has rows can stand side by side in it."""
+    """At most as many pads as the result has rows can be side by side in it."""
     length = 20_000
     lines = [f"%{i} = cs336.add {f'%{i - 1}' if i else '%p'}, %p : tensor<8xf32>" for i in range(length)]
     text = "\n".join(["%p = cs336.pad %x offsets = [0] : tensor<1xf32> -> tensor<8xf32>", *lines])
@@ -231,7 +231,7 @@ def test_long_sums_of_pads_stay() -> None:
     ("size", "parameters"), [("small", 128_625_408), ("2.7B", 3_406_809_600)], ids=["small", "2.7B"]
 )
 def test_planning_a_training_step_is_small(size: str, parameters: int, record_property) -> None:
-    """Time is recorded (the targets are 0.5 s and 3 s of an idle machine), memory is asserted."""
+    """Time is recorded (the targets are 0.5 s and 3 s on an idle machine), memory is asserted."""
     environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", PLAN, size], capture_output=True, text=True, check=True, env=environment

@@ -1,4 +1,4 @@
-"""`_cs336.pyi`, which type checkers read, declares what the extension module has: every function and argument."""
+"""`_cs336.pyi`, which type checkers read, declares every function and argument of the extension module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import cs336
 from cs336 import _cs336
 
-Declarations = dict[str, list[str] | None]  # Arguments by name; None of a property.
+Declarations = dict[str, list[str] | None]  # Arguments by name; None for a property.
 
 
 def declared() -> Declarations:
@@ -29,7 +29,7 @@ def declared() -> Declarations:
 
 
 def arguments(function: Any) -> list[str]:
-    """Those of nanobind's signature: "def run(self, entry: str) -> None"."""
+    """Return the arguments of nanobind's signature: "def run(self, entry: str) -> None"."""
     names = re.findall(r"(\w+): ", function.__nb_signature__[0][0])
     return [name for name in names if name != "self"]
 

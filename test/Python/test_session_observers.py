@@ -1,4 +1,4 @@
-"""What `cs336-run` says with --check-nan, --dump-values, --profile and --dump-dir, from Python."""
+"""The output of `cs336-run` with --check-nan, --dump-values, --profile and --dump-dir, from Python."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_values_are_what_the_device_computed(session: cs336.Session) -> None:
     everything = session.values("forward", GOOD)
     assert [each.index for each in everything] == [0, 1, 2]
     np.testing.assert_allclose(everything[1].array, np.log(GOOD["arg0"]), rtol=1e-6)
-    # They are copies: later runs leave them alone.
+    # They are copies, which later runs do not change.
     np.testing.assert_array_equal(value.array, BAD["arg0"])
 
 
@@ -62,7 +62,7 @@ def test_a_profile_counts_every_run(executable: cs336.Executable) -> None:
         }
     else:
         assert any("log" in row.name and row.count == 3 for row in rows)
-    # It can be asked again, and starts from nothing.
+    # A second profile starts from nothing.
     assert {row.name: row.count for row in session.profile("forward", GOOD)} == {r.name: r.count // 3 for r in rows}
     with pytest.raises(ValueError, match=r"steps is 0, must be positive"):
         session.profile("forward", GOOD, steps=0)

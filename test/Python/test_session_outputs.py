@@ -1,4 +1,4 @@
-"""Outputs of the run before the last, which a training loop reads without waiting for the last."""
+"""Outputs of the run before the last one, which a training loop reads without waiting for the last one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_an_evaluation_between_steps_does_not_count(session: cs336.Session) -> N
 
 def test_what_is_not_kept_is_an_error(session: cs336.Session) -> None:
     session.run("train", small_batch())
-    with pytest.raises(RuntimeError, match=r"'loss' of the run before the last: the entry has run 1 times only"):
+    with pytest.raises(RuntimeError, match=r"'loss' of the run before the last: the entry has only run 1 times"):
         session.previous_output("train", "loss")
     with pytest.raises(ValueError, match="entry 'train' has no output 'nothing'"):
         session.previous_output("train", "nothing")

@@ -13,7 +13,7 @@ from device import DEVICE, compile_program, open_session
 
 CONFIG = cs336.TransformerConfig(16, 24, 2, 2, vocab_size=31, context_length=7, batch_size=2)
 
-# Its inputs have no bound, so that a GPU's need not come to the host.
+# Its inputs have no bound, so that a GPU's inputs need not be copied to the host.
 PROGRAM = """
 func.func @forward(%x: tensor<5x16xf32>, %w: tensor<16x16xf32>) -> tensor<5x16xf32> {
   %0 = cs336.matmul %x, %w : tensor<5x16xf32>, tensor<16x16xf32> -> tensor<5x16xf32>
@@ -23,7 +23,7 @@ func.func @forward(%x: tensor<5x16xf32>, %w: tensor<16x16xf32>) -> tensor<5x16xf
 
 
 class Tensor:
-    """A library's tensor: DLPack and nothing else. It says that it is on whichever device it is told."""
+    """A library's tensor: only DLPack. It claims to be on a given device."""
 
     def __init__(self, array: np.ndarray, device: tuple[int, int] = (1, 0)) -> None:
         self._array = array
@@ -96,15 +96,15 @@ def test_variables_of_bf16_pass_without_numpy() -> None:
     assert not np.array_equal(giver[name], taker[name])
     taker[name] = giver.share(name)
     np.testing.assert_array_equal(giver[name], taker[name])
-    with pytest.raises(ValueError, match=r"'lm_head\.weight' is a f32\[31, 16\], the value a bf16"):
+    with pytest.raises(ValueError, match=r"'lm_head\.weight' is a f32\[31, 16\], but the value is a bf16"):
         taker["lm_head.weight"] = giver.share(name)
 
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
     [
-        (Tensor(np.zeros((2, 6), np.int64)), r"input 'tokens' is a i64\[2, 7\], the value a i64\[2, 6\]"),
-        (Tensor(np.zeros((2, 7), np.float32)), r"input 'tokens' is a i64\[2, 7\], the value a f32\[2, 7\]"),
+        (Tensor(np.zeros((2, 6), np.int64)), r"input 'tokens' is a i64\[2, 7\], but the value is a i64\[2, 6\]"),
+        (Tensor(np.zeros((2, 7), np.float32)), r"input 'tokens' is a i64\[2, 7\], but the value is a f32\[2, 7\]"),
         (Tensor(np.full((2, 7), 31)), r"input 'tokens' holds 31 at \[0, 0\], outside of \[0, 31\)"),
         (
             Tensor(np.zeros((2, 7), np.int64), (2, 9)),
@@ -120,7 +120,7 @@ def test_wrong_tensors_are_refused(session: cs336.Session, tensor: Tensor, messa
 
 
 def test_a_gpus_library_is_asked_to_order_its_work() -> None:
-    """The legacy default stream, 1 to DLPack, is where the runtime looks; `CudaSessionTest` proves that it does."""
+    """The runtime uses the legacy default stream, 1 in DLPack; `CudaSessionTest` proves it."""
     tensor = Tensor(np.zeros((2, 7), np.float32), (2, 1))
     assert type(as_input(tensor, "i64", (2, 7), "cuda:1", "input 'x'")).__name__ == "PyCapsule"
     assert tensor.streams == [1]

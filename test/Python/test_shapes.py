@@ -1,4 +1,4 @@
-"""Awkward shapes: the compiled model agrees with the NumPy model whatever the sizes."""
+"""Awkward shapes: the compiled model agrees with the NumPy model for any sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiled_model import CompiledModel
 
 
 def random_config(seed: int) -> reference.Config:
-    """Sizes at random, none of them round."""
+    """Return random sizes, none of them round."""
     rng = np.random.default_rng(seed)
     heads = int(rng.integers(1, 5))
     return reference.Config(

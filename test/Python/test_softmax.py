@@ -20,7 +20,7 @@ FUSE = "func.func(cs336-fuse-softmax)"
 FUSE_LATE = "func.func(cs336-differentiate,canonicalize,cse,cs336-fuse-softmax)"
 
 SIZES = [(1,), (9,), (3, 1), (5, 7), (2, 3, 17), (1, 4, 63), (2, 129), (3, 1000), (2, 70001)]
-# Half a unit in the last place, and half the smallest number that f16 has.
+# Half a unit in the last place, and half the smallest number of f16.
 ROUNDING = {"f64": 1e-15, "f32": 6e-8, "bf16": 2.0**-8, "f16": 2.0**-11}
 SMALLEST = 2.0**-25
 
@@ -44,7 +44,7 @@ def port(kind: str, name: str) -> str:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", SIZES, ids=str)
 def test_operations_match_numpy(shape: tuple[int, ...], dtype: str, fusion: str) -> None:
-    """Inputs are numbers that every type has, so only the operation rounds, alone and in a kernel with the casts."""
+    """Inputs are exact in every type, so only the operation rounds, alone and in a kernel with the casts."""
     rng = np.random.default_rng(len(shape) + shape[-1])
     x, dy = (rng.integers(-32, 33, shape) / 8.0 for _ in range(2))
     mask = rng.random(shape[-2:]) < 0.7
@@ -74,7 +74,7 @@ def test_operations_match_numpy(shape: tuple[int, ...], dtype: str, fusion: str)
     rounding = 4 * ROUNDING[dtype] * max(1.0, np.log2(shape[-1])) if dtype in ("f32", "f64") else 1.01 * ROUNDING[dtype]
     assert np.all(np.abs(outputs["y"] - y) <= rounding * y + SMALLEST)
 
-    # From the rounded y, so that only the gradient's own rounding is seen.
+    # From the rounded y, so that only the gradient's own rounding shows.
     y = outputs["y"].astype(np.float64)
     terms = y * dy
     dx = np.where(mask, 0.5 * (terms - y * terms.sum(-1, keepdims=True)), 0)
@@ -87,7 +87,7 @@ def test_operations_match_numpy(shape: tuple[int, ...], dtype: str, fusion: str)
 def primitives(
     shape: tuple[int, ...], dtype: str, scale: str, mask: str, maximum_has_gradient: bool, reciprocal: bool = False
 ) -> str:
-    """A loss of a softmax written as primitives: Σ w·softmax(…)."""
+    """Return a loss of a softmax written as primitives: Σ w·softmax(…)."""
     x, row, bits = tensor(shape, dtype), tensor(shape[:-1], dtype), tensor(shape, "i1")
     rank = len(shape)
     rows, last, every = list(range(rank - 1)), [rank - 1], list(range(rank))
@@ -150,7 +150,7 @@ def run_program(program: cs336.Module | str, x: NDArray[Any], inputs: Mapping[st
 
 @pytest.mark.parametrize("seed", range(24))
 def test_fused_primitives_match_numpy(seed: int) -> None:
-    """Random shapes and forms; fused before differentiation, after it, not at all, and with all else."""
+    """Random shapes and forms; fused before differentiation, after it, not at all, and with all other passes."""
     rng = np.random.default_rng(seed)
     shape = tuple(int(size) for size in rng.integers(2, 9, rng.integers(1, 5)))
     dtype = ("f64", "f32")[seed % 2]
@@ -180,7 +180,7 @@ def test_fused_primitives_match_numpy(seed: int) -> None:
 
 
 def test_rows_without_a_visible_element_are_nan_as_before() -> None:
-    """In their primitives, 0/0; the gradient of what is hidden is 0 all the same."""
+    """The primitives compute 0/0; the gradient of masked elements is still 0."""
     text = primitives((2, 4, 5), "f32", "mul", "select", maximum_has_gradient=False)
     rng = np.random.default_rng(3)
     x, w = (rng.standard_normal((2, 4, 5)).astype(np.float32) for _ in range(2))
@@ -230,7 +230,7 @@ def test_fused_models_match_numpy_and_unfused_ones(config: reference.Config) -> 
     forward = cs336.build(transformer_config(config), "forward")
     backward = cs336.build(transformer_config(config), "forward_backward")
     assert str(forward.run_passes(FUSE)).count("cs336.softmax ") == config.num_layers
-    # Canonicalization makes something else of a row of one element.
+    # Canonicalization removes rows of one element.
     if config.context_length > 1:
         assert str(backward.run_passes(FUSE_LATE)).count("softmax_backward ") == config.num_layers
 

@@ -1,4 +1,4 @@
-"""Results do not depend on how many threads the system grants, nor on what else a process does with threads."""
+"""Results depend neither on the number of threads that the system grants, nor on a process's other threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG = reference.Config(101, 24, 48, 2, 3, 72, batch_size=3)
 TOKENS, TARGETS = reference.random_batch(CONFIG, np.random.default_rng(3))
 INPUTS = {"tokens": TOKENS, "targets": TARGETS}
 
-# What OpenMP's environment variables may say; oneDNN's GEMMs are built on it.
+# Values of OpenMP's environment variables; oneDNN's GEMMs use OpenMP.
 ENVIRONMENTS = (
     {"OMP_DYNAMIC": "true"},
     {"OMP_THREAD_LIMIT": "1"},
@@ -56,7 +56,7 @@ def compiled() -> cs336.Executable:
 
 
 def train_in_process(threads: int, environment: dict[str, str]) -> str:
-    """The losses of three steps, as bytes, in a process of its own."""
+    """Return the losses of three steps, as bytes, from a process of its own."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_"))}
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     process = subprocess.run(
@@ -102,7 +102,7 @@ def train(session: cs336.Session, steps: int = 3) -> list[float]:
 
 
 def in_child_of_fork(call: Callable[[], Any]) -> Any:
-    """What `call` returns in a child process."""
+    """Return the result of `call` in a child process."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(sender, call))
@@ -191,7 +191,7 @@ def test_other_threads_run_meanwhile(call: str, tmp_path: Path) -> None:
     during = turns - before
     ended.set()
     thread.join()
-    # One turn or two happen around a call that keeps the interpreter's lock.
+    # A call that keeps the interpreter's lock allows one or two turns around it.
     assert during > 4
 
 
@@ -204,5 +204,5 @@ def test_resuming_with_another_number_of_threads_says_so(tmp_path: Path) -> None
         warnings.simplefilter("error")
         session.load(path)
         cs336.Session(compiled(), num_threads=3).load(path, parameters_only=True, ignore_extra=True)
-    with pytest.warns(UserWarning, match="num_threads = 2, this one has 3: the last bits of further steps differ"):
+    with pytest.warns(UserWarning, match="num_threads = 2, but this one has 3: the last bits of further steps differ"):
         cs336.Session(compiled(), num_threads=3).load(path)

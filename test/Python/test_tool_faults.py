@@ -1,7 +1,7 @@
 """cs336-run while one call fails: every allocation, and every mmap, mprotect and new thread, one at a time.
 
-Every run has been through its start-up. It ends with what it prints and writes without a fault, or with an error and
-exit code 1; its files are then those of before or those of a whole run.
+Every run has completed its start-up. It ends with the output of a run without a fault, or with an error and exit code
+1; its files are then those of before or those of a whole run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import cs336
 import pytest
 from fault_trials import BUILD, LIBRARY, FaultTrials, Trial
 
-# A training step with products, kernels and a check of integers.
+# A training step with GEMMs, kernels and a check of integers.
 TRAINING = """
 func.func @train(
     %w1: tensor<4x3xf32> {cs336.kind = "parameter", cs336.name = "w1", cs336.init = #cs336.init<ones>},
@@ -34,9 +34,9 @@ func.func @train(
 }
 """
 RUN = ["--random-inputs", "--num-threads", "2"]
-# libgomp ends the process where it has no memory for what it keeps per thread.
+# libgomp ends the process if it has no memory for its data per thread.
 ERROR = re.compile(r"error: |libgomp: Out of memory")
-# The dynamic linker's own words, and those of libraries, where they have no memory.
+# Messages of the dynamic linker and of libraries without memory.
 MEMORY = re.compile(
     r"[oO]ut of memory|cannot allocate|Cannot allocate memory|not enough host memory|cannot start thread"
     r"|cannot create shared object descriptor|a code object cannot be linked: \S+: (cannot open|failed to map)"
@@ -44,7 +44,7 @@ MEMORY = re.compile(
 
 
 class Workplace:
-    """A compiled program, a checkpoint of it, and a folder for the outputs of runs."""
+    """Return a compiled program, a checkpoint of it, and a folder for the outputs of runs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -88,12 +88,12 @@ def flags_of(run: str, workplace: Workplace) -> list[str]:
 
 
 def check(trial: Trial, whole: Trial, before: dict[str, bytes], after: dict[str, bytes], new: dict[str, bytes]) -> None:
-    """Assert what holds after every trial."""
+    """Assert the conditions after every trial."""
     if trial.fault == "kill" or trial.function == "malloc":
-        # The destructor of nlohmann::json allocates, and ends the process where it cannot: as after a kill, the next
-        # run removes the file.
+        # The destructor of nlohmann::json allocates, and ends the process if it cannot: as after a kill, the next run
+        # removes the file.
         after = {name: data for name, data in after.items() if not name.endswith(".tmp")}
-    # oneDNN ends the process where nothing can be allocated while it gives up making a GEMM.
+    # oneDNN ends the process if nothing can be allocated while it cleans up a failed GEMM.
     is_by_onednn = trial.code == -signal.SIGABRT and trial.function == "malloc" and trial.fault == "from then on"
     assert trial.code in (0, 1) or trial.fault == "kill" or is_by_onednn, trial
     if trial.code == 0:
@@ -106,7 +106,7 @@ def check(trial: Trial, whole: Trial, before: dict[str, bytes], after: dict[str,
 
 
 def run_all(workplace: Workplace, run: str, function: str, faults: list[str]) -> Iterator[Trial]:
-    """Every trial, from no files and from files of another content in turns."""
+    """Run every trial, alternately without files and with files of other contents."""
     with workplace.trials(*flags_of(run, workplace)) as trials:
         workplace.restore({})
         whole = trials.run("open", 0, "fail")

@@ -1,4 +1,4 @@
-"""`benchmarks/training_curve.py` beside a peer in NumPy, so that no PyTorch is needed."""
+"""`benchmarks/training_curve.py` beside a peer in NumPy, so that PyTorch is not needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PEER = """\
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """Token files of a sequence that can be learnt: each token decides the next, but for some noise."""
+    """Write token files of a sequence that can be learnt: each token determines the next, except for some noise."""
     rng = np.random.default_rng(0)
     tokens = np.where(rng.random(3000) < 0.2, rng.integers(0, VOCABULARY, 3000), np.arange(3000) * 3 % VOCABULARY)
     folder = tmp_path / "text"
@@ -56,7 +56,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def run(text: Path, monkeypatch: pytest.MonkeyPatch, *flags: str, shift: float = 0.0) -> tuple[dict, str]:
-    """The record and its page."""
+    """Return the record and its page."""
     peer = text / "peer"
     peer.write_text(f"#!{sys.executable}\n" + numpy_peer(PEER, shift=shift))
     peer.chmod(peer.stat().st_mode | stat.S_IXUSR)
@@ -75,7 +75,7 @@ def test_the_same_types_and_seeds_give_the_same_curves(text: Path, monkeypatch: 
         assert [step for step, _ in each["held_out"]] == [0, 10, 20, 25]
         assert len(each["losses"]) == 25
         assert each["held_out"][-1][1] < each["held_out"][0][1] - 0.3
-    # Rounding of float32, which 25 steps magnify.
+    # Rounding in float32, which 25 steps amplify.
     assert [each["seed"] for each in record["pairs"]] == [0, 1]
     for each in record["pairs"]:
         assert each["first_10_difference"] < 1e-5 and each["difference"] < 1e-4

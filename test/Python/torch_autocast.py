@@ -1,4 +1,4 @@
-"""The Transformer under PyTorch's own autocast, where there is a PyTorch: what `autocast_reference` emulates."""
+"""The Transformer under PyTorch's own autocast, if PyTorch is installed: `autocast_reference` emulates this."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PEERS = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
 
 
 def is_available(device: str) -> bool:
-    """Whether PyTorch is installed, for this device."""
+    """Return true if PyTorch is installed for this device."""
     if importlib.util.find_spec("torch") is None:
         return False
     import torch
@@ -25,7 +25,7 @@ def is_available(device: str) -> bool:
 def run(
     dtype: str, parameters: Parameters, tokens: Array, targets: Array, config: Config, device: str
 ) -> tuple[Array, float, Parameters]:
-    """Logits, loss and gradients of the model that the benchmarks compare with, in its plainest form."""
+    """Return logits, loss and gradients of the benchmarks' PyTorch model, in its plainest form."""
     import torch
 
     if str(PEERS) not in sys.path:

@@ -1,4 +1,4 @@
-//===- AllocationTest.cpp - Nothing is allocated while a step runs --------===//
+//===- AllocationTest.cpp - A running step allocates nothing --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // This program replaces malloc and its relatives, so that every allocation of
-// the process passes here, whichever library makes it. While an observation is
-// on, each is attributed to the module that its return address lies in. oneDNN
-// builds its map of arguments, and libgomp its teams, inside of calls that the
-// runtime makes: frames of those two are let pass; all others are counted, the
-// runtime's, the kernels' and the C++ library's among them.
+// the process, by any library, is observed here. During an observation, each
+// one is attributed to the module that contains its return address. oneDNN
+// builds its map of arguments, and libgomp its teams, inside of calls of the
+// runtime: frames of these two are skipped. All other allocations count,
+// including those of the runtime, the kernels and the C++ library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ std::atomic<bool> observing{false};
 std::atomic<int> counted{0}, let_pass{0};
 std::atomic<const char *> culprit{nullptr};
 
-/// The module's name is the dynamic linker's own copy, which stays.
+/// The module's name is the dynamic linker's own copy, which stays valid.
 void Note(const void *caller) {
   if (!observing)
     return;
@@ -82,8 +82,8 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
 }
 }
 
-// Every form, because libstdc++'s own forward to each other: their callers would
-// be hidden behind it.
+// All forms are replaced, because those of libstdc++ forward to each other and
+// would hide their callers.
 void *operator new(size_t size) {
   Note(__builtin_return_address(0));
   if (void *memory = __libc_malloc(size ? size : 1))
@@ -157,8 +157,9 @@ TEST(AllocationTest, TheInterposerSees) {
   EXPECT_GT(Observe([] { EXPECT_TRUE(Tensor::Create({DType::kF32, {64}}).ok()); }).counted, 0);
 }
 
-/// Every kind of command, f32 and f64 products large enough to be parallel, and
-/// batches that oneDNN takes whole and one by one.
+/// A program with every kind of command, with f32 and f64 GEMMs that are large
+/// enough to be parallel, and with batches that oneDNN computes in one call and
+/// in several.
 ProgramBuilder LargeProgram() {
   ProgramBuilder program = testing::SampleProgram();
   EntryBuilder entry = program.Entry("large");
@@ -196,11 +197,11 @@ TEST(AllocationTest, NothingIsAllocatedWhileAStepRuns) {
     EXPECT_TRUE(session->Run("train", train).ok());
     EXPECT_TRUE(session->Run("large", large).ok());
   };
-  step(); // oneDNN and OpenMP set themselves up in the first.
+  step(); // oneDNN and OpenMP initialize themselves in the first step.
   for (int i = 0; i != 3; ++i) {
     Counts counts = Observe(step);
     EXPECT_EQ(counts.counted, 0) << "the last from " << culprit.load();
-    // Else the attribution would prove nothing.
+    // Otherwise the attribution would prove nothing.
     EXPECT_GT(counts.let_pass, 0);
   }
 }

@@ -1,4 +1,4 @@
-//===- ArchitectureTest.cpp - Which machine code runs where ---------------===//
+//===- ArchitectureTest.cpp - The machine code that a GPU runs ------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CacheFolderTest.cpp - Where results are kept between runs ----------===//
+//===- CacheFolderTest.cpp - The folder of cached results -----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ TEST(CacheFolderTest, IsWhereTheEnvironmentSays) {
   EXPECT_EQ(CacheFolderWith(nullptr, nullptr, nullptr), "");
 }
 
-/// A folder with an entry "entry" of the bytes "contents".
+/// Creates a folder with an entry "entry" of the bytes "contents".
 class CacheFilesTest : public ::testing::Test {
 protected:
   CacheFilesTest()
@@ -86,7 +86,7 @@ TEST_F(CacheFilesTest, AreNotReadWhereAllMayWrite) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("run 'chmod o-w ", folder_, "'")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("CS336_CACHE_DIR"));
   EXPECT_EQ(Read("entry"), absl::StatusCode::kPermissionDenied);
-  // Neither does the sticky bit help: names of entries can be foretold.
+  // The sticky bit does not help either: names of entries can be predicted.
   fs::permissions(folder_, fs::perms::sticky_bit, fs::perm_options::add);
   EXPECT_EQ(Read("entry"), absl::StatusCode::kPermissionDenied);
 }

@@ -1,4 +1,4 @@
-//===- CheckBoundTest.cpp - Integers checked as a program runs ------------===//
+//===- CheckBoundTest.cpp - Integers checked during a run -----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ void CheckOnTheHost(DType dtype) {
   EXPECT_THAT(Message(status),
               HasSubstr("entry 'forward': check_bound 'c0' of layers.0 at model.mlir:1: its source holds " +
                         std::to_string(std::numeric_limits<T>::min()) + " at [1, 0], outside of [0, 5)"));
-  // Nothing was written, and the next run is as any other.
+  // Nothing was written, and the next run is not affected.
   EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(0, 4, 2, 1));
   EXPECT_TRUE(session->Run("forward", {{"ids", good}}).ok());
 }
@@ -59,7 +59,8 @@ TEST(CheckBoundTest, FailsOnTheHostBeforeTheNextCommand) {
   CheckOnTheHost<int32_t>(DType::kI32);
 }
 
-/// More integers than a block has threads; the last are bad, and one before them.
+/// Tests more integers than a block has threads, with bad ones at the end and
+/// one before them.
 template <typename T>
 void CheckOnAGpu(const CudaContext &cuda, DType dtype) {
   constexpr int64_t kCount = 5000, kFirst = 4093, kBound = 1000;
@@ -101,7 +102,7 @@ void CheckOnAGpu(const CudaContext &cuda, DType dtype) {
   std::string first = "check_bound 'rows': its source holds " + std::to_string(std::numeric_limits<T>::min()) +
                       " at [4, 93], outside of [0, 1000)";
   EXPECT_EQ((*command)->Outcome().message(), first);
-  // The first run that failed is the one to know of.
+  // The first run that failed is reported.
   integers[0] = -1;
   run();
   EXPECT_EQ((*command)->Outcome().message(), first);

@@ -28,7 +28,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-/// An implementation and how to make a group of it.
+/// An implementation and a function that creates a group of it.
 struct Backend {
   std::string name;
   std::function<std::vector<std::unique_ptr<Communicator>>()> create;
@@ -49,7 +49,7 @@ std::vector<Backend> Backends() {
 
 class CommunicatorTest : public ::testing::TestWithParam<Backend> {
 protected:
-  /// Runs `body` for every rank of a new group at once.
+  /// Runs `body` for every rank of a new group at the same time.
   void ForEachRank(const std::function<void(Communicator &)> &body) {
     auto group = GetParam().create();
     std::vector<std::thread> threads;
@@ -59,7 +59,7 @@ protected:
       thread.join();
   }
 
-  /// Element i of a rank's block.
+  /// Returns element i of a rank's block.
   static double Value(int rank, int64_t i) { return static_cast<double>((rank + 1) * (i % 7) - 3 * rank); }
 
   template <typename T>
@@ -192,7 +192,7 @@ TEST(InProcessTest, MismatchedCallsAreAnErrorForAll) {
   other.join();
   for (const absl::Status &status : statuses)
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  // The group goes on.
+  // The group still works.
   std::thread again([&] { statuses[1] = group[1]->Broadcast(values[1], values[1], 4, DType::kF32, 0); });
   statuses[0] = group[0]->Broadcast(values[0], values[0], 4, DType::kF32, 0);
   again.join();
@@ -242,7 +242,7 @@ private:
   struct sigaction previous_;
 };
 
-/// A rank that gave up would free a block that the other one is reading.
+/// A rank that gives up would free a block that another rank is reading.
 TEST(InProcessTest, RanksThatHaveComeAreWaitedFor) {
   auto group = CreateInProcessGroup(2, absl::Seconds(1));
   SlowPage slow;
@@ -293,7 +293,7 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       EXPECT_THAT(output("all"), ::testing::ElementsAre(0, 0, 1, 10, 2, 20));
       EXPECT_THAT(output("part"), ::testing::ElementsAre(own, 10 * own));
       EXPECT_THAT(output("first"), ::testing::ElementsAre(1, 10));
-      // Leaving early would end the others' last collective.
+      // Leaving early would end the other ranks' last collective.
       static std::atomic<int> done{0};
       for (++done; done != kRanks;)
         std::this_thread::yield();

@@ -29,8 +29,8 @@ TEST(CublasLtApiTest, AnotherLibraryIsNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("libm.so.6 has no function cublasLt"));
 }
 
-/// The library checks the size of each attribute, so that this shows that what
-/// is declared here is what it has.
+/// The library checks the size of each attribute, so this shows that the
+/// declarations here agree with it.
 TEST(CublasLtApiTest, DeclarationsAreTheLibrarys) {
   auto loaded = CublasLtApi::Load();
   if (!loaded.ok())

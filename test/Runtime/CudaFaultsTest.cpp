@@ -1,13 +1,13 @@
-//===- CudaFaultsTest.cpp - Calls of the CUDA driver that fail ------------===//
+//===- CudaFaultsTest.cpp - Failing calls of the CUDA driver --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each call of the driver that a session makes, from its creation to its end,
-// fails once. The session's call gives an error that names the driver's
-// function, holds on to nothing, and succeeds when it is made again.
+// Each driver call of a session, from its creation to its end, fails once. The
+// session's function then returns an error that names the driver's function,
+// leaks nothing, and succeeds when it is called again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ ProgramBuilder ProgramWithChecks() {
 
 class CudaFaultsTest : public testing::CudaSessionFixture {
 protected:
-  /// Makes the call with the first call of the driver failing, then with the second, until none fails any more.
-  /// Returns how many there were.
+  /// Makes the first driver call of `call` fail, then the second, and so on until none fails any more. Returns
+  /// the number of driver calls.
   int FailEach(absl::string_view name, absl::FunctionRef<absl::Status()> call) {
     for (int number = 1;; ++number) {
       fake.calls = 0;
@@ -64,12 +64,13 @@ protected:
     }
   }
 
-  /// What is released has no other owner: its errors are lost, and there is nothing to be done about them.
+  /// Errors of releasing are lost: released objects have no other owner, and nothing can be done about
+  /// them.
   void ExpectRelease(absl::string_view name) {
     for (absl::string_view word : {"Destroy", "Free", "Release", "Unregister", "Unload", "Pop"})
       if (absl::StrContains(fake.failed, word))
         return;
-    // An event and a stream of the call's own, whose release makes their context current.
+    // An event and a stream of this call, whose release makes their context current.
     bool has_objects = name == "SetVariable from the device" || name == "QueryCudaMemory";
     EXPECT_TRUE(has_objects && fake.failed == "cuCtxPushCurrent") << name << ": no error of " << fake.failed;
   }
@@ -142,13 +143,14 @@ TEST_F(CudaFaultsTest, TheEndOfASessionReleasesAll) {
   }
 }
 
-/// A value that needs both staging buffers, of which a first attempt may have allocated one.
+/// Tests a value that needs both staging buffers, of which a first attempt may have
+/// allocated one.
 TEST_F(CudaFaultsTest, InitializesAfterAnAttemptThatFailed) {
   constexpr int64_t kElements = (int64_t{9} << 20) + 3;
   ProgramBuilder program;
   program.executable().target = format::Target::cuda;
   program.Variable("w", MakeType(DType::kF32, {kElements})).init->kind = format::InitKind::ones;
-  EntryBuilder forward = program.Entry("forward"); // Its use keeps the variable in the device's memory.
+  EntryBuilder forward = program.Entry("forward"); // This use keeps the variable in device memory.
   forward.Copy(forward.View(forward.Variable("w"), {4}, {1}), forward.Output("y", MakeType(DType::kF32, {4})));
   for (int number = 1;; ++number) {
     auto session = *Create(program);

@@ -12,14 +12,15 @@
 #include <gmock/gmock.h>
 #include <utility>
 
-/// cuBLASLt keeps some memory of its own when it finds that the driver is none.
+/// cuBLASLt keeps some memory when it detects that the driver is not a real
+/// one.
 extern "C" const char *__lsan_default_suppressions() { return "leak:libcublasLt"; }
 
 namespace cs336::runtime::testing {
 
 namespace {
 
-/// What says that it is a cubin, and has nothing in it.
+/// The header that marks a cubin, without contents.
 std::vector<uint8_t> EmptyCubin() {
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -19,20 +19,20 @@
 
 namespace cs336::runtime::testing {
 
-/// Code for a target, which has nothing in it.
+/// Returns code for a target, without contents.
 void AddObject(ProgramBuilder &program, const std::string &target);
-/// A kernel of the fake driver's, in all objects; its index.
+/// Adds a kernel of the fake driver to all objects. Returns its index.
 uint32_t AddKernel(ProgramBuilder &program, const std::string &symbol, int64_t shared_bytes = 0);
 
-/// scaled = x * norm, copied to the output; counts its steps.
+/// Builds a program: scaled = x * norm, copied to the output; counts its steps.
 ProgramBuilder CudaSampleProgram(const std::vector<std::string> &targets = {"sm_80", "sm_90a"});
-/// Values of another library: variables of a session that does nothing else.
+/// Values of another library: variables of a session without other work.
 ProgramBuilder OtherLibrary();
 
 class CudaSessionFixture : public ::testing::Test {
 protected:
   void SetUp() override { fake = FakeCuda(); }
-  /// Every session has given back all that it had.
+  /// Checks that every session has released everything.
   void TearDown() override;
 
   static absl::StatusOr<std::unique_ptr<Session>> Create(const ProgramBuilder &program, SessionOptions options = {});

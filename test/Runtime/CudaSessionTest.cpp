@@ -1,12 +1,12 @@
-//===- CudaSessionTest.cpp - Sessions on a GPU that is not there ----------===//
+//===- CudaSessionTest.cpp - Sessions on a fake GPU -----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What sessions do with a GPU, against the fake driver. What kernels compute on
-// a real one is the subject of the numerics tests.
+// Tests what sessions do with a GPU, on the fake driver. The numerics tests
+// cover the values that kernels compute on a real one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
   auto session = Create(CudaSampleProgram());
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ((*session)->device(), (DeviceId{DeviceKind::kCuda, 0}));
-  EXPECT_EQ(fake.kernels_run, 0); // Capturing does not run.
+  EXPECT_EQ(fake.kernels_run, 0); // Capturing does not run kernels.
   ASSERT_TRUE((*session)->InitializeVariables(7).ok());
   Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
   ASSERT_TRUE((*session)->SetVariable("norm.weight", norm).ok());
@@ -61,7 +61,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
     TensorView columns = *(*session)->Output("train", "columns");
     EXPECT_EQ(Tensor::CopyOf(columns)->values<float>()[1], 4);
     TensorView large = *(*session)->Output("train", "large");
-    EXPECT_TRUE(std::isnan(large.values<float>()[0])); // Nothing wrote it.
+    EXPECT_TRUE(std::isnan(large.values<float>()[0])); // It was not written.
     EXPECT_EQ(large.values<float>()[2047], 44);
     if (step > 1) {
       EXPECT_EQ((*session)->PreviousOutput("train", "y")->values<float>()[0], step - 1);
@@ -73,7 +73,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
   EXPECT_EQ(fake.allocations, allocations);
   EXPECT_TRUE((*session)->Synchronize().ok());
 
-  // Another entry takes the place of outputs, except of what each run copies.
+  // Another entry overwrites outputs, except those that each run copies.
   ASSERT_TRUE((*session)->Prepare().ok());
   EXPECT_EQ((*session)->Output("train", "large").status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ((*session)->OutputOnDevice("train", "y").status().code(), absl::StatusCode::kFailedPrecondition);
@@ -110,18 +110,18 @@ TEST_F(CudaSessionTest, TakesInputsFromTheDevice) {
   };
   auto first_of_y = [&] { return session->Output("train", "y")->values<float>()[0]; };
   Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  for (float step : {1, 2, 3}) { // More than the feed has places.
+  for (float step : {1, 2, 3}) { // More runs than the feed has slots.
     x.mutable_values<float>()[0] = step;
-    // Done only if the session waits for it.
+    // The copy is only done if the session waits for it.
     fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("x", x).ok()); };
     ASSERT_TRUE(session->Run("train", {{"tokens", tokens}, on_device("x")}).ok());
-    // It was read before Run returned.
+    // It was read before Run() returned.
     Tensor later = MakeTensor<float>(DType::kF32, {3, 4}, {});
     ASSERT_TRUE(other->SetVariable("x", later).ok());
     EXPECT_EQ(first_of_y(), step);
     EXPECT_EQ(session->Output("train", "y")->values<float>()[11], 11);
   }
-  // Either may come from either side.
+  // Both inputs may come from host or device.
   ASSERT_TRUE(other->SetVariable("tokens", tokens).ok());
   ASSERT_TRUE(other->SetVariable("x", x).ok());
   ASSERT_TRUE(session->Run("train", {on_device("tokens"), on_device("x")}).ok());
@@ -153,7 +153,7 @@ TEST_F(CudaSessionTest, PutsInputsOfBothSidesInTheirPlaces) {
   EXPECT_THAT(output("b.out"), ElementsAre(5, 6, 7, 8));
   EXPECT_THAT(output("c.out"), ElementsAre(9, 10, 11, 12));
   EXPECT_THAT(output("d.out"), ElementsAre(13, 0, 0, 0));
-  // The next run takes from the device only what it says.
+  // The next run takes only its own inputs from the device.
   ASSERT_TRUE(session->Run("forward", {{"a", c}, {"b", a}, {"c", b}, given_d}).ok());
   EXPECT_THAT(output("b.out"), ElementsAre(1, 2, 3, 4));
 }
@@ -172,7 +172,8 @@ TEST_F(CudaSessionTest, ChecksInputsFromTheDevice) {
   tokens.mutable_values<int32_t>()[4] = 16;
   fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("tokens", tokens).ok()); };
   EXPECT_THAT(run({x, given}), HasSubstr("'tokens' holds 16 at [1, 1]"));
-  EXPECT_THAT(run({{"x", given.value, Placement::kDevice}, given}), HasSubstr("is a f32[3, 4], the value a i32[2, 3]"));
+  EXPECT_THAT(run({{"x", given.value, Placement::kDevice}, given}),
+              HasSubstr("is a f32[3, 4], but the value is a i32[2, 3]"));
   NamedTensor columns{"x", TensorView(x.value.type(), {1, 3}, x.value.data()), Placement::kDevice};
   EXPECT_THAT(run({columns, given}), HasSubstr("input 'x': the f32[3, 4] in the device's memory is not dense"));
   EXPECT_EQ(fake.graphs_launched, launched);
@@ -193,13 +194,14 @@ TEST_F(CudaSessionTest, FaultsComeOutWhereSomebodyWaits) {
                                          "CUDA_ERROR_ILLEGAL_ADDRESS"));
   EXPECT_FALSE(session->Output("bad", "y").ok());
   EXPECT_FALSE(session->GetVariable("step").ok());
-  fake.faulted = false; // As in another process.
-  NanCheck check;       // Runs the commands one by one, so that it can say which.
+  fake.faulted = false; // Like another process.
+  NanCheck check;       // Runs the commands one by one, so that the error can name one.
   EXPECT_THAT(Message(session->Run("bad", {}, &check)),
               HasSubstr("launch 'c0' of layers.0 at model.mlir:1: cuEventSynchronize"));
 }
 
-/// The device runs ahead, with 0 in place of what is outside; whoever waits for it is told, and so is the next run.
+/// The device runs ahead, with 0 in place of bad integers. The next call that waits returns the error, and so does
+/// the next run.
 TEST_F(CudaSessionTest, IntegersOutsideOfTheirBoundComeOutWhereSomebodyWaits) {
   ProgramBuilder program = CudaSampleProgram();
   EntryBuilder entry = program.Entry("check");
@@ -269,7 +271,7 @@ TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {
   absl::Status status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("of memory of cuda:0 (Fake GPU), and 1000 bytes are available: parameters"));
-  SessionOptions options; // A limit beyond the device's memory does not make more of it.
+  SessionOptions options; // A limit above the device's memory has no effect.
   options.memory_limit_bytes = INT64_MAX;
   status = CreateStatus(CudaSampleProgram(), options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
@@ -285,7 +287,7 @@ TEST_F(CudaSessionTest, HostMemoryThatCannotBePinnedIsAnAnswer) {
   fake.pinned_offset = 4096;
   status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not see the host's memory at the host's addresses"));
+  EXPECT_THAT(Message(status), HasSubstr("cuda:0 (Fake GPU) does not map the host's memory at the host's addresses"));
 }
 
 TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
@@ -306,7 +308,7 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   };
   absl::Status status = status_of([](auto &executable) { executable.objects[1]->image.resize(10); });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(Message(status), HasSubstr("kernel 'scale_rows': a code object is no cubin"));
+  EXPECT_THAT(Message(status), HasSubstr("kernel 'scale_rows': a code object is not a cubin"));
   status = status_of([](auto &executable) {
     auto *header = reinterpret_cast<Elf64_Ehdr *>(executable.objects[1]->image.data());
     header->e_shoff = 1;
@@ -387,7 +389,7 @@ TEST_F(CudaSessionTest, RunsOnADeviceThatStartsMeanwhile) {
   EXPECT_TRUE((*session)->InitializeVariables(0).ok());
   EXPECT_TRUE(Step(**session, 1).ok());
   EXPECT_TRUE((*session)->Synchronize().ok());
-  // What nobody takes, as no program came of it, is given back.
+  // A device that no session takes, because there is no program, is released.
   DeviceStart unused(options);
 }
 
@@ -397,7 +399,7 @@ TEST_F(CudaSessionTest, SaysOnlyWhenCreatedWhyADeviceDidNotStart) {
   absl::Status status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(status), HasSubstr("no device cuda:7"));
-  // What is wrong with the program or the options comes first, as without a start.
+  // Errors of the program or the options come first, as without a start.
   options.device = "cpu";
   status = Session::Create(*CudaSampleProgram().Build(), DeviceStart(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -420,11 +422,11 @@ TEST_F(CudaSessionTest, SaysWhyThereIsNoDevice) {
   options.device = "cuda:1";
   absl::Status status = Session::Create(*CudaSampleProgram().Build(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver sees 1 device"));
+  EXPECT_THAT(Message(status), HasSubstr("no device cuda:1: the CUDA driver finds 1 device"));
   fake.driver_version = 12080;
   status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, and CUDA 13.0 is needed"));
+  EXPECT_THAT(Message(status), HasSubstr("supports CUDA 12.8, but CUDA 13.0 is needed"));
 }
 
 } // namespace

@@ -56,7 +56,7 @@ TEST_F(CudaVariablesTest, WritesVariablesInChunks) {
   w.init->kind = format::InitKind::truncated_normal;
   w.init->std = 1;
   w.init->cut = 3;
-  EntryBuilder forward = program.Entry("forward"); // Its use keeps the variable in the device's memory.
+  EntryBuilder forward = program.Entry("forward"); // This use keeps the variable in device memory.
   forward.Copy(forward.View(forward.Variable("w"), {4}, {1}), forward.Output("y", MakeType(DType::kF32, {4})));
   auto session = *Create(program);
   ASSERT_TRUE(session->InitializeVariables(5).ok());
@@ -76,7 +76,8 @@ TEST_F(CudaVariablesTest, SetsVariablesFromTheDevice) {
   TensorView norm = *other->VariableOnDevice("norm");
   Tensor values = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
   fake.default_stream_work = [&] { ASSERT_TRUE(other->SetVariable("norm", values).ok()); };
-  // The one stays in host memory, as "prepare" alone reads it; the other does not.
+  // The first stays in host memory, because only "prepare" reads it; the second
+  // does not.
   for (const char *name : {"norm.weight", "norm.shadow"}) {
     ASSERT_TRUE(session->SetVariable(name, norm, Placement::kDevice).ok());
     EXPECT_THAT(session->GetVariable(name)->values<float>(), ElementsAre(1, 2, 3, 4)) << name;
@@ -118,7 +119,7 @@ TEST_F(CudaVariablesTest, LeavesInHostMemoryWhatPrepareAloneReads) {
   auto session = Create(CudaSampleProgram());
   ASSERT_TRUE(session.ok()) << session.status();
   ASSERT_TRUE((*session)->InitializeVariables(7).ok());
-  // The host can read no address of the fake device's own.
+  // The host cannot read the fake device's addresses.
   EXPECT_THAT((*session)->VariableOnDevice("norm.weight")->values<float>(), ElementsAre(1, 1, 1, 1));
   Tensor norm = MakeTensor<float>(DType::kF32, {4}, {1, 2, 3, 4});
   ASSERT_TRUE((*session)->SetVariable("norm.weight", norm).ok());
@@ -128,7 +129,7 @@ TEST_F(CudaVariablesTest, LeavesInHostMemoryWhatPrepareAloneReads) {
   EXPECT_THAT((*session)->GetVariable("norm.weight")->values<float>(), ElementsAre(1, 2, 3, 4));
 }
 
-/// y = scaled, of variables that only the kernel of "prepare" reads.
+/// Builds y = scaled, with variables that only the kernel of "prepare" reads.
 ProgramBuilder ScaledOnceProgram() {
   ProgramBuilder program;
   program.executable().target = format::Target::cuda;

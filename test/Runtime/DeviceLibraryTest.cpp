@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The device library as C++ of the host: a block's threads are fibers that take turns.
+// The device library compiled for the host: the threads of a block are fibers that
+// take turns.
 //
 //===----------------------------------------------------------------------===//
 
 #include "cuda_on_host.h"
 
-// In the order in which a kernel's text has them.
+// In the order of a kernel's text.
 #include "bf16.cuh"
 #include "f16.cuh"
 #include "scalar.cuh"
@@ -60,7 +61,7 @@ std::vector<float> normalNumbers(size_t count, unsigned seed = 1) {
 
 float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Of two neighbouring numbers of a narrow type with `x` between them: the nearer one, of a tie the even one.
+/// Returns the nearer one of the two neighbours of `x` in a narrow type, or the even one if x is a tie.
 float nearer(double x, float below, float above, bool belowIsEven) {
   const double down = x - below, up = above - x;
   return down < up || (down == up && belowIsEven) ? below : above;
@@ -86,7 +87,8 @@ TEST(BF16Test, RoundsToNearestAndTiesToEven) {
       EXPECT_EQ(roundToBF16(x), nearer(x, below, above, bits % 2 == 0));
       EXPECT_EQ(roundToBF16(-x), -roundToBF16(x));
     }
-    // Next to a tie by less than a float can say: a double must not round twice.
+    // Closer to a tie than a float can represent: a double must not be rounded
+    // twice.
     const double tie = fromBits(bits << 16 | 0x8000);
     EXPECT_EQ(roundToBF16(std::nextafter(tie, 0.0)), below);
     EXPECT_EQ(roundToBF16(std::nextafter(tie, 1e300)), above);
@@ -228,7 +230,8 @@ TEST(ReduceTest, LanesInOrder) {
   EXPECT_EQ((reduceLanes(Vector<int, 1>{5}, add)), 5);
 }
 
-/// What a butterfly over `threads` values gives, in its order.
+/// Returns the result of a butterfly reduction over `threads` values, in its
+/// order.
 template <typename T, typename Combine>
 std::vector<T> butterfly(std::vector<T> values, unsigned threads, Combine combine) {
   for (unsigned distance = threads / 2; distance > 0; distance /= 2) {
@@ -265,7 +268,7 @@ TEST(ReduceTest, NeighboursWithinAWarp) {
 }
 
 void largestOfPartOfAWarp(const float *in, float *out) {
-  // Groups that have no row leave.
+  // Groups without a row return.
   if (threadIdx.x >= 24)
     return;
   out[threadIdx.x] = reduceWarp<8>(in[threadIdx.x], larger);

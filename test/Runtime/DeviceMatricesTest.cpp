@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiles in shared memory and products of them, as C++ of the host. All elements are small integers, so that results are
-// exact and an element that a lane takes for another shows.
+// Tiles in shared memory and matmuls of them, compiled for the host. All elements are small integers, so that results
+// are exact and any confusion of elements shows.
 //
 //===----------------------------------------------------------------------===//
 
 #include "cuda_on_host.h"
 
-// In the order in which a kernel's text has them.
+// In the order of a kernel's text.
 #include "bf16.cuh"
 #include "f16.cuh"
 
@@ -71,37 +71,38 @@ void launch(void (*kernel)(Parameters...), int threads, size_t sharedBytes,
 // shared_tile.cuh
 //===----------------------------------------------------------------------===//
 
-constexpr int kThreads = 96, kRows = 40, kExisting = 37, kStride = 272;
+constexpr int kThreads = 96, kRows = 40, kValidRows = 37, kStride = 272;
 
-/// Copies rows to shared memory and back, and the zeros behind them to `padding`.
+/// Copies rows to shared memory and back, and copies the padding behind them to
+/// `padding`.
 template <class Tile, class Layout, class Element>
 void copyThroughTile(const Element *in, Element *out, float *padding) {
   const unsigned tile = getSharedMemory();
-  Tile::template load<Layout, kThreads, kRows>(tile, in, kExisting);
+  Tile::template load<Layout, kThreads, kRows>(tile, in, kValidRows);
   commitCopies();
   waitForCopies<0>();
   __syncthreads();
   if (threadIdx.x < 32)
-    Tile::template store<Layout, kRows, Tile::depth>(out, tile, kExisting);
+    Tile::template store<Layout, kRows, Tile::depth>(out, tile, kValidRows);
   for (int row = threadIdx.x; row < kRows; row += kThreads) {
     float sum = 0;
     for (int chunk = 0; chunk < Tile::chunks; ++chunk)
       for (unsigned word : loadSharedChunk(tile + Tile::getOffset(row, chunk)).words)
-        sum += row >= kExisting || chunk >= Tile::fullChunks ? float(word) : 0;
+        sum += row >= kValidRows || chunk >= Tile::fullChunks ? float(word) : 0;
     padding[row] = sum;
   }
 }
 
-template <class Element, int columns, int granule, int bytes>
+template <class Element, int columns, int depthMultiple, int bytes>
 void checkTile() {
-  using Tile = SharedTile<Element, columns, granule>;
+  using Tile = SharedTile<Element, columns, depthMultiple>;
   using Layout = HeadLayout<0, kStride, 0, bytes>;
   const auto in = smallIntegers<Element>(kRows * kStride, columns);
   std::vector<Element> out(in.size(), fromFloat<Element>(9));
   std::vector<float> padding(kRows, -1);
   launch(copyThroughTile<Tile, Layout, Element>, kThreads, kRows * Tile::pitch, in.data(), out.data(), padding.data());
   for (int i = 0; i < kRows * kStride; ++i) {
-    const bool isCopied = i / kStride < kExisting && i % kStride < columns;
+    const bool isCopied = i / kStride < kValidRows && i % kStride < columns;
     ASSERT_EQ(toFloat(out[i]), isCopied ? toFloat(in[i]) : 9) << columns << " columns, element " << i;
   }
   EXPECT_THAT(padding, testing::Each(0));
@@ -118,7 +119,8 @@ TEST(SharedTileTest, CopiesRowsAndFillsWithZeros) {
   checkTile<float, 256, 16, 4>();
 }
 
-/// Eight chunks below each other are read at once.
+/// Checks that eight chunks of one column in consecutive rows, which are read
+/// at once, lie in different banks.
 template <class Tile>
 void checkBanks() {
   for (int chunk = 0; chunk < Tile::chunks; ++chunk)
@@ -142,76 +144,79 @@ TEST(SharedTileTest, HasNoBankConflicts) {
 // tensor_core_rows.cuh, tensor_float_rows.cuh, fma_rows.cuh
 //===----------------------------------------------------------------------===//
 
-constexpr int kWarps = 2, kSummed = 32, kColumns = 48;
+constexpr int kWarps = 2, kReductionSize = 32, kColumns = 48;
 
-/// result = (left · rightᵀ) · values, where the first product is rounded to the elements' type.
-template <class Rows, bool isKept>
-void multiplyTwice(const typename Rows::Element *left, const typename Rows::Element *right,
-                   const typename Rows::Element *values, typename Rows::Element *result) {
-  using Tile = SharedTile<typename Rows::Element, kColumns, Rows::granule>;
+/// Computes result = (left · rightᵀ) · values, where the first matmul is rounded to the
+/// elements' type.
+template <class RowBlock, bool isKept>
+void multiplyTwice(const typename RowBlock::Element *left, const typename RowBlock::Element *right,
+                   const typename RowBlock::Element *values, typename RowBlock::Element *result) {
+  using Tile = SharedTile<typename RowBlock::Element, kColumns, RowBlock::depthMultiple>;
   using Layout = HeadLayout<0, kColumns, 0, 16>;
-  constexpr int threads = 32 * kWarps, rows = kWarps * Rows::perWarp, warpBytes = Rows::perWarp * Tile::pitch;
+  constexpr int threads = 32 * kWarps, rows = kWarps * RowBlock::perWarp, warpBytes = RowBlock::perWarp * Tile::pitch;
   const int warp = threadIdx.x / 32;
   const unsigned leftTile = getSharedMemory(), rightTile = leftTile + rows * Tile::pitch;
-  const unsigned valueTile = rightTile + kSummed * Tile::pitch;
-  const unsigned scratch = valueTile + kSummed * Tile::pitch + warp * Rows::template scratchBytes<kSummed>;
+  const unsigned valueTile = rightTile + kReductionSize * Tile::pitch;
+  const unsigned staging =
+      valueTile + kReductionSize * Tile::pitch + warp * RowBlock::template stagingBytes<kReductionSize>;
   Tile::template load<Layout, threads, rows>(leftTile, left, rows);
-  Tile::template load<Layout, threads, kSummed>(rightTile, right, kSummed);
-  Tile::template load<Layout, threads, kSummed>(valueTile, values, kSummed);
+  Tile::template load<Layout, threads, kReductionSize>(rightTile, right, kReductionSize);
+  Tile::template load<Layout, threads, kReductionSize>(valueTile, values, kReductionSize);
   commitCopies();
   waitForCopies<0>();
   __syncthreads();
-  const typename Rows::template Left<Tile, isKept> operand(leftTile + warp * warpBytes);
-  typename Rows::template Product<kSummed> product;
-  Rows::multiplyByRows(product, operand, rightTile);
-  typename Rows::template Result<kColumns> sum;
-  Rows::clear(sum);
-  Rows::template addProduct<Tile>(sum, product, valueTile, 0, scratch);
+  const typename RowBlock::template LeftFragment<Tile, isKept> operand(leftTile + warp * warpBytes);
+  typename RowBlock::template Accumulator<kReductionSize> accumulator;
+  RowBlock::multiplyTransposed(accumulator, operand, rightTile);
+  typename RowBlock::template Result<kColumns> sum;
+  RowBlock::clear(sum);
+  RowBlock::template multiplyAccumulate<Tile>(sum, accumulator, valueTile, 0, staging);
   __syncwarp();
-  Rows::template write<Tile>(leftTile + warp * warpBytes, sum, 0);
+  RowBlock::template write<Tile>(leftTile + warp * warpBytes, sum, 0);
   __syncwarp();
-  Tile::template store<Layout, Rows::perWarp, kColumns>(result + warp * Rows::perWarp * kColumns,
-                                                        leftTile + warp * warpBytes, Rows::perWarp);
+  Tile::template store<Layout, RowBlock::perWarp, kColumns>(result + warp * RowBlock::perWarp * kColumns,
+                                                            leftTile + warp * warpBytes, RowBlock::perWarp);
 }
 
-template <class Rows, bool isKept>
-void checkProducts() {
-  using Element = typename Rows::Element;
-  using Tile = SharedTile<Element, kColumns, Rows::granule>;
-  constexpr int rows = kWarps * Rows::perWarp;
-  const auto left = smallIntegers<Element>(rows * kColumns, 1), right = smallIntegers<Element>(kSummed * kColumns, 2);
-  const auto values = smallIntegers<Element>(kSummed * kColumns, 3);
+template <class RowBlock, bool isKept>
+void checkMatmuls() {
+  using Element = typename RowBlock::Element;
+  using Tile = SharedTile<Element, kColumns, RowBlock::depthMultiple>;
+  constexpr int rows = kWarps * RowBlock::perWarp;
+  const auto left = smallIntegers<Element>(rows * kColumns, 1),
+             right = smallIntegers<Element>(kReductionSize * kColumns, 2);
+  const auto values = smallIntegers<Element>(kReductionSize * kColumns, 3);
   std::vector<Element> result(rows * kColumns);
-  launch(multiplyTwice<Rows, isKept>, 32 * kWarps,
-         (rows + 2 * kSummed) * Tile::pitch + kWarps * Rows::template scratchBytes<kSummed>, left.data(), right.data(),
-         values.data(), result.data());
+  launch(multiplyTwice<RowBlock, isKept>, 32 * kWarps,
+         (rows + 2 * kReductionSize) * Tile::pitch + kWarps * RowBlock::template stagingBytes<kReductionSize>,
+         left.data(), right.data(), values.data(), result.data());
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < kColumns; ++column) {
       float expected = 0;
-      for (int k = 0; k < kSummed; ++k) {
-        float product = 0;
+      for (int k = 0; k < kReductionSize; ++k) {
+        float dot = 0;
         for (int i = 0; i < kColumns; ++i)
-          product += toFloat(left[row * kColumns + i]) * toFloat(right[k * kColumns + i]);
-        expected += toFloat(fromFloat<Element>(product)) * toFloat(values[k * kColumns + column]);
+          dot += toFloat(left[row * kColumns + i]) * toFloat(right[k * kColumns + i]);
+        expected += toFloat(fromFloat<Element>(dot)) * toFloat(values[k * kColumns + column]);
       }
       ASSERT_EQ(toFloat(result[row * kColumns + column]), toFloat(fromFloat<Element>(expected)))
           << "row " << row << ", column " << column;
     }
 }
 
-TEST(TensorCoreRowsTest, Multiply) {
-  checkProducts<TensorCoreRows<__nv_bfloat16, 1>, true>();
-  checkProducts<TensorCoreRows<__half, 1>, false>();
-  checkProducts<TensorCoreRows<__nv_bfloat16, 2>, false>();
-  checkProducts<TensorCoreRows<__half, 2>, true>();
+TEST(TensorCoreRowBlockTest, Multiply) {
+  checkMatmuls<TensorCoreRowBlock<__nv_bfloat16, 1>, true>();
+  checkMatmuls<TensorCoreRowBlock<__half, 1>, false>();
+  checkMatmuls<TensorCoreRowBlock<__nv_bfloat16, 2>, false>();
+  checkMatmuls<TensorCoreRowBlock<__half, 2>, true>();
 }
 
-TEST(TensorFloatRowsTest, Multiply) {
-  checkProducts<TensorFloatRows<1>, true>();
-  checkProducts<TensorFloatRows<2>, false>();
+TEST(TensorFloatRowBlockTest, Multiply) {
+  checkMatmuls<TensorFloatRowBlock<1>, true>();
+  checkMatmuls<TensorFloatRowBlock<2>, false>();
 }
 
-TEST(TensorFloatRowsTest, RoundsToTenBits) {
+TEST(TensorFloatRowBlockTest, RoundsToTenBits) {
   const float ulp = 1.0f / 1024;
   auto round = [](float x) { return __uint_as_float(TensorCore<float>::round(__float_as_uint(x)) & 0xffffe000u); };
   EXPECT_EQ(round(1 + 0.49f * ulp), 1);
@@ -219,9 +224,9 @@ TEST(TensorFloatRowsTest, RoundsToTenBits) {
   EXPECT_EQ(round(-1 - 0.75f * ulp), -1 - ulp);
 }
 
-TEST(FmaRowsTest, Multiply) {
-  checkProducts<FmaRows<4>, false>();
-  checkProducts<FmaRows<2>, false>();
+TEST(FmaRowBlockTest, Multiply) {
+  checkMatmuls<FmaRowBlock<4>, false>();
+  checkMatmuls<FmaRowBlock<2>, false>();
 }
 
 } // namespace

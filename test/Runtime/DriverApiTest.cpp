@@ -25,7 +25,7 @@ TEST(DriverApiTest, NoDriverIsAnAnswer) {
 TEST(DriverApiTest, AnotherLibraryIsNoDriver) {
   absl::Status status = DriverApi::Load("libm.so.6").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("libm.so.6 is no driver for CUDA 13.0"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("libm.so.6 is not a driver for CUDA 13.0"));
 }
 
 } // namespace

@@ -30,8 +30,8 @@ using testing::MakeType;
 using testing::ProgramBuilder;
 using testing::SampleProgram;
 
-/// Loads a copy in a block of its exact size, so that AddressSanitizer sees
-/// every read beyond it.
+/// Loads a copy in a block of exactly its size, so that AddressSanitizer
+/// detects every read beyond it.
 absl::Status LoadStatus(absl::Span<const uint8_t> bytes) {
   std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), exact.get());
@@ -73,7 +73,7 @@ TEST(ExecutableTest, RefusesEveryTruncation) {
 }
 
 TEST(ExecutableTest, RefusesEveryChangedByte) {
-  // Without the kernels' image, whose bytes are no different from others.
+  // Without the kernels' image, whose bytes are not checked one by one.
   ProgramBuilder program = SampleProgram();
   program.executable().objects[0]->image.resize(64);
   std::string bytes = program.Bytes();
@@ -101,13 +101,13 @@ TEST(ExecutableTest, SurvivesDamageUnderAValidChecksum) {
     std::string sealed = format::Seal(reinterpret_cast<const uint8_t *>(changed.data()), changed.size());
     (LoadStatus(AsBytes(sealed)).ok() ? accepted : refused)++;
   }
-  // Both happen: a name may change, an offset may not.
+  // Both must occur: a name may change, an offset may not.
   EXPECT_GT(accepted, 100);
   EXPECT_GT(refused, 1000);
 }
 
 TEST(ExecutableTest, RefusesUnknownCommands) {
-  // Writers refuse to write these, so they are made in the table's memory.
+  // Writers reject these values, so they are set in the table's memory.
   std::string bytes = SampleProgram().Bytes();
   std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
   uint8_t *table = reinterpret_cast<uint8_t *>(aligned.data());
@@ -173,7 +173,7 @@ TEST(ExecutableTest, VariablesStayOnTheHostForTheEntryThatSessionsPrepareWith) {
   EXPECT_FALSE(stays("loss"));
 }
 
-/// One way to break a rule of the format, and what the error must say.
+/// One violation of a rule of the format, and the text of its error.
 struct BrokenRule {
   const char *name;
   std::function<void(format::ExecutableT &)> apply;
@@ -214,14 +214,15 @@ const BrokenRule kBrokenRules[] = {
     {"NegativeSize", [](auto &e) { e.variables[1]->type->shape = {-4}; }, "size -4"},
     {"ZeroSize", [](auto &e) { e.variables[1]->type->shape = {0}; }, "size 0"},
     {"OverflowingSize", [](auto &e) { e.variables[1]->type->shape = {kHuge, 4}; }, "overflows"},
-    {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; }, "no normal distribution"},
+    {"NormalIntegers", [](auto &e) { *e.variables[2]->init = *e.variables[0]->init; },
+     "integers cannot have normally distributed initial values"},
     {"NormalWithoutSpread", [](auto &e) { e.variables[0]->init->std = 0; }, "std > 0"},
     {"CounterBelowZero",
      [](auto &e) {
        e.variables[2]->init->kind = format::InitKind::constant;
        e.variables[2]->init->value = -5;
      },
-     "a counter cannot begin at -5"},
+     "a counter cannot start at -5"},
     {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
     {"KernelWithUnknownObject", [](auto &e) { e.kernels[0]->objects = {1}; }, "code object 1 of 1"},
     {"KernelWithoutObject", [](auto &e) { e.kernels[0]->objects.clear(); }, "has no code object"},
@@ -241,14 +242,14 @@ const BrokenRule kBrokenRules[] = {
     {"OutputsOfOneName", [](auto &e) { Train(e).outputs[0]->name = "x_scaled"; }, "'x_scaled' occurs twice"},
     {"OutputWithoutBuffer", [](auto &e) { Train(e).outputs[0]->buffer = 99; }, "buffer 99"},
     {"OutputsInOnePlace", [](auto &e) { Buffer(e, "x_scaled").byte_offset = 68; },
-     "command 5 'c5': it writes bytes [0, 72) of the arena after output 'x_scaled' was put in [68, 116)"},
+     "command 5 'c5': it writes bytes [0, 72) of the arena after output 'x_scaled' was written to [68, 116)"},
     {"TemporaryOverAnOutput",
      [](auto &e) {
        std::swap(Train(e).commands[0], Train(e).commands[4]);
        Body(e, 0).AsCopy()->src = 0;
        Buffer(e, "scaled").byte_offset = 160;
      },
-     "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was put in [128, 176)"},
+     "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was written to [128, 176)"},
     {"OutputOfAnotherShape", [](auto &e) { Train(e).outputs[1]->buffer = 2; }, "output 'x_scaled'"},
     {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 196; }, "not within the 240"},
     {"BufferBeforeTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = -4; }, "bytes [-4"},
@@ -302,11 +303,12 @@ const BrokenRule kBrokenRules[] = {
      },
      "recorded twice"},
     {"NoSuchEvent", [](auto &e) { Train(e).events = 0; }, "event 0 of 0"},
-    {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); }, "is no 'y'"},
-    {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "is no 'y'"},
+    {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); },
+     "GEMM shapes do not agree: A is 'qkv'"},
+    {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "GEMM shapes do not agree"},
     {"GemmStrides",
      [](auto &e) {
-       // f32[4, 6] with neither stride 1, inside of the 96 bytes.
+       // f32[4, 6] without a stride of 1, within the 96 bytes.
        Buffer(e, "qkv.shadow.view").shape = {4, 2};
        Buffer(e, "qkv.shadow.view").strides = {2, 4};
        Buffer(e, "y").shape = {3, 2};
@@ -321,7 +323,8 @@ const BrokenRule kBrokenRules[] = {
      "unknown kind of collective"},
 };
 
-/// A check from i64[3] to i64[3], whose operands and bound a test changes.
+/// A check of integers from i64[3] to i64[3], whose operands and bound a test
+/// changes.
 ProgramBuilder CheckProgram() {
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
@@ -385,7 +388,7 @@ TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   program.executable().target = format::Target::cuda;
   EXPECT_THAT(std::string(program.Build().status().message()),
-              HasSubstr("command 0 'c0': its workspace starts at byte 320, and cuBLASLt takes multiples of 256"));
+              HasSubstr("command 0 'c0': its workspace starts at byte 320, but cuBLASLt requires a multiple of 256"));
   offset = 512;
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
 }

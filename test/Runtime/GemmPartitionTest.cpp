@@ -47,7 +47,7 @@ TEST(GemmPartitionTest, SplitsTheLongerSide) {
 TEST(GemmPartitionTest, LeavesSmallMatricesWhole) {
   GemmProblem problem = MakeProblem({}, 32, 32, 32);
   EXPECT_EQ(CountParts(problem, PartitionGemm(problem, 16)), 1);
-  // And several of them in one call, of the inner dimensions.
+  // Also several matrices in one call, along the inner dimensions.
   problem = MakeProblem({4, 8}, 32, 32, 64);
   GemmPartition partition = PartitionGemm(problem, 16);
   EXPECT_EQ(partition.outer_dims, 1u);

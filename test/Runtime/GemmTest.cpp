@@ -30,15 +30,16 @@ using testing::EntryBuilder;
 using testing::MakeType;
 using testing::ProgramBuilder;
 
-/// How an operand lies in storage that its last two dimensions do not fill.
+/// The layout of an operand in storage that its last two dimensions do not
+/// fill.
 struct Layout {
   std::vector<int64_t> shape, strides;
-  int64_t elements = 1; // Of its storage.
+  int64_t elements = 1; // Elements of its storage.
 };
 
-/// Lays out batch x rows x columns: rows or columns contiguous, padded, batch
-/// dimensions in any order around the matrices or between their rows and
-/// columns, as heads are, or broadcast.
+/// Lays out batch x rows x columns: rows or columns are contiguous, with or
+/// without padding. Batch dimensions are in any order around the matrices or,
+/// like heads, between their rows and columns, or broadcast.
 Layout MakeLayout(const std::vector<int64_t> &batch, int64_t rows, int64_t columns, bool may_broadcast,
                   std::mt19937 &random) {
   auto chance = [&](int one_in) { return random() % one_in == 0; };
@@ -50,7 +51,7 @@ Layout MakeLayout(const std::vector<int64_t> &batch, int64_t rows, int64_t colum
   bool transposed = chance(2);
   std::vector<size_t> order; // Fastest first.
   order.push_back(transposed ? rank - 2 : rank - 1);
-  if (chance(3)) // Heads inside of rows.
+  if (chance(3)) // Heads between rows and columns.
     for (size_t i = rank - 2; i-- > 0;)
       order.push_back(i);
   order.push_back(transposed ? rank - 1 : rank - 2);
@@ -68,7 +69,7 @@ Layout MakeLayout(const std::vector<int64_t> &batch, int64_t rows, int64_t colum
   return layout;
 }
 
-/// A buffer for the layout over a flat port of the entry.
+/// Adds a buffer for the layout over a flat port of the entry.
 uint32_t AddOperand(EntryBuilder &entry, uint32_t port, const Layout &layout) {
   return entry.View(port, layout.shape, layout.strides);
 }
@@ -89,7 +90,7 @@ int64_t Offset(const Layout &layout, const std::vector<int64_t> &index) {
   return offset;
 }
 
-/// A session for the program on "cpu" or "cuda".
+/// Creates a session for the program on "cpu" or "cuda".
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(ProgramBuilder &program, const std::string &device) {
   if (device == "cuda")
     program.executable().target = format::Target::cuda;
@@ -102,9 +103,9 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(ProgramBuilder &program, 
 }
 
 /// Runs one random GEMM of T and compares every element of C's storage with a
-/// sum in double; what lies between C's rows must stay. The bits must be the same
-/// again, also in another session, which on a GPU finds the first one's choice of
-/// an algorithm, or that there is none that keeps a NaN, in the cache.
+/// sum in double. Elements between C's rows must not change. The bits must be
+/// the same again, also in another session. On a GPU that one finds the first
+/// one's choice of an algorithm, or that none keeps NaN, in the cache.
 template <typename T, typename TC = T>
 void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed, const std::string &device = "cpu") {
   std::mt19937 random(seed);
@@ -112,7 +113,7 @@ void CheckRandomGemm(DType dtype, DType c_dtype, double tolerance, unsigned seed
   std::vector<int64_t> batch;
   for (int i = random() % 3; i != 0; --i)
     batch.push_back(size(4));
-  // Alone, beyond one tile in every direction.
+  // A single matrix, beyond one tile in every direction.
   int64_t most = batch.empty() ? 160 : 40;
   int64_t m = size(most), n = size(most), k = size(2 * most);
   Layout a = MakeLayout(batch, m, k, true, random);
@@ -219,7 +220,7 @@ TEST(GemmTest, F16MatchesDouble) {
   }
 }
 
-/// What oneDNN has no code for on some processors.
+/// Types that oneDNN does not support on some processors.
 TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
   float a[6] = {1, 2, 3, 4, 5, 6};
   Eigen::bfloat16 narrow[6], product[4] = {};
@@ -243,7 +244,7 @@ TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
 TEST(GemmTest, OnAGpuAllTypesMatchDouble) {
   if (auto info = QueryCuda(); !info.ok())
     GTEST_SKIP() << info.status();
-  // Timings of problems that nobody has are not worth remembering.
+  // Random problems are not worth storing in the cache.
   setenv("CS336_CACHE_DIR", absl::StrCat(::testing::TempDir(), "gemm-test-", getpid()).c_str(), 1);
   for (unsigned seed = 3000; seed != 3040; ++seed) {
     ASSERT_NO_FATAL_FAILURE(CheckRandomGemm<float>(DType::kF32, DType::kF32, 2e-6, seed, "cuda"));
@@ -254,11 +255,11 @@ TEST(GemmTest, OnAGpuAllTypesMatchDouble) {
   }
 }
 
-/// ReLU of a row of products: of one that is negative, one that is positive,
-/// and one that is NaN.
+/// Computes ReLU of a row of dot products: a negative one, a positive one and
+/// NaN.
 template <typename T>
 void CheckReLU(DType dtype, const std::string &device) {
-  constexpr int kSize = 16; // What a GPU's library has algorithms for.
+  constexpr int kSize = 16; // A size that a GPU's library supports.
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
   uint32_t x = entry.Input("x", MakeType(dtype, {kSize, kSize})), w = entry.Input("w", MakeType(dtype, {kSize, kSize}));
@@ -316,7 +317,7 @@ TEST(GemmTest, F64BitsDoNotDependOnThreads) {
   EXPECT_EQ(run(1), run(3));
 }
 
-/// (1 + 2^-12) squared, by a product of diagonal matrices: f32 keeps the cross
+/// Squares (1 + 2^-12) by a GEMM of diagonal matrices: f32 keeps the cross
 /// term, tf32 with its 10 bits loses it.
 float SquareAlmostOne(format::Precision precision, const std::string &device) {
   ProgramBuilder program;
@@ -339,7 +340,7 @@ TEST(GemmTest, OnAGpuPrecisionIsWhatIsAskedFor) {
     GTEST_SKIP() << info.status();
   EXPECT_EQ(SquareAlmostOne(format::Precision::ieee, "cuda"), 1 + 0x1p-11f);
   float rounded = SquareAlmostOne(format::Precision::tf32, "cuda");
-  // Under a sanitizer the fastest algorithm may be one that does not round.
+  // Under a sanitizer the fastest algorithm may not round.
   if (getenv("CS336_TEST_TOOL") && rounded != 1.0f)
     EXPECT_EQ(rounded, 1 + 0x1p-11f);
   else

@@ -1,4 +1,4 @@
-//===- GemmTuningTest.cpp - Algorithms remembered on disk -----------------===//
+//===- GemmTuningTest.cpp - GEMM algorithms stored on disk ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,7 +53,7 @@ TEST_F(GemmTuningTest, DevicesAndLibrariesAreApart) {
   Open().Settle("a", Choice(1));
   EXPECT_EQ(Open("NVIDIA A100").Find("a"), absl::nullopt);
   EXPECT_EQ(Open("NVIDIA H200", 130200).Find("a"), absl::nullopt);
-  // Under this one's name, but written for another.
+  // A file with this name that was written for another device.
   fs::copy_file(Open().path(), Open("NVIDIA H200", 130200).path());
   EXPECT_EQ(Open("NVIDIA H200", 130200).Find("a"), absl::nullopt);
 }
@@ -132,7 +132,7 @@ TEST_F(GemmTuningTest, ADamagedFileIsReplaced) {
         replace("\"format\": 2", "\"format\": 1"), replace("\"format\": 2", "\"format\": {}"),
         replace("\"problems\"", "\"other\""), replace("\"algorithm\"", "\"other\""), replace("1.5", "\"fast\""),
         replace("0,", "-1,"), replace("0,", ""), replace("0,", "{},"), replace("0,", "0.5,"),
-        // A choice that is whole, but another's or changed.
+        // A valid choice of another problem, or a changed one.
         replace("\"a\": {", "\"c\": {"), replace(" 0,", " 2,"), replace("\"checksum\"", "\"other\"")}) {
     std::ofstream(Open().path(), std::ios::trunc) << text;
     EXPECT_EQ(Open().Find("a"), absl::nullopt) << text;

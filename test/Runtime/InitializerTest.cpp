@@ -42,7 +42,7 @@ std::vector<float> Values(const Session &session, absl::string_view name) {
   return {tensor.values<float>().begin(), tensor.values<float>().end()};
 }
 
-/// A program with one variable [1000, 300] of a truncated normal.
+/// Builds a program with one variable [1000, 300] of a truncated normal.
 ProgramBuilder OneVariable(const std::string &name, double std, double cut) {
   ProgramBuilder program;
   SetNormal(program.Variable(name, MakeType(DType::kF32, {1000, 300})), std, cut);
@@ -51,7 +51,7 @@ ProgramBuilder OneVariable(const std::string &name, double std, double cut) {
 }
 
 TEST(PhiloxTest, MatchesTheKnownAnswers) {
-  // kat_vectors of Random123, the authors' own implementation.
+  // From kat_vectors of Random123, the authors' own implementation.
   EXPECT_THAT(Philox({0, 0, 0, 0}, {0, 0}), ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
   EXPECT_THAT(Philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
               ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
@@ -94,7 +94,8 @@ TEST(InitializerTest, TruncatedNormalHasItsMoments) {
       inside += std::abs(value) < std / 2;
     }
     double count = static_cast<double>(values.size());
-    // Variance of a normal cut at +-c: 1 - 2 c pdf(c) / (cdf(c) - cdf(-c)).
+    // The variance of a normal distribution cut at +-c is 1 - 2 c pdf(c) /
+    // (cdf(c) - cdf(-c)).
     double pdf = std::exp(-cut * cut / 2) / std::sqrt(2 * M_PI);
     double mass = std::erf(cut / std::sqrt(2));
     double deviation = std * std::sqrt(1 - 2 * cut * pdf / mass);
@@ -112,12 +113,13 @@ TEST(InitializerTest, EveryElementDiffers) {
   std::map<float, int> counts;
   for (float value : values)
     ++counts[value];
-  // Of 300,000 floats some coincide; a repeating stream would show many.
+  // Some of 300,000 floats are equal; a repeating stream would have many equal
+  // ones.
   EXPECT_GT(counts.size(), values.size() * 95 / 100);
 }
 
 TEST(InitializerTest, EveryWidthOfVectorsDrawsTheSame) {
-  // One number for every processor, and for builds with sanitizers, which have the plain loops.
+  // The same value on every processor and in builds with sanitizers, which run the plain loops.
   uint64_t hash = 0;
   for (float value : Values(*MakeSession(OneVariable("w", 1, 3), 1), "w"))
     hash = hash * 0x100000001b3 + std::bit_cast<uint32_t>(value);

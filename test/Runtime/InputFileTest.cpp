@@ -1,4 +1,4 @@
-//===- InputFileTest.cpp - Files that are read ----------------------------===//
+//===- InputFileTest.cpp - Regular files opened for reading ---------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,7 +88,7 @@ TEST_F(InputFileTest, AFileThatIsReplacedIsReadAsItWas) {
   EXPECT_TRUE(file->CheckUnchanged().ok());
 }
 
-/// None of these has an end, or a writer: reading would not return.
+/// Files without an end or without a writer: reading would not return.
 TEST_F(InputFileTest, RefusesWhatIsNoRegularFile) {
   std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -114,14 +114,15 @@ TEST_F(InputFileTest, RefusesANulInThePath) {
   }
 }
 
-/// A program's own file can be larger than any program: nothing is allocated for it.
+/// Tests that a file that is larger than any program is rejected without allocating
+/// its size.
 TEST_F(InputFileTest, AHugeFileIsNoExecutable) {
   Write("CS336X\r\n");
   fs::resize_file(path, uintmax_t{1} << 42);
   EXPECT_FALSE(Executable::Load(path).ok());
 }
 
-/// What a mapped file did in this test was SIGBUS.
+/// Tests truncation during a read. A mapped file would raise SIGBUS.
 TEST_F(InputFileTest, AFileThatIsRewrittenWhileItIsReadIsWholeOrAnError) {
   TensorMap tensors;
   tensors["x"] = *Tensor::Create({DType::kF32, {1 << 18}});
@@ -131,7 +132,7 @@ TEST_F(InputFileTest, AFileThatIsRewrittenWhileItIsReadIsWholeOrAnError) {
   std::atomic<bool> done = false;
   std::thread writer([&] {
     while (!done)
-      Write(text); // In place, and so first shorter.
+      Write(text); // In place, so it is shorter for a moment.
   });
   for (int i = 0; i != 100; ++i)
     EXPECT_THAT(ReadTensors(path).status().code(), AnyOf(absl::StatusCode::kOk, absl::StatusCode::kDataLoss));

@@ -1,4 +1,4 @@
-//===- IntegerRangesTest.cpp - Indices that nothing bounds ----------------===//
+//===- IntegerRangesTest.cpp - Ranges of integers used as indices ---------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,11 +33,11 @@ using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
-/// Buffers of the program, and its commands.
+/// Return the buffers of the program, and its commands.
 enum : uint32_t { kIds, kRows, kCheckedRows, kTable, kState, kRow, kChecked, kOther };
 enum : size_t { kGather, kCheck, kGatherChecked };
 
-/// Adds commands before the last, which reads the checked integers.
+/// Adds commands before the last one, which reads the checked integers.
 void AddBeforeLast(format::ExecutableT &executable, const std::function<void(EntryBuilder &)> &add) {
   auto &commands = Entry(executable).commands;
   size_t before = commands.size();
@@ -46,7 +46,7 @@ void AddBeforeLast(format::ExecutableT &executable, const std::function<void(Ent
   std::rotate(commands.begin() + before - 1, commands.begin() + before, commands.end());
 }
 
-/// A buffer in the arena over the bytes of another, from `offset` on.
+/// Adds a buffer in the arena over the bytes of another one, from `offset` on.
 uint32_t AddOver(EntryBuilder &entry, uint32_t buffer, DType dtype, std::vector<int64_t> shape, int64_t offset = 0) {
   uint32_t added = entry.Arena("over", MakeType(dtype, std::move(shape)));
   entry.entry().buffers[added]->byte_offset = entry.entry().buffers[buffer]->byte_offset + offset;
@@ -57,7 +57,7 @@ format::CheckBoundT &Check(format::ExecutableT &executable) {
   return *Entry(executable).commands[kCheck]->body.AsCheckBound();
 }
 
-/// A kernel that writes 3 integers in [0, most].
+/// Adds a kernel that writes 3 integers in [0, most].
 uint32_t AddProducer(EntryBuilder &entry, format::ExecutableT &executable, uint32_t target, int64_t most) {
   executable.kernels.push_back(std::make_unique<format::KernelT>(*executable.kernels[0]));
   format::KernelT &kernel = *executable.kernels.back();
@@ -76,15 +76,14 @@ struct Change {
   const char *message = "";
 };
 
-constexpr char kUnbounded[] =
-    "command 2 'c2': operand 1: 'checked' i64[3] with strides [1] holds integers that nothing "
-    "bounds, and the kernel takes those in 0..4 as indices";
-constexpr char kUnboundedLater[] = "operand 1: 'checked' i64[3] with strides [1] holds integers that nothing bounds";
+constexpr char kUnbounded[] = "command 2 'c2': operand 1: 'checked' i64[3] with strides [1] holds unbounded "
+                              "integers, but the kernel uses them as indices in 0..4";
+constexpr char kUnboundedLater[] = "operand 1: 'checked' i64[3] with strides [1] holds unbounded integers";
 
 const Change kRefused[] = {
     {"LargerInputBound", [](auto &e) { Entry(e).inputs[0]->bound = 6; },
-     "command 0 'c0': operand 1: 'ids.view' i64[3] with strides [1] holds integers in 0..5, and the kernel takes those "
-     "in 0..4 as indices"},
+     "command 0 'c0': operand 1: 'ids.view' i64[3] with strides [1] holds integers in 0..5, but the kernel uses them "
+     "as indices in 0..4"},
     {"NoInputBound", [](auto &e) { Entry(e).inputs[0]->bound = 0; }, "command 0 'c0': operand 1"},
     {"LargerCheck", [](auto &e) { Check(e).bound = INT64_MAX; }, "holds integers in 0..9223372036854775806"},
     {"NoCheck", [](auto &e) { Entry(e).commands.erase(Entry(e).commands.begin() + kCheck); },
@@ -100,7 +99,7 @@ const Change kRefused[] = {
        Check(e).dst = entry.View(kChecked, {2}, {1});
      },
      kUnbounded},
-    {"CheckOfTwoParts", // With an element between them that is not checked.
+    {"CheckOfTwoParts", // With an unchecked element between them.
      [](auto &e) {
        EntryBuilder entry(e, Entry(e));
        Check(e).src = entry.View(kState, {1}, {1});
@@ -117,7 +116,7 @@ const Change kRefused[] = {
      },
      kUnbounded},
     {"Variable", [](auto &e) { Launch(e, kGatherChecked).operands[1] = kState; },
-     "'state' i64[3] with strides [1] holds integers that nothing bounds"},
+     "'state' i64[3] with strides [1] holds unbounded integers"},
     {"CheckOfAVariableInPlace", // Another entry or a checkpoint writes it again.
      [](auto &e) { Check(e).dst = Launch(e, kGatherChecked).operands[1] = kState; }, "'state' i64[3]"},
     {"ArenaOfAnotherEntry", [](auto &e) { Launch(e, kGatherChecked).operands[1] = kOther; }, "'other' i64[3]"},
@@ -178,7 +177,7 @@ const Change kRefused[] = {
      },
      "'checked' i64[3] with strides [1] holds integers in 0..5"},
     {"VariantThatTheKernelHasNot", [](auto &e) { Launch(e).variant = 1; },
-     "command 0 'c0': it is of variant 1, and the kernel has 1"},
+     "command 0 'c0': it is of variant 1, but the kernel has 1"},
     {"RangesOfAnotherNumberOfVariants",
      [](auto &e) {
        AddBeforeLast(e, [&](auto &b) { AddProducer(b, e, kOther, 4); });
@@ -186,10 +185,10 @@ const Change kRefused[] = {
        signature.operands.push_back(std::make_unique<format::OperandSignatureT>(*signature.operands[0]));
        signature.operands[1]->ranges = {{0, 4}, {0, 5}};
      },
-     "kernel 'producer': operand 1 of its signature: it has ranges for 2 variants of launches, and another operand for "
+     "kernel 'producer': operand 1 of its signature: it has ranges for 2 variants of launches, but another operand has "
      "1"},
     {"RangeWithoutIntegers", [](auto &e) { AddBeforeLast(e, [&](auto &b) { AddProducer(b, e, kOther, -1); }); },
-     "there is no integer in the range 0..-1"},
+     "no integer is in the range 0..-1"},
 };
 
 class RefusedIndicesTest : public ::testing::TestWithParam<Change> {};
@@ -228,7 +227,7 @@ const Change kAccepted[] = {
        AddBeforeLast(e, [](auto &b) { b.Copy(kChecked, kOther); });
        Launch(e, kGatherChecked + 1).operands[1] = kOther;
      }},
-    {"CheckedInsideOfLargerOnes", // The arena's bytes are used again.
+    {"CheckedInsideOfLargerOnes", // The arena's bytes are reused.
      [](auto &e) {
        EntryBuilder entry(e, Entry(e));
        uint32_t all = entry.Arena("all", MakeType(DType::kI64, {2, 3}));

@@ -1,4 +1,4 @@
-//===- KernelSignatureTest.cpp - Launches that their kernel does not take -===//
+//===- KernelSignatureTest.cpp - Launches that a kernel rejects -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ using testing::Message;
 using testing::ProgramBuilder;
 using testing::Signature;
 
-/// y = x * w and then y = y * w, in place, with one kernel each.
+/// Builds y = x * w and then y = y * w, in place, with one kernel each.
 ProgramBuilder ScalingProgram() {
   ProgramBuilder program;
   uint32_t scale = program.Kernel("scale_rows"), in_place = program.Kernel("scale_rows");
@@ -48,10 +48,11 @@ ProgramBuilder ScalingProgram() {
   return program;
 }
 
-/// Buffers of the program.
+/// Return buffers of the program.
 enum : uint32_t { kX, kY, kW, kIds, kOther, kScratch };
 
-/// One way to launch a kernel as it was not compiled for, and the error.
+/// One launch that differs from what the kernel was compiled for, and the
+/// error.
 struct WrongLaunch {
   const char *name;
   std::function<void(format::ExecutableT &)> apply;
@@ -60,17 +61,17 @@ struct WrongLaunch {
 
 const WrongLaunch kWrongLaunches[] = {
     {"TooFewOperands", [](auto &e) { Launch(e).operands.pop_back(); },
-     "command 0 'c0': it has 2 operands, and the kernel takes 3"},
+     "command 0 'c0': it has 2 operands, but the kernel has 3"},
     {"TooManyOperands", [](auto &e) { Launch(e).operands.push_back(kW); }, "it has 4 operands"},
     {"OperandsInAnotherOrder", [](auto &e) { std::swap(Launch(e).operands[0], Launch(e).operands[1]); },
-     "operand 0: 'w' f32[4] with strides [1], and the kernel takes f32[3, 4] with strides [4, 1]"},
+     "operand 0: 'w' f32[4] with strides [1], but the kernel requires f32[3, 4] with strides [4, 1]"},
     {"OperandOfAnotherType", [](auto &e) { Launch(e).operands[1] = kIds; }, "operand 1: 'ids' i32[4]"},
     {"OperandOfOtherSizes",
      [](auto &e) {
        Buffer(e, kW).shape = {2};
        Buffer(e, kW).byte_size = 8;
      },
-     "operand 1: 'w' f32[2] with strides [1], and the kernel takes f32[4]"},
+     "operand 1: 'w' f32[2] with strides [1], but the kernel requires f32[4]"},
     {"OperandOfAnotherLayout", [](auto &e) { Buffer(e, kX).strides = {1, 3}; },
      "operand 0: 'x' f32[3, 4] with strides [1, 3]"},
     {"OperandOfAnotherRank",
@@ -84,19 +85,19 @@ const WrongLaunch kWrongLaunches[] = {
        Signature(e).operands[2]->alignment = 16;
        Buffer(e, kY).byte_offset = 8;
      },
-     "operand 2: 'y' starts at byte 8, and the kernel takes multiples of 16"},
-    {"WritesAnInput", [](auto &e) { Launch(e).writes = {0}; }, "it writes operands [0], and the kernel [2]"},
-    {"WritesNothing", [](auto &e) { Launch(e).writes.clear(); }, "it writes operands [], and the kernel [2]"},
+     "operand 2: 'y' starts at byte 8, but the kernel requires a multiple of 16"},
+    {"WritesAnInput", [](auto &e) { Launch(e).writes = {0}; }, "it writes operands [0], but the kernel writes [2]"},
+    {"WritesNothing", [](auto &e) { Launch(e).writes.clear(); }, "it writes operands [], but the kernel writes [2]"},
     {"WritesOperandsItHasNot", [](auto &e) { Launch(e).writes = {3}; }, "it writes operands [3]"},
     {"MoreRows", [](auto &e) { Launch(e).rows = 4; },
-     "it has 4 rows and 0 bytes of memory for each thread, and the kernel takes 3 and 0"},
+     "it has 4 rows and 0 bytes of memory per thread, but the kernel requires 3 and 0"},
     {"NoRows", [](auto &e) { Launch(e).rows = 0; }, "it has 0 rows"},
     {"LessThreadMemory",
      [](auto &e) {
        Signature(e).thread_bytes = 4096;
        Launch(e).thread_bytes = 4032;
      },
-     "4032 bytes of memory for each thread, and the kernel takes 3 and 4096"},
+     "4032 bytes of memory per thread, but the kernel requires 3 and 4096"},
     {"WorkspaceThatItDoesNotTake", [](auto &e) { Launch(e).workspace = kScratch; },
      "it has a workspace, and the kernel"},
     {"OverAnOperandThatItReads", [](auto &e) { Launch(e).operands = {kY, kW, kY}; },
@@ -126,24 +127,24 @@ const WrongLaunch kWrongLaunches[] = {
     {"SignatureOfUnknownType", [](auto &e) { Signature(e).operands[0]->dtype = static_cast<format::DType>(9); },
      "unknown element type"},
     {"SignatureOfOddAlignment", [](auto &e) { Signature(e).operands[0]->alignment = 12; },
-     "operand 0 of its signature: alignment 12 is no power of two from 1 to 64"},
+     "operand 0 of its signature: alignment 12 is not a power of two from 1 to 64"},
     {"SignatureOfMoreAlignmentThanStorage", [](auto &e) { Signature(e).operands[0]->alignment = 128; },
      "alignment 128"},
     {"SignatureThatOverflows", [](auto &e) { Signature(e).operands[0]->strides[0] = INT64_MAX / 2; }, "overflows"},
     {"SignatureOfSharedAddresses", [](auto &e) { Signature(e).operands[2]->strides[0] = 1; },
-     "operand 2 of its signature: it is written, and its elements share addresses"},
+     "operand 2 of its signature: it is written, but its elements share addresses"},
     {"SignatureOfTooMuchThreadMemory", [](auto &e) { Signature(e).thread_bytes = (1LL << 40) + 1; },
      "1099511627777 bytes of memory for each thread"},
     {"SignatureOfNegativeThreadMemory", [](auto &e) { Signature(e).thread_bytes = -1; }, "-1 bytes of memory"},
     {"SignatureOfAWorkspaceOnTheCpu", [](auto &e) { Signature(e).workspace_bytes = 64; }, "a workspace of 64 bytes"},
     {"SignatureThatReadsAndOverwrites", [](auto &e) { Signature(e).operands[0]->written_over = {1}; },
-     "it is not written"},
+     "it overwrites other operands, but is not written"},
     {"SignatureOverAnOperandThatItHasNot", [](auto &e) { Signature(e).operands[2]->written_over = {3}; },
-     "it is written over operand 3 of 3"},
+     "it overwrites operand 3 of 3"},
     {"SignatureOverAnotherLayout", [](auto &e) { Signature(e).operands[2]->written_over = {1}; },
-     "it is written over operand 1, which is written too or lies otherwise"},
+     "it overwrites operand 1, which is also written or has another layout"},
     {"RangeOfNumbers", [](auto &e) { Signature(e).operands[0]->ranges = {{0, 4}}; },
-     "operand 0 of its signature: it has ranges of integers, and its elements are f32"},
+     "operand 0 of its signature: it has ranges of integers, but its elements are f32"},
 };
 
 class WrongLaunchTest : public ::testing::TestWithParam<WrongLaunch> {};
@@ -161,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(KernelSignatureTest, WrongLaunchTest, ::testing::Values
 
 TEST(KernelSignatureTest, AcceptsWhatKernelsWereCompiledFor) {
   EXPECT_TRUE(ScalingProgram().Build().ok()) << ScalingProgram().Build().status();
-  // An operand that may be written over need not be.
+  // An operand that may be overwritten need not be.
   ProgramBuilder program = ScalingProgram();
   Launch(program.executable(), 1).operands = {kX, kW, kY};
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
@@ -190,10 +191,10 @@ TEST(KernelSignatureTest, ChecksWorkspacesOnGPUs) {
   };
   EXPECT_EQ(build(64, 0, true), "");
   EXPECT_EQ(build(64, 16, true), "");
-  EXPECT_THAT(build(68, 0, true), HasSubstr("its workspace has 64 bytes from byte 128 on, and the kernel takes 68"));
-  EXPECT_THAT(build(64, 8, true), HasSubstr("from byte 136 on, and the kernel takes 64 from a multiple of 16"));
-  EXPECT_THAT(build(64, 0, false), HasSubstr("it has no workspace, and the kernel takes one of 64 bytes"));
-  EXPECT_THAT(build(0, 0, true), HasSubstr("it has a workspace, and the kernel takes one of 0 bytes"));
+  EXPECT_THAT(build(68, 0, true), HasSubstr("its workspace has 64 bytes from byte 128 on, but the kernel requires 68"));
+  EXPECT_THAT(build(64, 8, true), HasSubstr("from byte 136 on, but the kernel requires 64 from a multiple of 16"));
+  EXPECT_THAT(build(64, 0, false), HasSubstr("it has no workspace, but the kernel requires 64 bytes"));
+  EXPECT_THAT(build(0, 0, true), HasSubstr("it has a workspace, but the kernel requires 0 bytes"));
 }
 
 TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
@@ -209,11 +210,12 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
   std::string &symbol = executable.kernels[0]->functions[0]->symbol;
   symbol = "a (b)" + format::ToSymbolSuffix(Signature(executable));
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
-  // Code for 3 rows under a signature of 4, in both places that say so.
+  // Code for 3 rows under a signature with 4, in both places that state the
+  // number.
   Signature(executable).rows = Launch(executable).rows = 4;
   EXPECT_THAT(Message(program.Build().status()),
               HasSubstr("kernel 'scale_rows': its code was compiled for (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)3, "
-                        "and its signature is (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)4"));
+                        "but its signature is (f32[3,4|4,1]%4;f32[4|1]%4;=f32[3,4|4,1]%4)4"));
 }
 
 } // namespace

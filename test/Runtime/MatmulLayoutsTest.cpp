@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plain column-major product with these layouts must give what the GEMM says,
-// for any strides; no device is needed.
+// A plain column-major GEMM with these layouts must compute the result of the
+// row-major GEMM, for any strides. This requires no device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-/// Row-major unless transposed.
+/// Returns a matrix, row-major unless it is transposed.
 struct Matrix {
   double *data;
   int64_t rows, columns;
@@ -53,7 +53,7 @@ GemmProblem Problem(const std::vector<int64_t> &batch, const Matrix &a, const Ma
   return problem;
 }
 
-/// op(operand)[row, column] of one element of a batch.
+/// Returns op(operand)[row, column] of one element of a batch.
 double At(const MatmulOperand &operand, const char *data, int64_t index, int64_t row, int64_t column) {
   if (operand.transposed)
     std::swap(row, column);
@@ -63,7 +63,7 @@ double At(const MatmulOperand &operand, const char *data, int64_t index, int64_t
       data)[index * operand.batch_stride + column * operand.leading_dimension + row];
 }
 
-/// What a column-major library makes of the layouts.
+/// Computes what a column-major library computes with the layouts.
 void Multiply(const MatmulLayouts &layouts, int64_t depth) {
   ASSERT_FALSE(layouts.result.transposed);
   ASSERT_GE(layouts.result.leading_dimension, layouts.result.rows);
@@ -164,7 +164,8 @@ TEST_F(MatmulLayoutsTest, HeadsInsideOfRowsTakeACallForEachSequence) {
 
 class DescribeForTuningTest : public ::testing::Test {
 protected:
-  /// Of C = A * B, `offset` bytes behind places that have any alignment.
+  /// Describes C = A * B with operands at `offset` bytes behind highly aligned
+  /// addresses.
   GemmProblem At(int64_t offset) {
     auto address = [&](int64_t place) { return reinterpret_cast<double *>(place + offset); };
     return Problem({}, Matrix{address(0x10000), 4, 6, false, {}}, Matrix{address(0x20000), 6, 8, true, {}},

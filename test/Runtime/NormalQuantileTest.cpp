@@ -1,4 +1,4 @@
-//===- NormalQuantileTest.cpp - The normal distribution's inverse ---------===//
+//===- NormalQuantileTest.cpp - Inverse of the normal distribution --------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ double Quantile(double p) {
 TEST(NormalQuantileTest, InvertsTheDistribution) {
   for (double x = -37; x < 8; x += 0.001) {
     double p = Cdf(x);
-    // What rounding p itself does to x: near 1 it has few digits left.
+    // The error in x from rounding p itself: near 1, p has few digits left.
     double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
     double bound = 1e-14 * (1 + std::abs(x)) + 0x1p-52 * p / density;
     EXPECT_NEAR(Quantile(p), x, bound) << "p = " << p;

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - Executables by hand ---------------------------===//
+//===- ProgramBuilder.cpp - Building executables by hand ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.h - Executables by hand -------------------*- C++ -*-===//
+//===- ProgramBuilder.h - Building executables by hand ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ namespace cs336::runtime::testing {
 
 format::TensorTypeT MakeType(DType dtype, std::vector<int64_t> shape);
 
-/// A dense tensor of those elements.
+/// Returns a dense tensor of those elements.
 template <typename T>
 Tensor MakeTensor(DType dtype, Dims shape, std::vector<T> values) {
   Tensor tensor = *Tensor::Create({dtype, std::move(shape)});
@@ -30,22 +30,23 @@ Tensor MakeTensor(DType dtype, Dims shape, std::vector<T> values) {
   return tensor;
 }
 
-/// Adds to one entry. Functions that add something return its index.
+/// Adds parts to one entry. Functions that add a part return its index.
 class EntryBuilder {
 public:
   EntryBuilder(format::ExecutableT &executable, format::EntryT &entry) : executable_(executable), entry_(entry) {}
 
-  /// A port and a dense buffer for its storage; the buffer's index.
+  /// Adds a port and a dense buffer for its storage. Returns the buffer's
+  /// index.
   uint32_t Input(const std::string &name, const format::TensorTypeT &type, int64_t bound = 0);
   uint32_t Output(const std::string &name, const format::TensorTypeT &type);
-  /// A dense buffer for a variable of the executable.
+  /// Adds a dense buffer for a variable of the executable.
   uint32_t Variable(const std::string &name);
-  /// A dense buffer at the end of the arena, which grows.
+  /// Adds a dense buffer at the end of the arena, which grows.
   uint32_t Arena(const std::string &name, const format::TensorTypeT &type);
-  /// Another view of a buffer's storage, `offset` bytes further on.
+  /// Adds another view of a buffer's storage, `offset` bytes further on.
   uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
 
-  /// The first launch of a kernel gives it its signature.
+  /// Adds a launch. The first launch of a kernel determines its signature.
   format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,
                           int64_t grain = 1, int64_t thread_bytes = 0);
   format::GemmT &Gemm(uint32_t a, uint32_t b, uint32_t c);
@@ -69,15 +70,16 @@ private:
   format::EntryT &entry_;
 };
 
-/// Adds to an executable.
+/// Adds parts to an executable.
 class ProgramBuilder {
 public:
   format::VariableT &Variable(const std::string &name, const format::TensorTypeT &type,
                               format::VariableKind kind = format::VariableKind::parameter);
-  /// Views of the variable, one after the other.
+  /// Adds views to the variable, one after the other.
   static void AddViews(format::VariableT &variable, std::vector<std::pair<std::string, int64_t>> rows);
   EntryBuilder Entry(const std::string &name, format::Mode mode = format::Mode::forward);
-  /// The kernel of test/Runtime/kernels that has that symbol; its index.
+  /// Adds the kernel of test/Runtime/kernels with that symbol. Returns its
+  /// index.
   uint32_t Kernel(const std::string &symbol);
 
   std::string Bytes() const;
@@ -91,14 +93,15 @@ private:
 
 absl::Span<const uint8_t> AsBytes(const std::string &text);
 
-/// A program that has some of everything: packed parameters, a derived variable
-/// that "prepare" fills, and "train", which reads tokens below 16, launches a
-/// kernel, multiplies matrices, copies and counts its steps.
+/// A program with something of every kind: packed parameters, a derived value
+/// that "prepare" computes, and "train", which reads tokens below 16, launches
+/// a kernel, runs a GEMM, copies and counts its steps.
 ProgramBuilder SampleProgram();
 
-/// rows = table[ids[1]] and then checked_rows = table[check_bound(state)], with
-/// tables of 5 rows. Buffers: ids, rows, checked_rows, table, state, ids[1],
-/// checked and, for tests, other, of 3 i64 in the arena.
+/// A program with rows = table[ids[1]] and then checked_rows =
+/// table[check_bound(state)], with tables of 5 rows. Buffers: ids, rows,
+/// checked_rows, table, state, ids[1], checked and, for tests, other, of 3 i64
+/// in the arena.
 ProgramBuilder GatherProgram();
 
 } // namespace cs336::runtime::testing

@@ -21,7 +21,7 @@ inline format::BufferT &Buffer(format::ExecutableT &executable, uint32_t index) 
   return *Entry(executable).buffers[index];
 }
 
-/// The launch at that place among the commands.
+/// Returns the launch at that position of the commands.
 inline format::LaunchT &Launch(format::ExecutableT &executable, size_t index = 0) {
   return *Entry(executable).commands[index]->body.AsLaunch();
 }

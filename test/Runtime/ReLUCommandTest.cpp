@@ -1,4 +1,4 @@
-//===- ReLUCommandTest.cpp - ReLU of what a product wrote -----------------===//
+//===- ReLUCommandTest.cpp - ReLU of a GEMM's result ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,14 +20,15 @@
 namespace cs336::runtime {
 namespace {
 
-/// A product that finds its result there already.
+/// A GEMM whose result is there already.
 class NoProduct : public PreparedCommand {
 public:
   absl::Status Execute() override { return absl::OkStatus(); }
 };
 
-/// Everything that a sign, an exponent of all ones, and the ends of a type's
-/// range make different; primes beside the matrices' extents.
+/// Values that differ in the sign, in an exponent of all ones, and at the ends
+/// of a type's range; their number has no factor in common with the matrices'
+/// sizes.
 template <typename T>
 std::vector<T> MakeElements(int64_t count) {
   using Limits = std::numeric_limits<T>;
@@ -52,7 +53,7 @@ std::vector<T> MakeElements(int64_t count) {
 
 template <typename T>
 void CheckReLU(const CudaContext &context, DType dtype) {
-  // Rows and both batch dimensions have something between them.
+  // Rows and both batch dimensions have gaps.
   constexpr int64_t kRows = 5, kColumns = 300, kRowStride = 307, kInner = kRows * kRowStride + 3, kOuter = 4 * kInner;
   GemmProblem problem;
   problem.batch = {2, 3};
@@ -83,7 +84,7 @@ void CheckReLU(const CudaContext &context, DType dtype) {
           if (element <= T(0.0))
             element = T(0.0);
         }
-  // What is kept, NaN too, is kept to the bit.
+  // Values that are kept, also NaN, keep all bits.
   for (size_t i = 0; i != after.size(); ++i)
     ASSERT_EQ(std::memcmp(&after[i], &expected[i], sizeof(T)), 0)
         << Name(dtype) << ", element " << i << ": " << static_cast<double>(before[i]) << " became "

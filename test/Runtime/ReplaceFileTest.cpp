@@ -1,4 +1,4 @@
-//===- ReplaceFileTest.cpp - Files as a whole or not at all ---------------===//
+//===- ReplaceFileTest.cpp - Replacing files atomically -------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,8 @@ mode_t PermissionsOf(const std::string &path) {
   return info.st_mode & 07777;
 }
 
-/// Runs `body` in a process of its own; returns how that ended, as waitpid does.
+/// Runs `body` in a process of its own. Returns its status in the form of
+/// waitpid.
 template <typename Body>
 int RunInChild(Body body) {
   pid_t child = fork();
@@ -72,7 +73,7 @@ protected:
     return names;
   }
 
-  /// Leaves the temporary file of a writer of `path` that was killed.
+  /// Creates the temporary file of a killed writer of `path`.
   void KillWriter() const {
     int status = RunInChild([&] {
       (void)ReplaceFile(path, [](const TemporaryFile &file) {
@@ -176,7 +177,7 @@ TEST_F(ReplaceFileTest, RemovesWhatAKilledWriterLeft) {
   KillWriter();
   KillWriter();
   EXPECT_EQ(ReadText(path), "old");
-  // The second killed writer removed what the first one had left.
+  // The second killed writer removed the file of the first one.
   EXPECT_THAT(Names(), SizeIs(2));
   ASSERT_TRUE(ReplaceFile(path, {"new"}).ok());
   EXPECT_THAT(Names(), ElementsAre("file"));
@@ -241,7 +242,7 @@ TEST_F(ReplaceFileTest, RefusesANulInThePath) {
   EXPECT_FALSE(fs::exists("a"));
 }
 
-/// Writers of one path: threads of two processes, as of two containers that share a folder.
+/// Writers of one path: threads of two processes, as in two containers that share a folder.
 TEST_F(ReplaceFileTest, ConcurrentWritersNeverFailAndReadersSeeWholeFiles) {
   constexpr int kThreads = 4, kWrites = 50;
   constexpr size_t kBytes = 20000;

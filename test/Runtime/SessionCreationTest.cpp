@@ -1,4 +1,4 @@
-//===- SessionCreationTest.cpp - Programs that no session is made of ------===//
+//===- SessionCreationTest.cpp - Programs that sessions reject ------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ TEST(SessionCreationTest, MoreThanTheHostHasIsAnAnswer) {
   absl::Status status = CreateStatus(program);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("are available"));
-  // A limit beyond the host's memory does not make more of it.
+  // A limit above the host's memory has no effect.
   ProgramBuilder large;
   large.Variable("a", MakeType(DType::kF32, {int64_t{1} << 50}));
   large.Entry("forward");
@@ -144,7 +144,7 @@ TEST(SessionCreationTest, RefusesImpossibleOptions) {
     options.device = device;
     absl::Status status = CreateStatus(SampleProgram(), options);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << device;
-    EXPECT_THAT(Message(status), HasSubstr("a device is cpu, cuda, or cuda:N"));
+    EXPECT_THAT(Message(status), HasSubstr("use cpu, cuda, or cuda:N"));
   }
 }
 

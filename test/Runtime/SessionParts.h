@@ -18,7 +18,7 @@
 
 namespace cs336::runtime::testing {
 
-/// A session of a program that loads.
+/// Creates a session of a program that loads.
 inline std::unique_ptr<Session> MakeSession(const ProgramBuilder &program, const SessionOptions &options = {}) {
   auto session = Session::Create(*program.Build(), options);
   EXPECT_TRUE(session.ok()) << session.status();
@@ -33,7 +33,7 @@ inline SessionOptions WithThreads(int threads) {
 
 inline std::string Message(const absl::Status &status) { return std::string(status.message()); }
 
-/// The sample's inputs, with x = 0, 1, 2, ...
+/// Returns the sample program's inputs, with x = 0, 1, 2, ...
 struct SampleInputs {
   Tensor x = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   Tensor tokens = MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 15});

@@ -118,7 +118,7 @@ TEST(SessionTest, AnyByteOtherThanZeroIsTrue) {
   EntryBuilder entry = program.Entry("forward");
   entry.Copy(entry.Input("x", MakeType(DType::kI1, {4})), entry.Output("y", MakeType(DType::kI1, {4})));
   auto session = MakeSession(program);
-  // As NumPy shows other bytes as bool.
+  // NumPy also reads other bytes than 0 and 1 as bool.
   Tensor given = MakeTensor<uint8_t>(DType::kI1, {4}, {0, 1, 2, 255});
   ASSERT_TRUE(session->SetVariable("v", given).ok());
   EXPECT_THAT(session->GetVariable("v")->values<uint8_t>(), ElementsAre(0, 1, 1, 1));
@@ -162,7 +162,7 @@ TEST(SessionTest, RefusesWrongInputs) {
   EXPECT_THAT(run({{"x", inputs.x}, {"y", inputs.x}}), HasSubstr("no input 'y'; the inputs are: x, tokens"));
   EXPECT_THAT(run({{"x", inputs.x}, {"x", inputs.x}}), HasSubstr("twice"));
   EXPECT_THAT(run({{"x", inputs.tokens}, {"tokens", inputs.tokens}}),
-              HasSubstr("'x' is a f32[3, 4], the value a i32[2, 3]"));
+              HasSubstr("'x' is a f32[3, 4], but the value is a i32[2, 3]"));
   Tensor flat = MakeTensor<float>(DType::kF32, {12}, {});
   EXPECT_THAT(run({{"x", flat}, {"tokens", inputs.tokens}}), HasSubstr("f32[12]"));
   inputs.tokens.mutable_values<int32_t>()[4] = 16;
@@ -214,7 +214,7 @@ TEST(SessionTest, RunsPrepareAgainOnceVariablesAreSet) {
     Tensor q = MakeTensor<float>(DType::kF32, {2, 4}, std::vector<float>(8, value));
     ASSERT_TRUE(session->SetVariable("q.weight", q).ok());
   };
-  // Also where nothing has been initialized.
+  // Also if nothing has been initialized.
   set(3);
   ASSERT_TRUE(session->Run("train", inputs.named()).ok());
   EXPECT_EQ(shadow(), 3);
@@ -223,7 +223,7 @@ TEST(SessionTest, RunsPrepareAgainOnceVariablesAreSet) {
   EXPECT_EQ(shadow(), 3);
   ASSERT_TRUE(session->Run("train", inputs.named()).ok());
   EXPECT_EQ(shadow(), 7);
-  // Nobody has set anything since.
+  // No variable has been set since.
   ASSERT_TRUE(session->SetVariable("qkv.weight", *session->GetVariable("qkv.weight")).ok());
   ASSERT_TRUE(session->Prepare().ok());
   session->VariableOnDevice("qkv.weight")->mutable_data_as<float>()[0] = 9;
@@ -297,7 +297,7 @@ TEST(SessionTest, RefusesWrongVariables) {
   EXPECT_EQ(session->SetVariable("nobody", value).code(), absl::StatusCode::kNotFound);
   absl::Status status = session->SetVariable("q.weight", value);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], the value a f32[4]"));
+  EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], but the value is a f32[4]"));
   EXPECT_EQ(session->GetVariable("nobody").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -341,7 +341,8 @@ TEST(SessionTest, AllocatesWhatItSays) {
   EXPECT_EQ(session->VariableOnDevice("q.weight")->shape(), (Dims{2, 4}));
 }
 
-/// Entries "a" and "b": y = x twice, once small and once too large to be copied by each run.
+/// Builds entries "a" and "b": y = x twice, once small, and once too large to be copied by
+/// each run.
 ProgramBuilder TwoEntries() {
   ProgramBuilder program;
   for (const char *name : {"a", "b"}) {
@@ -368,7 +369,7 @@ TEST(SessionTest, EntriesShareTheMemoryOfOutputs) {
   EXPECT_EQ(session->OutputOnDevice("a", "large")->data(), session->Output("a", "large")->data());
   EXPECT_EQ(session->OutputOnDevice("a", "small")->values<float>()[1], 4);
 
-  // Another entry takes the place; what each run copies stays.
+  // Another entry overwrites the arena; the outputs that each run copies stay.
   ASSERT_TRUE(session->Run("b", {{"x", five}}).ok());
   EXPECT_EQ(session->Output("b", "large")->values<float>()[1999], 5);
   EXPECT_THAT(session->Output("a", "small")->values<float>(), ElementsAre(3, 4));
@@ -379,7 +380,7 @@ TEST(SessionTest, EntriesShareTheMemoryOfOutputs) {
     EXPECT_THAT(Message(gone), HasSubstr("entry 'b' has run since"));
   }
 
-  // A run that is refused has no effect.
+  // A rejected run has no effect.
   ASSERT_FALSE(session->Run("a", {}).ok());
   EXPECT_EQ(session->Output("b", "large")->values<float>()[0], 5);
   ASSERT_TRUE(session->Run("a", {{"x", five}}).ok());

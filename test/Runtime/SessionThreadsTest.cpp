@@ -50,7 +50,7 @@ TEST(SessionThreadsTest, CommandsSplitRowsByGrain) {
     EXPECT_LT(row, end);
     if (row == next) {
       EXPECT_EQ(begin, next);
-      EXPECT_GE(end - begin, 3); // Ten rows in three runs.
+      EXPECT_GE(end - begin, 3); // Ten rows in three ranges.
       next = end;
     }
   }
@@ -104,7 +104,7 @@ TEST(SessionThreadsTest, RunsDoNotChangeTheCallersThreadCount) {
   EXPECT_EQ(MaxThreads(), before);
 }
 
-/// A product that takes long enough for two threads to meet.
+/// Builds a GEMM that takes long enough for two threads to overlap.
 ProgramBuilder ProductProgram() {
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
@@ -133,7 +133,7 @@ TEST(SessionThreadsTest, OneThreadAtATime) {
   EXPECT_GT(runs, 0);
   EXPECT_EQ(runs + refusals, 200);
 
-  // A call within a call, which an observer could make.
+  // A nested call, which an observer could make.
   class Caller : public RunObserver {
   public:
     explicit Caller(Session &session) : session_(session) {}
@@ -182,7 +182,7 @@ TEST(SessionThreadsTest, SameSeedSameBits) {
     return std::vector<float>(y.values<float>().begin(), y.values<float>().end());
   };
   EXPECT_EQ(run(2), run(2));
-  EXPECT_EQ(run(1), run(4)); // Small enough not to be split in its sums.
+  EXPECT_EQ(run(1), run(4)); // Small enough that sums are not split.
 }
 
 } // namespace

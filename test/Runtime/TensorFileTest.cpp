@@ -32,7 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeTensor;
 
-/// Tests run side by side, each in a process of its own.
+/// Tests run in parallel, each in a process of its own.
 std::string TempPath(const std::string &name) {
   return absl::StrCat(::testing::TempDir(), "tensor_file_", getpid(), "_", name);
 }
@@ -44,7 +44,8 @@ std::string ReadText(const std::string &path) {
 
 void WriteText(const std::string &path, const std::string &text) { std::ofstream(path, std::ios::binary) << text; }
 
-/// Tensors of every type that the extension can hold, scalars and empty ones.
+/// Tensors of every type that the format supports, including scalars and empty
+/// ones.
 TensorMap SampleTensors(const std::string &extension) {
   TensorMap tensors;
   tensors["f64"] = MakeTensor<double>(DType::kF64, {2, 3}, {0, 1, 2, 3, 4, 5});
@@ -71,8 +72,8 @@ void ExpectSame(const TensorMap &a, const TensorMap &b) {
   }
 }
 
-/// Parses a copy in a block of its exact size, so that AddressSanitizer sees
-/// every read beyond it.
+/// Parses a copy in a block of exactly its size, so that AddressSanitizer
+/// detects every read beyond it.
 absl::Status ParseStatus(const std::string &extension, const std::string &text) {
   std::unique_ptr<uint8_t[]> exact(new uint8_t[text.size()]);
   std::copy(text.begin(), text.end(), exact.get());
@@ -95,7 +96,7 @@ protected:
 };
 
 TEST_P(TensorFileTest, RoundTrips) {
-  // A .npy file names its tensor by its own name.
+  // The name of a .npy file is the name of its tensor.
   std::string path = TempPath("dir") + "/f64" + extension();
   std::filesystem::create_directories(TempPath("dir"));
   TensorMap tensors = SampleTensors(extension());
@@ -104,7 +105,7 @@ TEST_P(TensorFileTest, RoundTrips) {
   auto read = ReadTensors(path);
   ASSERT_TRUE(read.ok()) << read.status();
   ExpectSame(*read, tensors);
-  // Nothing is left beside it.
+  // No other file is left.
   for (const auto &entry : std::filesystem::directory_iterator(TempPath("dir")))
     EXPECT_EQ(entry.path().extension(), extension());
   std::filesystem::remove_all(TempPath("dir"));
@@ -121,7 +122,7 @@ TEST_P(TensorFileTest, RefusesEveryTruncation) {
 
 TEST_P(TensorFileTest, SurvivesDamage) {
   std::string whole = Written();
-  // Most of a header's bytes matter more than most of the data's.
+  // Bytes of the header matter more than bytes of the data.
   std::mt19937 random(4);
   for (int trial = 0; trial != 10000; ++trial) {
     std::string changed = whole;
@@ -153,14 +154,14 @@ TEST_P(TensorFileTest, WritesAllOrNothing) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent-folder"));
 
-  // A folder of that name cannot be replaced, and no temporary file stays.
+  // A folder of that name cannot be replaced, and no temporary file is left.
   std::string folder = TempPath("taken");
   std::filesystem::create_directories(folder + "/x" + extension());
   EXPECT_FALSE(WriteTensors(folder + "/x" + extension(), tensors).ok());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
   std::filesystem::remove_all(folder);
 
-  // /dev/full takes the file's creation but no byte.
+  // /dev/full can be opened, but not written.
   EXPECT_FALSE(WriteTensors("/dev/full", tensors).ok());
 }
 
@@ -177,8 +178,8 @@ TEST_P(TensorFileTest, AFailedWriteKeepsTheOldFile) {
   EXPECT_EQ(ReadText(path), "old");
 }
 
-/// Ends the process: with 0 if writing fails for want of space, keeps the old
-/// file, and leaves no other behind. A limit on the size of files stands for the
+/// Ends the process with 0 if writing fails for lack of space, keeps the old
+/// file, and leaves no other file. A limit on the size of files simulates the
 /// full disk.
 [[noreturn]] void WriteToAFullDisk(const std::string &path, const TensorMap &tensors) {
   signal(SIGXFSZ, SIG_IGN);
@@ -212,7 +213,7 @@ TEST(TensorFileTest, ExtensionsDecide) {
   EXPECT_EQ(WriteTensors("weights", {}).code(), absl::StatusCode::kInvalidArgument);
 }
 
-/// A .npy file of version `major` with that header and data.
+/// Returns a .npy file of version `major` with that header and data.
 std::string Npy(std::string header, const std::string &data, char major = 1) {
   std::string text = "\x93NUMPY";
   text += {major, '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
@@ -253,17 +254,17 @@ TEST(NpyTest, SaysWhatIsWrong) {
   std::string data(8, '\0');
   EXPECT_THAT(message(Npy(Dict(">f4", "(2,)"), data)), HasSubstr("type '>f4' are not supported"));
   EXPECT_THAT(message(Npy(Dict("<c8", "(1,)"), data)), HasSubstr("'<c8'"));
-  EXPECT_THAT(message(Npy(Dict("<f4", "(3,)"), data)), HasSubstr("takes 12 bytes and 8 follow"));
+  EXPECT_THAT(message(Npy(Dict("<f4", "(3,)"), data)), HasSubstr("takes 12 bytes, but 8 follow"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(1,)"), data)), HasSubstr("4 bytes follow its last element"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(-2,)"), data)), HasSubstr("something other than sizes"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(4611686018427387904, 4)"), data)), HasSubstr("overflows"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(99999999999999999999,)"), data)), HasSubstr("something other than sizes"));
-  EXPECT_THAT(message(Npy("{'descr': [('a', '<f4')]}", data)), HasSubstr("a string expected"));
+  EXPECT_THAT(message(Npy("{'descr': [('a', '<f4')]}", data)), HasSubstr("its header lacks a string"));
   EXPECT_THAT(message(Npy("{'descr': '<f4'}", data)), HasSubstr("lacks"));
   EXPECT_THAT(message(Npy(Dict("<f4", "(2,)"), data, 9)), HasSubstr("version 9"));
 }
 
-/// A zip file of those members, deflated or stored.
+/// Returns a zip file of those members, deflated or stored.
 std::string Zip(const std::vector<std::pair<std::string, std::string>> &members, int method) {
   std::string path = TempPath("made.npz");
   zip_t *archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
@@ -298,7 +299,7 @@ TEST(NpzTest, SaysWhatIsWrong) {
     return std::string(status.message());
   };
   std::string npy = Npy(Dict("<f4", "(1,)"), "1234");
-  EXPECT_THAT(message(Zip({{"x.txt", "hello"}}, ZIP_CM_STORE)), HasSubstr("'x.txt' is no .npy file"));
+  EXPECT_THAT(message(Zip({{"x.txt", "hello"}}, ZIP_CM_STORE)), HasSubstr("'x.txt' is not a .npy file"));
   EXPECT_THAT(message(Zip({{"x.npy", "hello"}}, ZIP_CM_STORE)), HasSubstr("member 'x.npy'"));
   // A flipped bit of the data breaks the member's checksum.
   std::string npz = Zip({{"x.npy", npy}}, ZIP_CM_STORE);
@@ -306,7 +307,7 @@ TEST(NpzTest, SaysWhatIsWrong) {
   EXPECT_THAT(message(npz), HasSubstr("member 'x.npy'"));
 }
 
-/// A .safetensors file of that header and data.
+/// Returns a .safetensors file of that header and data.
 std::string Safetensors(const std::string &header, const std::string &data) {
   uint64_t size = header.size();
   return std::string(reinterpret_cast<const char *>(&size), 8) + header + data;
@@ -344,7 +345,7 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(message("[1]", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("", ""), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message("\xEF\xBB\xBF{}", ""), HasSubstr("does not begin with '{'"));
-  EXPECT_THAT(message("{", ""), HasSubstr("no JSON object"));
+  EXPECT_THAT(message("{", ""), HasSubstr("not a JSON object"));
   EXPECT_THAT(message(R"({"a":5})", ""), HasSubstr("tensor 'a'"));
   EXPECT_THAT(message(R"({"a":{}})", ""), HasSubstr("'dtype', 'shape' and 'data_offsets' expected"));
   EXPECT_THAT(message(R"({"a":[{"dtype":"F32","shape":[1],"data_offsets":[0,4]}]})", "1234"), HasSubstr("expected"));
@@ -354,20 +355,21 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
   EXPECT_THAT(message(entry("F32", "[18446744073709551615]", "[0,4]"), "1234"), HasSubstr("other than sizes"));
   EXPECT_THAT(message(R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})", "1234"), HasSubstr("expected"));
   EXPECT_THAT(message(entry("F8_E4M3", "[1]", "[0,1]"), "x"), HasSubstr("type 'F8_E4M3' are not supported"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[0,8]"), "12345678"), HasSubstr("takes 4 bytes and has 8"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[0,8]"), "12345678"),
+              HasSubstr("takes 4 bytes, but its 'data_offsets' hold 8"));
   EXPECT_THAT(message(entry("F32", "[2]", "[0,8]"), "1234"), HasSubstr("end at byte 8 of 4"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[4,0]"), "1234"), HasSubstr("no range"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[4,0]"), "1234"), HasSubstr("are not a range"));
   EXPECT_THAT(message(entry("F32", "[-1]", "[0,4]"), "1234"), HasSubstr("something other than sizes"));
   EXPECT_THAT(message(entry("F32", "[4611686018427387904,4]", "[0,4]"), "1234"), HasSubstr("overflows"));
   EXPECT_THAT(message(entry("F32", "[1]", "[0,4]"), "12345678"), HasSubstr("4 bytes follow its last tensor"));
-  EXPECT_THAT(message(entry("F32", "[1]", "[4,8]"), "12345678"), HasSubstr("overlap or leave a hole at byte 0"));
+  EXPECT_THAT(message(entry("F32", "[1]", "[4,8]"), "12345678"), HasSubstr("overlap or leave a gap at byte 0"));
   std::string deep = R"({"a":)" + std::string(100000, '[');
-  EXPECT_THAT(message(deep, ""), HasSubstr("no JSON object"));
+  EXPECT_THAT(message(deep, ""), HasSubstr("not a JSON object"));
   const std::string value = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   EXPECT_THAT(message(absl::StrCat(R"({"a":)", value, R"(,"a":)", value, "}"), "1234"),
-              HasSubstr("the key 'a' stands twice in its header"));
+              HasSubstr("the key 'a' occurs twice in its header"));
   EXPECT_THAT(message(R"({"a":{"dtype":"F64","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234"),
-              HasSubstr("the key 'dtype' stands twice in its header"));
+              HasSubstr("the key 'dtype' occurs twice in its header"));
   EXPECT_THAT(message(R"({"__metadata__":{"x":"1","\u0078":"2"}})", ""), HasSubstr("the key 'x' stands twice"));
   std::string truncated("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
   EXPECT_THAT(std::string(ParseSafetensors(AsBytes(truncated)).status().message()), HasSubstr("truncated"));

@@ -121,7 +121,7 @@ TEST(StridedCopyTest, MatchesAPlainLoop) {
                       .ok());
       ASSERT_EQ(dst, expected);
       if (trial % 50 != 0)
-        break; // The larger types cost more than they tell.
+        break; // Larger types take long and test nothing new.
     }
   }
 }
@@ -189,7 +189,7 @@ TEST(SumOfSquaresTest, AddsEveryElementOfEveryType) {
 }
 
 TEST(SumOfSquaresTest, NeitherLengthNorStridesNorThreadsMatter) {
-  // Several parts and a rest; all partial sums are exact.
+  // Several parts and a remainder; all partial sums are exact.
   int64_t count = 5 * 65536 + 13;
   Tensor tensor = *Tensor::Create({DType::kF32, {count, 2}});
   for (int64_t i = 0; i != count; ++i)

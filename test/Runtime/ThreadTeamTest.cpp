@@ -34,7 +34,7 @@ std::unique_ptr<ThreadTeam> MakeTeam(int threads) {
 }
 
 TEST(ThreadTeamTest, CallsEachPartOnce) {
-  // More threads than cores, too.
+  // Also with more threads than cores.
   for (int threads : {1, 2, 3, 8, 40}) {
     auto team = MakeTeam(threads);
     ASSERT_EQ(team->size(), threads);
@@ -55,7 +55,7 @@ TEST(ThreadTeamTest, FinishesLoopsOfAnyLengthOneAfterAnother) {
     int parts = loop % 4 + 1;
     team->Run(parts, [&](int part) { found[part] += loop; });
     sum += int64_t{loop} * parts;
-    // So that workers are met awake, on their way to sleep, and asleep.
+    // Loops then find workers that poll, that fall asleep, and that sleep.
     if (loop % 1000 == 999)
       std::this_thread::sleep_for(std::chrono::microseconds(loop % 3 * 100));
   }
@@ -125,7 +125,7 @@ TEST(ThreadTeamTest, TakesTheDefaultFromTheEnvironmentOrTheProcessors) {
     unsetenv("OMP_NUM_THREADS");
 }
 
-/// Runs `body` in a child process, which must return true within 20 seconds.
+/// Runs `body` in a child process. It must return true within 20 seconds.
 template <typename Body>
 void ExpectInChild(const Body &body) {
   pid_t child = fork();
@@ -147,7 +147,7 @@ TEST(ThreadTeamTest, KnowsThatItIsFromAnotherProcess) {
   ExpectInChild([&] {
     if (!team->IsFromAnotherProcess())
       return false;
-    team = MakeTeam(4); // Destroys the parent's, whose workers are not here.
+    team = MakeTeam(4); // Destroys the parent's team, whose workers do not exist here.
     std::atomic<int> calls{0};
     team->Run(4, [&](int) { ++calls; });
     return calls == 4;

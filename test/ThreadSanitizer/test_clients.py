@@ -4,10 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""`cs336-run` and the Python package on the runtime of `build/tsan`, which is instrumented.
+"""`cs336-run` and the Python package on the instrumented runtime of `build/tsan`.
 
-The clients come from `build/dev`: MLIR and Python are not instrumented, and the sanitizer's runtime library, loaded
-first, leaves their accesses to memory out. It sees their threads, locks and allocations, and all that the runtime does.
+The clients come from `build/dev`. MLIR and Python are not instrumented: the sanitizer's runtime library, which is
+loaded first, ignores their accesses to memory. It checks their threads, locks and allocations, and the whole runtime.
 `scripts/check tsan` builds both.
 """
 
@@ -26,7 +26,7 @@ TOOLS, PACKAGE, RUNTIME = ROOT / "build/dev/bin", ROOT / "build/dev/python", ROO
 
 
 def run(*command: object, **variables: str) -> str:
-    """Run a client; return what it printed. A report of the sanitizer is a failure."""
+    """Run a client and return its output. A report of the sanitizer is a failure."""
     compiler = ["clang-22", f"-print-file-name=libclang_rt.tsan-{platform.machine()}.so"]
     sanitizer = subprocess.run(compiler, check=True, capture_output=True, text=True).stdout.strip()
     environment = os.environ | {
@@ -63,7 +63,7 @@ def test_clients_load_the_instrumented_runtime() -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--check-nan", "--poison-memory"], ["--profile"]], ids=" ".join)
 def test_cs336_run(executable: Path, flags: list[str], tmp_path: Path) -> None:
-    """GEMMs of oneDNN and of ours, kernels, initial values and files, on more threads than processors."""
+    """GEMMs of oneDNN and our own, kernels, initial values and files, on more threads than processors."""
     common = [TOOLS / "cs336-run", executable, "--random-inputs", "--num-threads", "5", "--steps", "3"]
     printed = run(*common, *flags, "--save-state", tmp_path / "state.safetensors")
     assert "step 3" in printed

@@ -1,4 +1,4 @@
-// cs336-opt is mlir-opt with our dialects, and prints locations unless told not to.
+// cs336-opt is mlir-opt with our dialects. It prints locations by default.
 
 // RUN: cs336-opt %s | FileCheck %s
 // RUN: cs336-opt %s | cs336-opt | FileCheck %s

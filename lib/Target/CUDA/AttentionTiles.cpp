@@ -119,7 +119,7 @@ int64_t AttentionTiles::getSharedBytes() const {
 
 std::string AttentionTiles::getTemplate(StringRef problem) const {
   static constexpr StringLiteral stages[] = {"AttentionForward", "AttentionBackwardQueries", "AttentionBackwardKeys"};
-  static constexpr StringLiteral rows[] = {"TensorCoreRows", "TensorFloatRows", "FmaRows"};
+  static constexpr StringLiteral rows[] = {"TensorCoreRowBlock", "TensorFloatRowBlock", "FmaRowBlock"};
   std::string type = element.isF32() ? std::string() : ExpressionPrinter::getStorageType(element).str() + ", ";
   auto print = [](bool value) { return value ? "true" : "false"; };
   std::string text = stages[static_cast<size_t>(stage)].str() + "<" + problem.str() + ", " +

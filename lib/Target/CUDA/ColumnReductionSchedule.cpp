@@ -111,15 +111,15 @@ void ColumnReductionKernel::emitStage(raw_ostream &os) const {
   std::string begin = "threadIdx.x / " + std::to_string(columns.threads);
   if (grid.parts > 1) {
     os << "  const " << type << " part = " << place << " % " << grid.parts << ";\n";
-    os << "  const " << type << " place = " << place << " / " << grid.parts << ";\n";
+    os << "  const " << type << " columnTile = " << place << " / " << grid.parts << ";\n";
     begin = "part * " + std::to_string(getRows()) + " + " + begin;
   } else {
-    os << "  const " << type << " place = " << place << ";\n";
+    os << "  const " << type << " columnTile = " << place << ";\n";
   }
-  os << "  const " << type << " " << column << " = (place % " << columns.blocks << " * " << columns.threads
+  os << "  const " << type << " " << column << " = (columnTile % " << columns.blocks << " * " << columns.threads
      << " + threadIdx.x % " << columns.threads << ")"
      << (vectors.width == 1 ? "" : " * " + std::to_string(vectors.width)) << ";\n  const " << type
-     << " outer = place / " << columns.blocks << ";\n";
+     << " outer = columnTile / " << columns.blocks << ";\n";
   indices.emitPoint(os, "  ", 0, program.getExtents(program.getPoint()).drop_back(), "outer", 1);
   emitCombiners(os);
   emitAccumulators(os, vectors.width);

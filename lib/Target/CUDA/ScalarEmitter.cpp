@@ -241,7 +241,7 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
       if (auto divisor = divisors.find(scalar.operands.back()); divisor != divisors.end())
         operands.back() = {divisor->second};
     if (roughExponentials[id])
-      return Expression::call("roughExp", operands.front());
+      return Expression::call("approximateExp", operands.front());
     return ExpressionPrinter::print(scalar.op, operands);
   }
   llvm_unreachable("all kinds are handled");

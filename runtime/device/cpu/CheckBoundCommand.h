@@ -14,8 +14,8 @@
 
 namespace cs336::runtime {
 
-/// Copies integers that are all in bounds. Executing it fails where one is not,
-/// and writes nothing then.
+/// Copies integers if all are in bounds. Otherwise Execute() returns an error
+/// and writes nothing.
 std::unique_ptr<PreparedCommand> PrepareHostCheckBound(const CommandContext &context, const format::CheckBoundT &check);
 
 } // namespace cs336::runtime

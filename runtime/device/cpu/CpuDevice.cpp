@@ -40,7 +40,7 @@ private:
   int64_t rows_, grain_;
 };
 
-/// A kernel that wants memory of each thread's own.
+/// A kernel that needs memory for each thread.
 class LaunchWithMemory : public PreparedCommand {
 public:
   LaunchWithMemory(KernelFunction kernel, std::vector<void *> operands, const format::LaunchT &launch,
@@ -65,7 +65,7 @@ private:
   int64_t chunks() const { return operands_.size(); }
 
   KernelFunction kernel_;
-  std::vector<std::vector<void *>> operands_; // Of each range of rows.
+  std::vector<std::vector<void *>> operands_; // Operands per range of rows.
   int64_t rows_, thread_bytes_;
   Workspace &workspace_;
 };
@@ -103,7 +103,7 @@ private:
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
 };
 
-/// A product that is added to a copy.
+/// A GEMM that accumulates into a copy of its addend.
 class AddingGemm : public PreparedCommand {
 public:
   AddingGemm(std::unique_ptr<PreparedCommand> copy, std::unique_ptr<PreparedCommand> product)
@@ -118,8 +118,8 @@ private:
   std::unique_ptr<PreparedCommand> copy_, product_;
 };
 
-/// ReLU of what a product wrote. The libraries' own forget a NaN; of a rounded
-/// sum it is the same as of the sum.
+/// ReLU of a GEMM's result. The libraries' own ReLU turns NaN into 0. ReLU of a
+/// rounded sum equals the rounded ReLU of the sum.
 class RectifiedGemm : public PreparedCommand {
 public:
   RectifiedGemm(const GemmProblem &problem, std::unique_ptr<PreparedCommand> product)
@@ -153,7 +153,7 @@ private:
   std::unique_ptr<PreparedCommand> product_;
 };
 
-/// The host writes inputs where commands read them.
+/// Inputs on the host: the caller writes them where commands read them.
 class DirectFeed : public InputFeed {
 public:
   explicit DirectFeed(char *inputs) : inputs_(inputs) {}
@@ -186,8 +186,8 @@ private:
   absl::Time time_;
 };
 
-/// Streams run in the order of commands, which verification has shown to obey
-/// their events: there is nothing left to wait for.
+/// Streams run in the order of commands, which verification has shown to
+/// respect their events. Waiting therefore does nothing.
 class EventCommand : public PreparedCommand {
 public:
   absl::Status Execute() override { return absl::OkStatus(); }
@@ -227,7 +227,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const Co
                                                                         const format::GemmT &gemm) {
   GemmProblem problem = BindGemm(context, gemm);
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product, PrepareProduct(problem));
-  // The libraries add to what the output holds.
+  // The libraries accumulate into the output.
   if (problem.has_addend())
     product = std::make_unique<AddingGemm>(
         std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(product));
@@ -240,7 +240,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareProduct(const
   if (problem.a.dtype == DType::kF64 && problem.c.dtype == DType::kF64)
     return PrepareEigenGemm(problem);
   absl::StatusOr<std::unique_ptr<PreparedCommand>> command = PrepareOneDnnGemm(problem, workspace_);
-  // It has no f16, and bf16 on some processors only.
+  // oneDNN has no f16 here, and bf16 on some processors only.
   bool is_narrow = problem.a.dtype == DType::kF16 || problem.a.dtype == DType::kBF16;
   if (is_narrow && absl::IsUnimplemented(command.status()))
     return PrepareNarrowGemm(problem);

@@ -19,9 +19,9 @@
 
 namespace cs336::runtime {
 
-/// Runs every stream in the order of commands, each command on the threads of
-/// the calling thread's TeamScope, which has as many when commands are prepared
-/// as when they run.
+/// Runs every stream in the order of commands. Each command uses the threads of
+/// the calling thread's TeamScope, whose number must be the same when commands
+/// are prepared and when they run.
 class CpuDevice : public Device {
 public:
   explicit CpuDevice(std::shared_ptr<Communicator> communicator);
@@ -59,20 +59,20 @@ public:
   absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) override {
     return memory_.CopyToHost(staging, src, bytes);
   }
-  /// Whatever was called is done.
+  /// Returns at once: commands are done when their calls return.
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
   absl::Status BeginRun() override { return absl::OkStatus(); }
   void EndRun() override {}
 
 private:
-  /// Of a product that is added to nothing or to what its output holds.
+  /// Prepares a GEMM that accumulates into nothing or into its output.
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareProduct(const GemmProblem &problem);
 
   HostMemory memory_;
   std::shared_ptr<Communicator> communicator_;
   std::vector<KernelImage> images_;
-  std::vector<KernelFunction> kernels_; // As the executable numbers them.
+  std::vector<KernelFunction> kernels_; // In the executable's order.
   Workspace workspace_;
 };
 

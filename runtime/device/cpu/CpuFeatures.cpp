@@ -21,13 +21,15 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Spelling apart, the names that Linux and LLVM have for the same thing.
+/// Names of the same extension in Linux and in LLVM that differ by more than
+/// spelling.
 constexpr std::pair<absl::string_view, absl::string_view> kLlvmToLinux[] = {
     {"sse3", "pni"}, {"lzcnt", "abm"},        {"sahf", "lahflm"},  {"crc32", "sse42"}, {"prfchw", "3dnowprefetch"},
     {"x87", "fpu"},  {"pclmul", "pclmulqdq"}, {"rdrnd", "rdrand"}, {"sha", "shani"},   {"64bit", "lm"},
 };
 
-/// Lower case, without the separators that spellings differ in.
+/// Returns the name in lower case, without the separators in which spellings
+/// differ.
 std::string Normalize(absl::string_view name) {
   std::string normal;
   for (char c : name)
@@ -44,7 +46,7 @@ absl::string_view HostTarget() {
 #elif defined(__aarch64__)
   return "aarch64";
 #else
-#error "the CPU device knows no name for this architecture"
+#error "the CPU device does not support this architecture"
 #endif
 }
 
@@ -57,7 +59,7 @@ CpuFeatures CpuFeatures::Parse(absl::string_view cpuinfo) {
       continue;
     for (absl::string_view name : absl::StrSplit(field.second, ' ', absl::SkipWhitespace()))
       features.names_.insert(Normalize(name));
-    break; // Every processor lists the same.
+    break; // All processors list the same features.
   }
   return features;
 }
@@ -65,7 +67,7 @@ CpuFeatures CpuFeatures::Parse(absl::string_view cpuinfo) {
 absl::StatusOr<CpuFeatures> CpuFeatures::Host() {
   std::ifstream file("/proc/cpuinfo");
   if (!file)
-    return FileError(errno, "cannot read which instructions this processor has from /proc/cpuinfo");
+    return FileError(errno, "cannot read this processor's instruction sets from /proc/cpuinfo");
   return Parse(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 

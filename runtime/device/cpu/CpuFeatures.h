@@ -16,20 +16,21 @@
 
 namespace cs336::runtime {
 
-/// The architecture this runtime was built for, as code objects name theirs:
-/// "x86_64" or "aarch64".
+/// Returns the architecture that this runtime was built for, as code objects
+/// name it: "x86_64" or "aarch64".
 absl::string_view HostTarget();
 
-/// Instruction set extensions that the processor has and the kernel lets
-/// programs use.
+/// Instruction set extensions that the processor has and that the operating
+/// system enables.
 class CpuFeatures {
 public:
-  /// An error if /proc/cpuinfo cannot be read.
+  /// Reads /proc/cpuinfo. Returns an error if it cannot be read.
   static absl::StatusOr<CpuFeatures> Host();
-  /// From the text of /proc/cpuinfo.
+  /// Parses the text of /proc/cpuinfo.
   static CpuFeatures Parse(absl::string_view cpuinfo);
 
-  /// Takes Linux' names and LLVM's: "avx512_bf16" and "avx512bf16" are one.
+  /// Returns true if the processor has an extension, by Linux' or LLVM's name:
+  /// "avx512_bf16" and "avx512bf16" are the same.
   bool Has(absl::string_view feature) const;
 
 private:

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-// Eigen takes the space for packed blocks from the stack up to a limit and from
-// the heap above it. Products of tiles of bounded size stay under a limit that
-// every thread's stack can hold, so that nothing is allocated while running.
+// Eigen allocates packed blocks on the stack up to a limit, and on the heap
+// above it. GEMMs of tiles of bounded size stay under a limit that every
+// thread's stack can hold, so that a run allocates nothing.
 #define EIGEN_STACK_ALLOCATION_LIMIT (512 * 1024)
 #define EIGEN_DONT_PARALLELIZE
 
@@ -27,7 +27,7 @@ using ColumnMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen:
 template <typename Layout>
 using Map = Eigen::Map<Layout, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// A block of an operand that starts at (row, column).
+/// Returns a block of an operand that starts at (row, column).
 template <typename Layout>
 Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t column, int64_t rows, int64_t columns) {
   double *start = reinterpret_cast<double *>(data) + row * matrix.row_stride + column * matrix.column_stride;
@@ -35,7 +35,7 @@ Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t col
   return {start, rows, columns, Eigen::OuterStride<>(outer)};
 }
 
-/// A packed block of A, and one of B, take 256 KiB.
+/// A packed block of A and one of B take 256 KiB each.
 template <typename LayoutA, typename LayoutB>
 class EigenGemm : public TiledGemm {
 public:

@@ -1,4 +1,4 @@
-//===- GemmLibraries.h - GEMMs by the libraries that have them --*- C++ -*-===//
+//===- GemmLibraries.h - GEMMs on the CPU, per library ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,15 +32,17 @@ private:
   void *data_ = nullptr;
 };
 
-/// f32 to f32, bf16 to bf16 or f32; UNIMPLEMENTED for what oneDNN cannot do on
-/// this processor. `workspace` outlives the command.
+/// Prepares a GEMM by oneDNN: f32 to f32, bf16 to bf16 or f32. Returns
+/// UNIMPLEMENTED for GEMMs that oneDNN does not support on this processor.
+/// `workspace` must outlive the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareOneDnnGemm(const GemmProblem &problem, Workspace &workspace);
 
-/// f16 and bf16 to their own type or f32, on any processor; UNIMPLEMENTED for
-/// other types. Bits do not depend on the number of threads.
+/// Prepares a GEMM of f16 or bf16 to the same type or to f32, on any processor.
+/// Returns UNIMPLEMENTED for other types. Bits do not depend on the number of
+/// threads.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNarrowGemm(const GemmProblem &problem);
 
-/// f64. Bits do not depend on the number of threads.
+/// Prepares a GEMM of f64. Bits do not depend on the number of threads.
 std::unique_ptr<PreparedCommand> PrepareEigenGemm(const GemmProblem &problem);
 
 } // namespace cs336::runtime

@@ -14,13 +14,15 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Sides of parts are multiples of this, which the libraries' inner kernels divide.
+/// Sides of parts are multiples of this number, which the tile sizes of the
+/// libraries' inner kernels divide.
 constexpr int64_t kRound = 16;
 
-/// The time to pack an element of A or B, in multiply-adds of the inner kernel.
+/// The time to pack an element of A or B, in units of one multiply-add of the
+/// inner kernel.
 constexpr double kPackCost = 12;
 
-/// The side of one of `parts` parts of `size`.
+/// Returns the side of one of `parts` parts of `size`.
 int64_t PartSize(int64_t size, int64_t parts) {
   int64_t part = (size + parts - 1) / parts;
   return std::min(size, (part + kRound - 1) / kRound * kRound);
@@ -33,7 +35,7 @@ GemmPartition PartitionGemm(const GemmProblem &problem, int threads) {
   double matrix_flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(problem.a.columns);
   GemmPartition partition{problem.batch.size(), m, n};
 
-  // Several small matrices to a call.
+  // One call computes several small matrices.
   double call_flops = matrix_flops;
   while (partition.outer_dims > 0 && call_flops < kLeastPartFlops)
     call_flops *= static_cast<double>(problem.batch[--partition.outer_dims]);
@@ -43,7 +45,7 @@ GemmPartition PartitionGemm(const GemmProblem &problem, int threads) {
   if (partition.outer_dims != problem.batch.size())
     return partition;
 
-  // Parts of each matrix.
+  // Split each matrix into parts.
   double worth = std::max(matrix_flops / kLeastPartFlops, 1.0);
   int64_t parts = std::min((threads + calls - 1) / calls, static_cast<int64_t>(std::min<double>(worth, threads)));
   double least_cost = std::numeric_limits<double>::max();

@@ -15,23 +15,24 @@
 
 namespace cs336::runtime {
 
-/// How a GEMM is split into parts that one thread computes each, with a library
-/// that is told of no other thread.
+/// The split of a GEMM into parts. One thread computes each part, with a
+/// library that uses no threads of its own.
 struct GemmPartition {
-  /// The first batch dimensions, over which parts are separate calls. A call
+  /// The first batch dimensions, whose elements are separate calls. A call
   /// covers the dimensions after them.
   size_t outer_dims;
-  /// Sizes of a part of C; the last parts may be smaller. Only a call of one
-  /// matrix has less than all of C.
+  /// Sizes of a part of C; the last parts may be smaller. A part is smaller
+  /// than C only if a call computes one matrix.
   int64_t rows, columns;
 };
 
-/// Fewer operations than this are not worth a second thread: some 15
-/// microseconds of one core.
+/// GEMMs with fewer operations than this use one thread: about 15 microseconds
+/// of one core.
 inline constexpr double kLeastPartFlops = 1 << 20;
 
-/// Splits the batch first, then rows and columns of C as evenly as the number of
-/// threads allows, in blocks that pack little of A and B more than once.
+/// Splits the batch first, then rows and columns of C as evenly as the number
+/// of threads allows, into blocks that pack few elements of A and B more than
+/// once.
 GemmPartition PartitionGemm(const GemmProblem &problem, int threads);
 
 } // namespace cs336::runtime

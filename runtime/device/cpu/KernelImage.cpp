@@ -30,7 +30,7 @@ namespace {
 
 absl::Status CheckMachine(const format::CodeObjectT &object, const CpuFeatures &features) {
   if (object.target != HostTarget())
-    return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", object.target, ", this host is ",
+    return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", object.target, ", but this host is ",
                                                       HostTarget(), ": compile it for this target"));
   std::vector<absl::string_view> missing;
   for (const std::string &feature : object.features)
@@ -38,14 +38,14 @@ absl::Status CheckMachine(const format::CodeObjectT &object, const CpuFeatures &
       missing.push_back(feature);
   if (!missing.empty())
     return absl::FailedPreconditionError(absl::StrCat("its kernels use instructions that this processor lacks: ",
-                                                      absl::StrJoin(missing, ", "), ". Compile it for this processor"));
+                                                      absl::StrJoin(missing, ", "), ": compile it for this processor"));
   return absl::OkStatus();
 }
 
-/// The dynamic linker trusts what it is given: that a file holds what its
-/// segments map is checked here.
+/// Checks that a file contains the bytes that its segments map: the dynamic
+/// linker does not check it.
 absl::Status CheckElf(const std::vector<uint8_t> &image) {
-  absl::Status malformed = absl::DataLossError("a code object is no ELF shared object");
+  absl::Status malformed = absl::DataLossError("a code object is not an ELF shared object");
   Elf64_Ehdr header;
   if (image.size() < sizeof(header))
     return malformed;

@@ -19,24 +19,25 @@
 
 namespace cs336::runtime {
 
-/// Computes rows [begin, end) of a launch; operands[i] is the address of the
+/// Computes rows [begin, end) of a launch. operands[i] is the address of the
 /// first element of operand i.
 using KernelFunction = void (*)(void *const *operands, int64_t begin, int64_t end);
 
-/// A code object loaded into this process, until it is destroyed.
+/// A code object in this process. The destructor unloads it.
 class KernelImage {
 public:
-  /// FAILED_PRECONDITION if it is for another architecture or needs an
-  /// instruction set that `features` lacks; DATA_LOSS if it is no shared object
-  /// or cannot be linked.
+  /// Loads a code object. Returns FAILED_PRECONDITION if it is for another
+  /// architecture or needs an instruction set that `features` lacks; DATA_LOSS
+  /// if it is not a shared object or cannot be linked.
   static absl::StatusOr<KernelImage> Load(const format::CodeObjectT &object, const CpuFeatures &features);
 
   absl::StatusOr<KernelFunction> Find(absl::string_view symbol) const;
 
 private:
   /// Unlinks the library, then closes the file that it was linked from. The
-  /// linker knows libraries by path, here a descriptor's: were it closed
-  /// earlier, the next file of that descriptor would be taken for this one.
+  /// linker identifies libraries by path, here by a descriptor's path: if the
+  /// descriptor were closed earlier, the linker would take the next file with
+  /// the same descriptor for this library.
   struct Close {
     int descriptor;
     void operator()(void *library) const;

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tiles of the factors are widened into buffers on the stack and multiplied by
-// Eigen in f32; a tile of the result is rounded once, when its sums are
-// complete. As many bits as a processor's own instructions give, at the speed
-// of f32.
+// Tiles of the operands are widened into buffers on the stack and multiplied by
+// Eigen in f32. A tile of the result is rounded once, when its sums are
+// complete. The result is as exact as that of a processor's own 16-bit
+// instructions, at the speed of f32.
 //
 //===----------------------------------------------------------------------===//
 
-// As in EigenGemm.cpp: nothing is allocated while running.
+// As in EigenGemm.cpp, a run allocates nothing.
 #define EIGEN_STACK_ALLOCATION_LIMIT (512 * 1024)
 #define EIGEN_DONT_PARALLELIZE
 
@@ -36,8 +36,8 @@ struct Block {
   int64_t row, column, rows, columns;
 };
 
-/// Calls `visit` with every element of a block of `matrix` and its place in a
-/// dense buffer of that block; neighbours in memory come one after the other.
+/// Calls `visit` with every element of a block of `matrix` and its index in a
+/// dense buffer of that block, in the order of memory.
 template <typename T, typename Visit>
 void ForEachElement(const GemmMatrix &matrix, char *data, const Block &block, const Visit &visit) {
   T *start = reinterpret_cast<T *>(data) + block.row * matrix.row_stride + block.column * matrix.column_stride;
@@ -52,8 +52,8 @@ void ForEachElement(const GemmMatrix &matrix, char *data, const Block &block, co
       visit(start[i + j * matrix.column_stride], i * block.columns + j);
 }
 
-/// Factors of TIn, a result of TOut. Tiles of A and B take 128 KiB each, that of
-/// C 64 KiB.
+/// A GEMM of operands of TIn with a result of TOut. Tiles of A and B take 128
+/// KiB each, the tile of C 64 KiB.
 template <typename TIn, typename TOut>
 class NarrowGemm : public TiledGemm {
 public:

@@ -43,7 +43,8 @@ DnnlType ToDnnl(DType dtype) {
   }
 }
 
-/// Dimensions [outer_dims, ...) of the batch, then `rows` x `columns` of each matrix.
+/// Returns dimensions [outer_dims, ...) of the batch, then `rows` x `columns` of each
+/// matrix.
 dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch, size_t outer_dims, int64_t rows,
                             int64_t columns) {
   DnnlDims shape, strides;
@@ -58,7 +59,7 @@ dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch, size_t 
   return {shape, ToDnnl(matrix.dtype), strides};
 }
 
-/// The primitive for parts of `rows` x `columns` of C, or of whole matrices.
+/// A primitive for parts of `rows` x `columns` of C, or for whole matrices.
 dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t outer_dims, int64_t rows,
                                             int64_t columns, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
@@ -74,14 +75,14 @@ dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t o
                      c = Describe(problem.c, problem.batch, outer_dims, rows, columns);
   if (!problem.bias)
     return {{a, b, c}, attributes, engine};
-  // One row for all rows of all matrices.
+  // One row serves all rows of all matrices.
   DnnlDims bias_shape(c.dims().size(), 1), bias_strides(c.dims().size(), 1);
   bias_shape.back() = columns;
   return {{a, b, {bias_shape, ToDnnl(problem.c.dtype), bias_strides}, c}, attributes, engine};
 }
 
-/// Returns true if oneDNN has one primitive for these dimensions of the batch: not if
-/// both factors are broadcast along one.
+/// Returns true if oneDNN has one primitive for these batch dimensions. It has none
+/// if both operands are broadcast along one of them.
 bool IsBatchable(const GemmProblem &problem, size_t outer_dims) {
   for (size_t i = outer_dims; i != problem.batch.size(); ++i)
     if (problem.a.batch_strides[i] == 0 && problem.b.batch_strides[i] == 0)
@@ -89,13 +90,13 @@ bool IsBatchable(const GemmProblem &problem, size_t outer_dims) {
   return true;
 }
 
-/// The implementation that oneDNN falls back to is a naive loop.
+/// Returns true for oneDNN's fallback implementation, a naive loop.
 bool IsNaive(const dnnl::matmul::primitive_desc &descriptor) {
   return absl::StartsWith(descriptor.impl_info_str(), "ref");
 }
 
-/// Returns an error unless the system gives the process some memory more. oneDNN uses what it allocates for machine
-/// code, 256 KiB per kernel, without a look at whether it got any.
+/// Returns an error unless the system can provide some more memory. oneDNN allocates 256 KiB per kernel for machine
+/// code, and uses it without checking that the allocation succeeded.
 absl::Status CheckHeadroom() {
   constexpr size_t kHeadroom = size_t{16} << 20;
   void *memory = mmap(nullptr, kHeadroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -105,8 +106,8 @@ absl::Status CheckHeadroom() {
   return absl::OkStatus();
 }
 
-/// Every thread computes parts of C on its own: oneDNN's threads, OpenMP's, may
-/// be fewer than it was promised, and its sums are wrong then.
+/// Every thread computes parts of C by itself. oneDNN's own threads (OpenMP)
+/// may be fewer than it was promised, and its sums would then be wrong.
 class OneDnnGemm : public PreparedCommand {
 public:
   /// Throws dnnl::error.
@@ -119,7 +120,8 @@ public:
          IsNaive(MakeDescriptor(problem, partition.outer_dims, partition.rows, partition.columns, engine_))))
       partition.outer_dims = batch_dims;
 
-    // Calls over the whole batch differ in the first elements of their matrices.
+    // Calls over the whole batch differ in the addresses of their matrices
+    // only.
     int64_t stride = 1;
     for (size_t i = partition.outer_dims; i != batch_dims; ++i)
       stride *= problem.batch[i];
@@ -173,7 +175,7 @@ private:
       kernel.descriptor = MakeDescriptor(problem, partition.outer_dims, rows, columns, engine_);
       kernel.primitive = dnnl::matmul(kernel.descriptor);
       kernel.index = kernels_.size() - 1;
-      // Those of other threads start in cache lines of their own.
+      // Scratchpads of other threads start in cache lines of their own.
       constexpr int64_t kAlignment = Storage::kAlignment;
       int64_t bytes = kernel.descriptor.scratchpad_desc().get_size();
       scratchpad_bytes_ = std::max(scratchpad_bytes_, (bytes + kAlignment - 1) / kAlignment * kAlignment);
@@ -199,7 +201,8 @@ private:
   }
 
   dnnl_status_t ExecuteChunk(int64_t chunk, int64_t begin, int64_t end) {
-    // The C interface, because the C++ one builds a map at each call.
+    // The C interface is used because the C++ interface builds a map at each
+    // call.
     dnnl::memory *scratchpads = &scratchpads_[chunk * kernels_.size()];
     for (size_t i = 0; i != kernels_.size(); ++i)
       dnnl_memory_set_data_handle(scratchpads[i].get(),
@@ -224,7 +227,7 @@ private:
   dnnl::engine engine_;
   std::map<std::pair<int64_t, int64_t>, Kernel> kernels_; // By rows and columns.
   std::vector<Part> parts_;
-  /// Ranges of parts run at the same time, each with a stream and scratch memory for every kernel.
+  /// Ranges of parts run at the same time, each with a stream and scratchpads for every kernel.
   std::vector<dnnl::stream> streams_;
   std::vector<dnnl::memory> scratchpads_;
   int64_t scratchpad_bytes_ = 0;
@@ -243,11 +246,11 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareOneDnnGemm(const GemmPro
     if (error.status == dnnl_unimplemented)
       return absl::UnimplementedError(
           absl::StrCat("oneDNN has no GEMM for ", types, " on this processor: ", error.what()));
-    // Another library's GEMM would hide it, with other last bits. A runtime error is how it reports code without
-    // memory.
+    // Falling back to another library would hide this error and change the last bits. oneDNN reports missing
+    // memory for code as a runtime error.
     if (error.status == dnnl_out_of_memory || error.status == dnnl_runtime_error)
       return absl::ResourceExhaustedError(kOutOfMemory);
-    return absl::InternalError(absl::StrCat("oneDNN makes no GEMM for ", types, ": ", error.what()));
+    return absl::InternalError(absl::StrCat("oneDNN cannot create a GEMM for ", types, ": ", error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-//===- TiledGemm.cpp - GEMMs whose threads take tiles ---------------------===//
+//===- TiledGemm.cpp - GEMMs of whole tiles per thread --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TiledGemm.h - GEMMs whose threads take tiles -------------*- C++ -*-===//
+//===- TiledGemm.h - GEMMs of whole tiles per thread ------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,17 @@
 
 namespace cs336::runtime {
 
-/// A GEMM of which each thread computes whole tiles of C, so that bits do not
-/// depend on how many there are.
+/// A GEMM whose threads compute whole tiles of C, so that bits do not depend on
+/// the number of threads.
 class TiledGemm : public PreparedCommand {
 public:
   absl::Status Execute() final;
 
 protected:
-  /// Sides of a tile of C, and the part of the summed axis that is taken at
-  /// once.
+  /// Sides of a tile of C, and the extent of the reduction axis per step.
   static constexpr int64_t kTileRows = 128, kTileColumns = 128, kTileDepth = 256;
 
-  /// A tile of C, in one element of the batch.
+  /// Computes a tile of C in one element of the batch.
   struct Tile {
     int64_t index;
     int64_t row, column, rows, columns;

@@ -1,4 +1,4 @@
-//===- Architecture.cpp - Which machine code runs where -------------------===//
+//===- Architecture.cpp - The machine code that a GPU runs ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ namespace {
 
 struct Architecture {
   ComputeCapability capability;
-  char scope = 0; // 'a': this version alone. 'f': it and later ones of its family.
+  char scope = 0; // 'a': this version only. 'f': this and later versions of its family.
 };
 
 absl::optional<Architecture> Parse(absl::string_view target) {
@@ -63,7 +63,8 @@ absl::optional<size_t> ChooseTarget(absl::Span<const std::string> targets, Compu
 }
 
 std::string TargetFor(ComputeCapability device) {
-  // What came with 9.0 and 10.0 for matrices is in no code that runs elsewhere.
+  // The matrix instructions of 9.0 and 10.0 are not available in code that also
+  // runs elsewhere.
   bool is_specific = device.major == 9 || device.major == 10;
   return absl::StrCat("sm_", device.major, device.minor, is_specific ? "a" : "");
 }

@@ -1,4 +1,4 @@
-//===- Architecture.h - Which machine code runs where -----------*- C++ -*-===//
+//===- Architecture.h - The machine code that a GPU runs --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,16 +19,17 @@
 
 namespace cs336::runtime {
 
-/// Whether a device runs machine code for `target`: "sm_86" runs on 8.6 and
-/// later minor versions of 8, "sm_90a" on 9.0 alone, "sm_100f" on 10.0 and
-/// later minor versions of 10. What is none of these runs nowhere.
+/// Returns true if a device runs machine code for `target`: "sm_86" runs on 8.6
+/// and later minor versions of 8, "sm_90a" on 9.0 only, "sm_100f" on 10.0 and
+/// later minor versions of 10. Targets of another form run nowhere.
 bool RunsOn(absl::string_view target, ComputeCapability device);
 
-/// Which of the targets, by position, to take for a device: what is for it
-/// alone, or else for the nearest version. None if none runs there.
+/// Returns the position of the best target for a device: one for this device
+/// only, else the one with the nearest version. Returns nullopt if the device
+/// runs none of them.
 absl::optional<size_t> ChooseTarget(absl::Span<const std::string> targets, ComputeCapability device);
 
-/// The target to compile for, to run on that device: "sm_90a".
+/// Returns the target to compile for, such as "sm_90a".
 std::string TargetFor(ComputeCapability device);
 
 } // namespace cs336::runtime

@@ -27,9 +27,9 @@ namespace {
 
 constexpr unsigned kThreads = 1024;
 
-/// One block, which walks over all integers, of $0 bits. As an unsigned number a negative one is beyond any
-/// bound. Each thread remembers the first place that it finds; the least of
-/// these is the one that is reported, unless an earlier run has reported one.
+/// One block loops over all integers, of $0 bits. As an unsigned number, a negative integer is above every
+/// bound. Each thread keeps the first position that it finds. The smallest of these is reported, unless an
+/// earlier run has reported one.
 constexpr char kSource[] = R"(
 .version 7.0
 .target sm_75
@@ -98,7 +98,7 @@ REPORT:
 }
 )";
 
-/// What the kernel tells the host.
+/// The report that the kernel writes for the host.
 struct Report {
   std::atomic<uint64_t> is_written = 0;
   int64_t place = 0, value = 0;
@@ -139,7 +139,7 @@ private:
   TensorView src_, dst_;
   int64_t bound_;
   MemoryBlock memory_;
-  Report *report_ = nullptr; // In it, which the device writes to.
+  Report *report_ = nullptr; // In memory that the device writes to.
   std::unique_ptr<PtxKernel> kernel_;
 };
 

@@ -18,9 +18,9 @@
 namespace cs336::runtime {
 
 /// Copies integers, with 0 in place of those that are out of bounds. The first
-/// of these is the command's Outcome(): the device writes it to the host's
-/// memory, so that a run without any costs no copy and no waiting. Context and
-/// memory outlive the command.
+/// of these is the command's Outcome(): the device writes it to host memory, so
+/// that a run without errors needs neither a copy nor a wait. Context and
+/// memory must outlive the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaCheckBound(const CudaContext &cuda, CudaMemory &memory,
                                                                        const CommandContext &context,
                                                                        const format::CheckBoundT &check);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The library is loaded when it is wanted. Its header comes only with the
-// library, of 400 MB, so what is used of it is declared here; all of it has
-// been the same since CUDA 11. Names are cuBLASLt's, less their prefix.
+// The library is loaded when it is first used. Its header comes only with the
+// library, of 400 MB, so this header declares the parts in use. They are the
+// same since CUDA 11. Names are those of cuBLASLt without their prefix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ enum ComputeType : int { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32
 enum Operation : int32_t { kOpN = 0, kOpT = 1 };
 
 enum MatmulDescAttribute : int { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };
-/// What is done to alpha * A * B + beta * C before it is rounded: the bias is a
-/// vector of D's type, as long as D's columns are, added to each of them.
+/// The epilogue of alpha * A * B + beta * C before rounding. The bias is a
+/// vector of D's type with one element per row of D, added to each column.
 enum Epilogue : uint32_t { kEpilogueDefault = 1, kEpilogueReLU = 2, kEpilogueBias = 4, kEpilogueReLUBias = 6 };
 enum MatrixLayoutAttribute : int { kBatchCount = 5, kStridedBatchOffset = 6 };
 enum MatmulPreferenceAttribute : int {
@@ -51,13 +51,14 @@ enum MatmulPreferenceAttribute : int {
   kMinAlignmentDBytes = 8,
 };
 
-/// How the partial sums of a split K come together. None and the compute
-/// type's (through the workspace, in a fixed order) are kept; in place means
-/// atomics, whose order changes from run to run, and the output's type loses
-/// precision.
+/// The way in which partial sums of a split K are combined. The allowed ones
+/// are "none" and "compute type", which uses the workspace in a fixed order.
+/// "In place" means atomics, whose order changes between runs, and "output
+/// type" loses precision.
 enum ReductionScheme : uint32_t { kReductionNone = 0, kReductionComputeType = 2 };
 
-/// May be kept and used again with the same version of the library.
+/// An algorithm. It can be stored and used again with the same version of the
+/// library.
 struct MatmulAlgo {
   uint64_t data[8];
 };
@@ -75,16 +76,17 @@ struct MatmulHeuristicResult {
 /// The functions of libcublasLt.so.13.
 class CublasLtApi {
 public:
-  /// NOT_FOUND if there is no such library, FAILED_PRECONDITION if it has not
-  /// these functions.
+  /// Loads the library. Returns NOT_FOUND if there is no such library,
+  /// FAILED_PRECONDITION if it lacks one of these functions.
   static absl::StatusOr<std::shared_ptr<const CublasLtApi>> Load(const std::string &library = "libcublasLt.so.13");
 
-  /// OK, or an error that names the call and the library's reason.
-  /// UNIMPLEMENTED: nothing in the library does that on this device.
-  /// RESOURCE_EXHAUSTED: no memory. FAILED_PRECONDITION: not for this device.
+  /// Returns OK, or an error with the call and the library's reason.
+  /// UNIMPLEMENTED: the library has no implementation for this device.
+  /// RESOURCE_EXHAUSTED: no memory. FAILED_PRECONDITION: the library does not
+  /// support this device.
   absl::Status ToStatus(int status, const char *call) const;
 
-  /// 130100 is 13.1.0.
+  /// Returns the version: 130100 is 13.1.0.
   int64_t version() const { return static_cast<int64_t>(GetVersion()); }
 
   const char *(*GetStatusString)(int);

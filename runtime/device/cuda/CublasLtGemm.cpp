@@ -27,13 +27,13 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The number of the library's proposals, the likeliest first, that are timed.
+/// The number of the library's proposals, best first, that are timed.
 constexpr int kCandidates = 12;
 
-/// What the library makes of element types and the precision asked for.
+/// The library's types for given element types and precision.
 struct Arithmetic {
   cublaslt::ComputeType compute;
-  cublaslt::DataType scale; // Of alpha and beta.
+  cublaslt::DataType scale; // Type of alpha and beta.
 };
 
 absl::StatusOr<cublaslt::DataType> ToCublasLt(DType dtype) {
@@ -67,7 +67,7 @@ absl::StatusOr<Arithmetic> ChooseArithmetic(const GemmProblem &problem) {
   return absl::UnimplementedError("cuBLASLt has no GEMM of precision tf32x3: compile with ieee or tf32");
 }
 
-/// One of the library's objects.
+/// Owns one of the library's objects.
 template <typename Object>
 class Owned {
 public:
@@ -101,7 +101,7 @@ using Layout = Owned<cublaslt::MatrixLayout>;
 absl::StatusOr<Layout> MakeLayout(const CublasLtApi &api, const MatmulOperand &operand, int64_t batch) {
   CS336_ASSIGN_OR_RETURN(cublaslt::DataType type, ToCublasLt(operand.dtype));
   if (batch > std::numeric_limits<int32_t>::max())
-    return absl::UnimplementedError(absl::StrCat("cuBLASLt has no batches of ", batch));
+    return absl::UnimplementedError(absl::StrCat("cuBLASLt has no GEMM with a batch of ", batch));
   cublaslt::MatrixLayout raw;
   CS336_RETURN_IF_ERROR(
       api.ToStatus(api.MatrixLayoutCreate(&raw, type, operand.rows, operand.columns, operand.leading_dimension),
@@ -124,7 +124,7 @@ public:
 
   absl::Status Prepare() {
     if (problem_.a.dtype != problem_.b.dtype)
-      return absl::UnimplementedError("cuBLASLt has no GEMM of factors of two types");
+      return absl::UnimplementedError("cuBLASLt has no GEMM of operands of two types");
     if (problem_.a.dtype == DType::kF64 && (problem_.bias || problem_.relu))
       return absl::UnimplementedError("cuBLASLt adds no bias and has no ReLU in f64");
     CS336_ASSIGN_OR_RETURN(Arithmetic arithmetic, ChooseArithmetic(problem_));
@@ -157,7 +157,7 @@ public:
   }
 
 private:
-  /// Makes the library's descriptions of the problem.
+  /// Creates the library's descriptions of the problem.
   absl::Status Describe(const Arithmetic &arithmetic) {
     const CublasLtApi &api = library_.api();
     if (arithmetic.scale == cublaslt::kR64F) {
@@ -192,7 +192,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// Takes an algorithm that was remembered, if the library still has it.
+  /// Uses a stored algorithm if the library still supports it.
   bool Take(const GemmChoice &choice) {
     cublaslt::MatmulAlgo algorithm;
     std::copy(choice.algorithm.begin(), choice.algorithm.end(), algorithm.data);
@@ -236,9 +236,10 @@ private:
     return candidates;
   }
 
-  /// Times the candidates; one that the library refuses to run is passed over.
+  /// Times the candidates. Skips those that the library refuses to run.
   absl::StatusOr<GemmChoice> ChooseFastest(const std::vector<cublaslt::MatmulAlgo> &candidates) {
-    // A later proposal has to be clearly faster: timings of equals differ.
+    // A later proposal must be clearly faster, because timings of equal ones
+    // differ.
     constexpr float kClearly = 0.98f;
     float best = std::numeric_limits<float>::infinity();
     absl::Status refused;
@@ -248,7 +249,7 @@ private:
       if (absl::IsInternal(microseconds.status()))
         return microseconds.status();
       if (!microseconds.ok()) {
-        // One that only loses a NaN says that there is another way.
+        // If one loses a NaN, another algorithm may still do.
         if (refused.ok() || absl::IsUnimplemented(microseconds.status()))
           refused = microseconds.status();
       } else if (*microseconds < best * kClearly) {
@@ -264,7 +265,7 @@ private:
     return choice;
   }
 
-  /// Gives what is read numbers like those of a run.
+  /// Fills the operands with numbers like those of a run.
   absl::Status FillOperands() const {
     const CudaContext &context = library_.context();
     for (const MatmulCall &call : layouts_.calls)
@@ -278,8 +279,8 @@ private:
   }
 
   absl::StatusOr<float> Time(const cublaslt::MatmulAlgo &candidate) const {
-    // The first run loads code. Short ones are repeated past an event's
-    // resolution of half a microsecond, up to about a millisecond in all.
+    // The first run loads code. Short runs are repeated, up to about a
+    // millisecond in all, because an event's resolution is half a microsecond.
     constexpr float kEnoughMicroseconds = 300;
     if (problem_.relu)
       CS336_RETURN_IF_ERROR(CheckThatReLUKeepsNaN(candidate));
@@ -294,8 +295,8 @@ private:
     return best;
   }
 
-  /// The library says max(x, 0) of its ReLU, and nothing of NaN, which the
-  /// product has to keep: NaN times the product is tried.
+  /// Checks that NaN survives ReLU by running the GEMM on NaN: the library
+  /// documents its ReLU as max(x, 0) and does not mention NaN.
   absl::Status CheckThatReLUKeepsNaN(const cublaslt::MatmulAlgo &candidate) const {
     const DriverApi &driver = library_.context().driver();
     CUstream stream = library_.context().stream();
@@ -317,7 +318,7 @@ private:
     return keeps ? absl::OkStatus() : LosesNaN();
   }
 
-  static absl::Status LosesNaN() { return absl::UnimplementedError("cuBLASLt's ReLU makes 0 of a NaN"); }
+  static absl::Status LosesNaN() { return absl::UnimplementedError("cuBLASLt's ReLU turns NaN into 0"); }
 
   absl::StatusOr<float> TimeRuns(const cublaslt::MatmulAlgo &candidate, int runs) const {
     const DriverApi &driver = library_.context().driver();
@@ -359,7 +360,7 @@ private:
   MatmulLayouts layouts_;
   void *workspace_;
   int64_t workspace_bytes_;
-  alignas(double) char alpha_[sizeof(double)] = {}, beta_[sizeof(double)] = {}; // f64 or f32.
+  alignas(double) char alpha_[sizeof(double)] = {}, beta_[sizeof(double)] = {}; // As f64 or f32.
   Owned<cublaslt::MatmulDesc> operation_;
   Layout left_, right_, result_;
   cublaslt::MatmulAlgo algorithm_ = {};

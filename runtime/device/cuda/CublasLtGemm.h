@@ -23,12 +23,12 @@
 
 namespace cs336::runtime {
 
-/// cuBLASLt on one device: its handle, and the algorithms that were the
-/// fastest there.
+/// cuBLASLt on one device: its handle, and the fastest known algorithms.
 class CublasLt {
 public:
-  /// NOT_FOUND or FAILED_PRECONDITION if there is no usable library. The
-  /// context outlives it. Algorithms are remembered in `tuning_folder`.
+  /// Loads the library. Returns NOT_FOUND or FAILED_PRECONDITION if there is no
+  /// usable one. The context must outlive it. The chosen algorithms are stored
+  /// in `tuning_folder`.
   static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context,
                                                           const std::string &tuning_folder = CacheFolder());
   ~CublasLt();
@@ -52,21 +52,21 @@ private:
   GemmTuning tuning_;
 };
 
-/// A GEMM that is enqueued in the context's stream when it executes, and that
-/// a graph may capture. f32 (ieee or tf32), f64, and bf16 or f16 accumulated in
-/// f32, to C's own type; UNIMPLEMENTED: anything that the library has no
-/// algorithm for; ReLU that it has not (in f64), or that makes 0 of a NaN in all
-/// of its algorithms, is a kernel of its own after the product. Nothing is
-/// copied, whichever operands are transposed. Bits are the same at each
-/// execution, for each equal problem on the device (DescribeForTuning), and in
-/// each process that finds the same algorithm remembered.
+/// Prepares a GEMM that is enqueued in the context's stream when it executes,
+/// and that a graph may capture. Supports f32 (ieee or tf32), f64, and bf16 or
+/// f16 accumulated in f32, each with C of its own type. Returns UNIMPLEMENTED
+/// for problems for which the library has no algorithm. A separate kernel
+/// computes ReLU if the library has none (in f64) or if all of its algorithms
+/// turn NaN into 0. No operand is copied, also not a transposed one. Bits are
+/// the same at each execution, for each equal problem on the device
+/// (DescribeForTuning), and in each process that loads the same stored
+/// algorithm.
 ///
-/// The first time that a problem is met its candidates are timed here, on
-/// random numbers at the operands' own addresses: all of them are written
-/// (whatever they held before), so this comes before anything else is stored
-/// there, and no capture is under way.
-/// `workspace` is `workspace_bytes` of scratch that nothing else uses while the
-/// command runs. `library` outlives the command.
+/// The first call for a problem times the candidates on random numbers at the
+/// operands' own addresses. It overwrites all operands, so it must come before
+/// values are stored there, and outside of a capture. `workspace` is scratch
+/// memory of `workspace_bytes` that is not used otherwise while the command
+/// runs. `library` must outlive the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCublasLtGemm(CublasLt &library, const GemmProblem &problem,
                                                                      void *workspace, int64_t workspace_bytes);
 

@@ -24,7 +24,7 @@ absl::StatusOr<CUdevice> FindDevice(const DriverApi &driver, int ordinal) {
   int count = 0;
   CS336_RETURN_IF_ERROR(driver.DeviceGetCount(&count));
   if (ordinal < 0 || ordinal >= count)
-    return absl::NotFoundError(absl::StrCat("there is no device cuda:", ordinal, ": the CUDA driver sees ", count,
+    return absl::NotFoundError(absl::StrCat("there is no device cuda:", ordinal, ": the CUDA driver finds ", count,
                                             count == 1 ? " device" : " devices"));
   CUdevice device = 0;
   CS336_RETURN_IF_ERROR(driver.DeviceGet(&device, ordinal));
@@ -95,7 +95,7 @@ absl::StatusOr<CudaInfo> QueryCuda() {
   int count = 0;
   CS336_RETURN_IF_ERROR(driver->DeviceGetCount(&count));
   if (count == 0)
-    return absl::NotFoundError("the CUDA driver sees no device");
+    return absl::NotFoundError("the CUDA driver finds no device");
   for (int ordinal = 0; ordinal != count; ++ordinal) {
     CudaDeviceInfo &found = info.devices.emplace_back();
     found.ordinal = ordinal;

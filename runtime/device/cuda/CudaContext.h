@@ -19,14 +19,14 @@
 
 namespace cs336::runtime {
 
-/// The primary context of a device (which other CUDA code of the process
-/// shares, so addresses can be exchanged with it) and a stream of our own, in
-/// which everything is enqueued in order.
+/// The primary context of a device and a stream of our own, in which all work
+/// is enqueued in order. Other CUDA code of the process shares this context, so
+/// that addresses can be exchanged.
 class CudaContext {
 public:
-  /// NOT_FOUND or FAILED_PRECONDITION as QueryCuda; NOT_FOUND also if there is
-  /// no device of that ordinal; of a device that does not start, what the
-  /// driver says.
+  /// Starts the device. Returns the errors of QueryCuda, NOT_FOUND if there is
+  /// no device of that ordinal, or the driver's error if the device does not
+  /// start.
   static absl::StatusOr<std::unique_ptr<CudaContext>> Create(int ordinal);
   ~CudaContext();
   CudaContext(const CudaContext &) = delete;
@@ -34,15 +34,15 @@ public:
 
   const DriverApi &driver() const { return *driver_; }
   CUcontext context() const { return context_; }
-  /// Does not wait for the legacy default stream, nor that for it.
+  /// A stream that is not synchronized with the legacy default stream.
   CUstream stream() const { return stream_; }
   int ordinal() const { return ordinal_; }
   const std::string &name() const { return name_; } // "NVIDIA H200"
   ComputeCapability compute_capability() const { return compute_capability_; }
-  /// The most shared memory that a block can have, static and dynamic.
+  /// Returns the most shared memory, static and dynamic, that a block can have.
   int64_t shared_bytes_per_block() const { return shared_bytes_per_block_; }
   int driver_version() const { return driver_->version(); } // 13000 is 13.0.
-  /// "cuda:0 (NVIDIA H200)".
+  /// Returns text such as "cuda:0 (NVIDIA H200)".
   std::string Description() const;
 
 private:
@@ -59,9 +59,9 @@ private:
   int shared_bytes_per_block_ = 0;
 };
 
-/// Makes a context this thread's current one, as most of the driver's calls
-/// want, and puts back what was before: other CUDA code of the process may
-/// live on another device.
+/// Makes a context the current one of this thread, which most driver calls
+/// require, and restores the previous one: other CUDA code of the process may
+/// use another device.
 class CurrentContext {
 public:
   explicit CurrentContext(const CudaContext &context) : context_(context) {

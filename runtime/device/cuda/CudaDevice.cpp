@@ -32,8 +32,8 @@ public:
         operand_bytes_(operands_.size() * sizeof(void *)) {}
 
   absl::Status Execute() override {
-    // Parameters with their size, which the driver can check: given one by one,
-    // it would take as many as the kernel has.
+    // One block of parameters has a size that the driver can check. With single
+    // parameters, it would read as many as the kernel has.
     void *parameters[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, operands_.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
                           &operand_bytes_, CU_LAUNCH_PARAM_END};
     for (const CudaFunction &function : functions_)
@@ -50,14 +50,15 @@ private:
   size_t operand_bytes_;
 };
 
-/// DATA_LOSS unless the last of `count` operands is a pointer parameter in its
-/// place, or one parameter, a structure of pointers, holds them all.
+/// Returns DATA_LOSS unless the last of `count` operands is a pointer parameter
+/// at its position, or one parameter, a structure of pointers, holds all of
+/// them.
 absl::Status CheckParameters(const CudaFunction &function, size_t count, const DriverApi &driver) {
   size_t offset = 0, size = 0;
   absl::Status status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
   if (status.ok() && size == count * sizeof(void *))
     return status;
-  // Asking for a parameter that is not there is an error that checking tools report, so it is done last.
+  // Querying a parameter that does not exist is an error that checking tools report, so this comes last.
   if (status.ok())
     status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
   if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
@@ -80,8 +81,8 @@ private:
   int64_t bytes_;
 };
 
-/// The order of commands obeys their events, as verification has shown, and one
-/// stream keeps it: there is nothing left to wait for.
+/// Verification has shown that the order of commands respects their events, and
+/// one stream keeps this order. Waiting therefore does nothing.
 class EventCommand : public PreparedCommand {
 public:
   absl::Status Execute() override { return absl::OkStatus(); }

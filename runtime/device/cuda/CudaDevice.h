@@ -21,11 +21,12 @@
 
 namespace cs336::runtime {
 
-/// Runs the commands of all of an executable's streams in their order, in one
-/// CUDA stream; each entry is one CUDA graph.
+/// Runs the commands of all streams of an executable in their order, in one
+/// CUDA stream. Each entry is one CUDA graph.
 class CudaDevice : public Device {
 public:
-  /// `communicator` is null or a group of one: UNIMPLEMENTED otherwise.
+  /// Creates a device. Returns UNIMPLEMENTED unless `communicator` is null or a
+  /// group of one.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(int ordinal,
                                                             const std::shared_ptr<Communicator> &communicator);
 
@@ -52,7 +53,7 @@ public:
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCheckBound(const CommandContext &context,
                                                                      const format::CheckBoundT &check) override;
 
-  /// Commands bring their own: the memory plan has it.
+  /// Returns 0: the memory plan contains the workspaces of commands.
   int64_t workspace_bytes() const override { return 0; }
   void SetWorkspace(void *workspace) override {}
 
@@ -69,11 +70,11 @@ public:
 private:
   CudaDevice() = default;
 
-  std::unique_ptr<CudaContext> context_; // Outlives all else.
+  std::unique_ptr<CudaContext> context_; // Outlives all other members.
   std::unique_ptr<CudaMemory> memory_;
   std::unique_ptr<Communicator> communicator_;
   CudaKernels kernels_;
-  std::unique_ptr<CublasLt> cublaslt_; // From the first product on.
+  std::unique_ptr<CublasLt> cublaslt_; // Loaded for the first GEMM.
   absl::optional<CurrentContext> run_;
 };
 

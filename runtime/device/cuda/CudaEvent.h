@@ -30,11 +30,11 @@ public:
   ~CudaEvent();
 
   absl::Status Record(CUstream stream);
-  /// Waits on the host, not at all if the event was never recorded.
+  /// Waits on the host. Returns at once if the event was never recorded.
   absl::Status Synchronize() const;
-  /// What `stream` is given from now on waits there.
+  /// Makes later work in `stream` wait for the event.
   absl::Status Block(CUstream stream) const;
-  /// After both events have happened.
+  /// Returns the time between two events that have both completed.
   absl::StatusOr<absl::Duration> Since(const CudaEvent &start) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- CudaGraph.cpp - Many commands launched as one ----------------------===//
+//===- CudaGraph.cpp - Many commands in one launch ------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,18 +26,19 @@ public:
 
   absl::Status Capture(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
     const DriverApi &driver = context_.driver();
-    // Other threads may do with CUDA what they want meanwhile.
+    // Other threads may call CUDA freely meanwhile.
     CS336_RETURN_IF_ERROR(driver.StreamBeginCapture(context_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     absl::Status status;
     for (const auto &command : commands)
       if (status.ok())
         status = command->Execute();
-    // Capturing ends in any case, or the stream could never be used again.
+    // Capturing must end in any case: otherwise the stream could never be used
+    // again.
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
     CS336_RETURN_IF_ERROR(status);
     CS336_RETURN_IF_ERROR(ended);
     CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, 0));
-    // Else the first launch would do it.
+    // Otherwise the first launch would do it.
     return driver.GraphUpload(executable_, context_.stream());
   }
 

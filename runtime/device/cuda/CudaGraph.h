@@ -1,4 +1,4 @@
-//===- CudaGraph.h - Many commands launched as one --------------*- C++ -*-===//
+//===- CudaGraph.h - Many commands in one launch ----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,8 @@
 
 namespace cs336::runtime {
 
-/// Executes the commands once into a CUDA graph, without running them, and
-/// gives a command that launches it. The commands' memory and kernels outlive
-/// it.
+/// Captures the commands into a CUDA graph without running them, and returns a
+/// command that launches it. The commands' memory and kernels must outlive it.
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands);
 

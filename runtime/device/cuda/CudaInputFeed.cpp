@@ -1,4 +1,4 @@
-//===- CudaInputFeed.cpp - Inputs that come during a run ------------------===//
+//===- CudaInputFeed.cpp - Inputs copied during a run ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -82,12 +82,12 @@ public:
     CS336_RETURN_IF_ERROR(
         context_.driver().MemcpyAsync(inputs_, ToDevicePointer(slot.device.data()), bytes_, context_.stream()));
     CS336_RETURN_IF_ERROR(slot.taken.Record(context_.stream()));
-    // Whoever owns the parts may free them as soon as this returns.
+    // The owner of the parts may free them as soon as this returns.
     return parts_.empty() ? absl::OkStatus() : slot.sent.Synchronize();
   }
 
 private:
-  /// Of the inputs, from elsewhere in the device's memory.
+  /// A part of the inputs in other device memory.
   struct Part {
     int64_t offset, bytes;
     CUdeviceptr src;
@@ -95,11 +95,11 @@ private:
 
   struct Slot {
     MemoryBlock host, device;
-    CudaEvent sent;  // From the host to the device.
-    CudaEvent taken; // From there to the entry's inputs.
+    CudaEvent sent;  // After the copy from host to device.
+    CudaEvent taken; // After the copy from the slot to the entry's inputs.
   };
 
-  /// Enqueues the copies to the slot's place on the device.
+  /// Enqueues the copies to the slot's memory on the device.
   absl::Status Fill(Slot &slot) {
     if (!parts_.empty())
       CS336_RETURN_IF_ERROR(WaitForOthers());
@@ -121,8 +121,8 @@ private:
                                              end - begin, stream_);
   }
 
-  /// What comes from the device's memory is there once the default stream is as
-  /// far as it was told to go.
+  /// Waits for values in device memory: they are there once the default stream
+  /// has done the work that it was given.
   absl::Status WaitForOthers() {
     CS336_RETURN_IF_ERROR(written_.Record(CU_STREAM_LEGACY));
     return written_.Block(stream_);
@@ -134,8 +134,8 @@ private:
   CUstream stream_ = nullptr;
   std::array<Slot, 2> slots_;
   int turn_ = 0;
-  std::vector<Part> parts_; // Of the next run.
-  CudaEvent written_;       // By others.
+  std::vector<Part> parts_; // Parts of the next run.
+  CudaEvent written_;       // When other code has written its parts.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- CudaInputFeed.h - Inputs that come during a run ----------*- C++ -*-===//
+//===- CudaInputFeed.h - Inputs copied during a run -------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,13 +18,14 @@
 
 namespace cs336::runtime {
 
-/// Inputs cross the bus in a stream of their own, to one of two places beside
-/// the entry's inputs, while the previous run still computes; only the way
-/// from there stands between two runs. `bytes` go to `inputs`.
+/// Copies inputs over the bus in a stream of their own, to one of two slots
+/// beside the entry's inputs, while the previous run still computes. Only the
+/// copy from the slot to the inputs runs between two runs. `bytes` bytes go to
+/// `inputs`.
 absl::StatusOr<std::unique_ptr<InputFeed>> CreateCudaInputFeed(const CudaContext &context, CudaMemory &memory,
                                                                char *inputs, int64_t bytes);
 
-/// Bytes that a feed allocates on the device.
+/// Returns the bytes that a feed allocates on the device.
 int64_t CudaInputFeedBytes(int64_t bytes);
 
 } // namespace cs336::runtime

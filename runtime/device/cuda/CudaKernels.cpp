@@ -24,16 +24,16 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The driver is given no size and trusts what it reads: that the image holds
-/// what its headers say is checked here.
+/// Checks that the image contains what its headers describe: the driver is not
+/// given its size and does not check it.
 absl::Status CheckCubin(const std::vector<uint8_t> &image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof(header))
-    return absl::DataLossError("a code object is no cubin");
+    return absl::DataLossError("a code object is not a cubin");
   std::memcpy(&header, image.data(), sizeof(header));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_machine != EM_CUDA)
-    return absl::DataLossError("a code object is no cubin");
+    return absl::DataLossError("a code object is not a cubin");
   auto is_inside = [&](uint64_t offset, uint64_t size) {
     return offset <= image.size() && size <= image.size() - offset;
   };
@@ -52,7 +52,7 @@ absl::Status NoCodeFor(const format::ExecutableT &executable, const CudaContext 
   for (const auto &object : executable.objects)
     targets.insert(object->target);
   ComputeCapability device = context.compute_capability();
-  return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", absl::StrJoin(targets, ", "), ", and ",
+  return absl::FailedPreconditionError(absl::StrCat("its kernels are for ", absl::StrJoin(targets, ", "), ", but ",
                                                     context.Description(), " has compute capability ", ToString(device),
                                                     ": compile it with --arch ", TargetFor(device)));
 }
@@ -61,14 +61,15 @@ absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::Functio
                                           const CudaContext &context) {
   const DriverApi &driver = context.driver();
   CudaFunction function;
-  // Verification has bounded these.
+  // Verification has bounded these numbers.
   function.blocks = static_cast<unsigned>(description.blocks);
   function.threads = static_cast<unsigned>(description.threads);
   if (absl::Status status = driver.ModuleGetFunction(&function.handle, module, description.symbol.c_str());
       !status.ok())
     return absl::DataLossError(
         absl::StrCat("its code object has no function '", description.symbol, "': ", status.message()));
-  // Else the driver does it at the first launch, which a capture cannot hold.
+  // Otherwise the driver loads it at the first launch, which a capture cannot
+  // contain.
   CS336_RETURN_IF_ERROR(driver.FuncLoad(function.handle));
 
   int most_threads = 0;

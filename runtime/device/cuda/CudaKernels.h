@@ -22,7 +22,7 @@
 
 namespace cs336::runtime {
 
-/// A grid to launch; all parameters are pointers.
+/// A grid to launch. All parameters are pointers.
 struct CudaFunction {
   CUfunction handle = nullptr;
   unsigned blocks = 0, threads = 0, shared_bytes = 0;
@@ -31,19 +31,19 @@ struct CudaFunction {
 /// An executable's kernels, loaded on one device.
 class CudaKernels {
 public:
-  /// Loads of each kernel the code that fits the device best. The context
-  /// outlives the kernels. FAILED_PRECONDITION if one has none that fits, or
-  /// needs more of a block than the device has; DATA_LOSS if its code is
-  /// damaged.
+  /// Loads the code of each kernel that fits the device best. The context must
+  /// outlive the kernels. Returns FAILED_PRECONDITION if a kernel has no code
+  /// that fits, or needs larger blocks than the device supports; DATA_LOSS if
+  /// its code is damaged.
   static absl::StatusOr<CudaKernels> Load(const Executable &executable, const CudaContext &context);
 
-  /// What a launch of kernel `index` runs, in order.
+  /// Returns the grids that a launch of kernel `index` runs, in order.
   absl::Span<const CudaFunction> functions(size_t index) const { return functions_[index]; }
 
 private:
   absl::StatusOr<CUmodule> LoadModule(const format::CodeObjectT &object, uint32_t index, const CudaContext &context);
 
-  std::map<uint32_t, CudaModule> modules_; // By code object.
+  std::map<uint32_t, CudaModule> modules_; // Keyed by code object.
   std::vector<std::vector<CudaFunction>> functions_;
 };
 

@@ -1,4 +1,4 @@
-//===- CudaLibraries.cpp - Which of CUDA's libraries are there ------------===//
+//===- CudaLibraries.cpp - The CUDA libraries on this machine -------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Asks the function at that address; false if it fails.
+/// Calls the version function at that address. Returns false if it fails.
 using ReadVersion = bool (*)(void (*function)(), int64_t *version);
 
 struct KnownLibrary {
@@ -27,7 +27,7 @@ struct KnownLibrary {
   ReadVersion read_version;
 };
 
-/// For functions as `int f(T *version)`, which give 0 for success.
+/// Calls functions of the form `int f(T *version)`, which return 0 for success.
 template <typename T>
 bool ReadByPointer(void (*function)(), int64_t *version) {
   T value = 0;
@@ -43,7 +43,7 @@ bool ReadResult(void (*function)(), int64_t *version) {
 }
 
 constexpr KnownLibrary kLibraries[] = {
-    {"libcublasLt.so.13", "nvidia-cublas", "matrix products on GPUs", "cublasLtGetVersion", ReadResult},
+    {"libcublasLt.so.13", "nvidia-cublas", "GEMMs on GPUs", "cublasLtGetVersion", ReadResult},
     {"libcupti.so.13", "nvidia-cuda-cupti", "times of single kernels", "cuptiGetVersion", ReadByPointer<uint32_t>},
     {"libnccl.so.2", "nvidia-nccl-cu13", "several GPUs", "ncclGetVersion", ReadByPointer<int>},
 };

@@ -19,13 +19,13 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Of each staging buffer: long copies reach the bus' full rate far below it.
+/// Size of each staging buffer: longer copies do not get more of the bus' rate.
 constexpr int64_t kStagingBytes = int64_t{32} << 20;
 
-/// Of the host's memory, on the systems that CUDA runs on.
+/// The page size of host memory on the systems that CUDA supports.
 constexpr int64_t kPage = int64_t{64} << 10;
 
-/// What cuMemAlloc promises.
+/// The alignment that cuMemAlloc guarantees.
 constexpr int64_t kAllocationAlignment = 256;
 
 } // namespace
@@ -74,13 +74,14 @@ absl::StatusOr<MemoryBlock> CudaMemory::Allocate(int64_t bytes, int64_t alignmen
 absl::StatusOr<MemoryBlock> CudaMemory::AllocateStaging(int64_t bytes) {
   if (bytes == 0)
     return MemoryBlock();
-  // Pages are pinned, so that two blocks have none in common. Those of the driver's own blocks are small and provided
-  // one by one: seconds for a large model's parameters.
+  // Pinning works on whole pages, so two blocks must not share one. The driver's own allocations use small pages that
+  // are provided one by one, which takes seconds for the parameters of a large model.
   int64_t whole_pages = (bytes + kPage - 1) / kPage * kPage;
   CS336_ASSIGN_OR_RETURN(Storage storage, Storage::Allocate(whole_pages, kPage));
   CS336_ASSIGN_OR_RETURN(MemoryBlock pinned, Pin(storage.data(), whole_pages));
   void *data = storage.data();
-  // Declared in this order, the pages are unpinned before they are given back.
+  // Members are destroyed in reverse order: the pages are unpinned before they
+  // are freed.
   struct Owned {
     Storage storage;
     MemoryBlock pinned;
@@ -104,7 +105,7 @@ absl::StatusOr<MemoryBlock> CudaMemory::Pin(void *data, int64_t bytes) {
   CS336_RETURN_IF_ERROR(driver.MemHostGetDevicePointer(&mapped, data, 0));
   if (mapped != ToDevicePointer(data))
     return absl::FailedPreconditionError(
-        absl::StrCat(context_.Description(), " does not see the host's memory at the host's addresses"));
+        absl::StrCat(context_.Description(), " does not map the host's memory at the host's addresses"));
   return block;
 }
 
@@ -146,7 +147,7 @@ absl::Status CudaMemory::CopyFromOthers(void *dst, const void *src, int64_t byte
 }
 
 absl::Status CudaMemory::PrepareStaging() {
-  if (staging_.back().block.data()) // The last: an earlier attempt may have stopped between them.
+  if (staging_.back().block.data()) // The last one: an earlier attempt may have failed in between.
     return absl::OkStatus();
   for (Staging &staging : staging_) {
     CS336_ASSIGN_OR_RETURN(staging.copied, CudaEvent::Create(context_));

@@ -17,12 +17,12 @@
 
 namespace cs336::runtime {
 
-/// Memory of a GPU, and pinned memory of the host. Everything is enqueued in
-/// the context's stream and waited for, so that errors of earlier commands
-/// come out here too.
+/// Memory of a GPU, and pinned memory of the host. All operations are enqueued
+/// in the context's stream and waited for. They also return errors of earlier
+/// commands.
 class CudaMemory : public DeviceMemory {
 public:
-  /// The context outlives the memory.
+  /// The context must outlive the memory.
   static absl::StatusOr<std::unique_ptr<CudaMemory>> Create(const CudaContext &context);
 
   std::string Name() const override;
@@ -39,7 +39,7 @@ public:
   absl::Status Write(void *dst, int64_t bytes, Producer produce) override;
 
 private:
-  /// One is filled while the other is copied.
+  /// Two buffers: one is filled while the other is copied.
   struct Staging {
     MemoryBlock block;
     CudaEvent copied;
@@ -50,10 +50,10 @@ private:
 
   const CudaContext &context_;
   int64_t available_at_start_ = 0;
-  std::array<Staging, 2> staging_; // Allocated when first used.
+  std::array<Staging, 2> staging_; // Allocated at first use.
 };
 
-/// An address as the driver's calls take it.
+/// Converts an address to the type of the driver's calls.
 inline CUdeviceptr ToDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 
 } // namespace cs336::runtime

@@ -16,15 +16,15 @@
 
 namespace cs336::runtime {
 
-/// Unloads a module from the context that it is in.
+/// Unloads a module from its context.
 struct UnloadModule {
   const CudaContext *context;
   void operator()(CUmodule module) const;
 };
 using CudaModule = std::unique_ptr<CUmod_st, UnloadModule>;
 
-/// Loads a cubin, or PTX that ends with a NUL; `context` is current, and
-/// outlives the module.
+/// Loads a cubin, or PTX that ends with a NUL. `context` must be current and
+/// must outlive the module.
 absl::StatusOr<CudaModule> LoadCudaModule(const CudaContext &context, const void *image);
 
 } // namespace cs336::runtime

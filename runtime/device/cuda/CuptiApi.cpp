@@ -36,7 +36,7 @@ absl::Status CuptiApi::ToStatus(int result, const char *call) const {
     return absl::OkStatus();
   const char *text = nullptr;
   if (GetResultString(result, &text) != cupti::kSuccess || !text)
-    text = "an error that it does not name";
+    text = "an unnamed error";
   std::string message = absl::StrCat("cupti", call, ": ", text, " (", result, ")");
   switch (result) {
   case cupti::kMultipleSubscribers:

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The library is loaded when it is wanted. Its header needs those of CUDA's
-// compiler, so the little that is used of it is declared here, with its names
-// and its layout of CUDA 13. Newer versions only add to the end of records.
+// The library is loaded when it is first used. Its header needs those of CUDA's
+// compiler, so this header declares the few parts in use, with their names and
+// their layout in CUDA 13. Newer versions only append to records.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace cupti {
 
 enum Result : int {
   kSuccess = 0,
-  kMaxLimitReached = 12, // The end of a buffer.
+  kMaxLimitReached = 12, // End of a buffer.
   kInsufficientPrivileges = 35,
   kMultipleSubscribers = 39,
 };
@@ -41,7 +41,7 @@ struct Activity {
   int32_t kind;
 };
 
-/// The beginning of CUpti_ActivityKernel10.
+/// The first fields of CUpti_ActivityKernel10.
 struct __attribute__((packed, aligned(8))) ActivityKernel {
   int32_t kind;
   uint8_t cache_config, shared_memory_config;
@@ -62,7 +62,7 @@ struct __attribute__((packed, aligned(8))) ActivityKernel {
   uint64_t graph_node;
 };
 
-/// The beginning of CUpti_ActivityMemcpy6.
+/// The first fields of CUpti_ActivityMemcpy6.
 struct __attribute__((packed, aligned(8))) ActivityMemcpy {
   int32_t kind;
   uint8_t copy_kind, source_kind, destination_kind, flags;
@@ -73,7 +73,7 @@ struct __attribute__((packed, aligned(8))) ActivityMemcpy {
   uint64_t graph_node;
 };
 
-/// The beginning of CUpti_ActivityMemset4.
+/// The first fields of CUpti_ActivityMemset4.
 struct __attribute__((packed, aligned(8))) ActivityMemset {
   int32_t kind;
   uint32_t value;
@@ -93,11 +93,11 @@ using CompleteBuffer = void (*)(CUcontext, uint32_t stream, uint8_t *buffer, siz
 /// The functions of libcupti.so.13.
 class CuptiApi {
 public:
-  /// NOT_FOUND if there is no such library, FAILED_PRECONDITION if it has not
-  /// these functions.
+  /// Loads the library. Returns NOT_FOUND if there is no such library,
+  /// FAILED_PRECONDITION if it lacks one of these functions.
   static absl::StatusOr<std::shared_ptr<const CuptiApi>> Load(const std::string &library = "libcupti.so.13");
 
-  /// OK, or an error that names the call and the reason. FAILED_PRECONDITION:
+  /// Returns OK, or an error with the call and the reason. FAILED_PRECONDITION:
   /// another tool profiles this process. PERMISSION_DENIED: the driver reserves
   /// profiling for administrators.
   absl::Status ToStatus(int result, const char *call) const;

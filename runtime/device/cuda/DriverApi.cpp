@@ -56,17 +56,18 @@ absl::Status DriverApi::ToStatus(CUresult result, absl::string_view call) const 
   get_error_name_(result, &name);
   get_error_string_(result, &text);
   return absl::Status(CodeOf(result), absl::StrCat(call, ": ", name ? name : absl::StrCat("error ", int{result}), " (",
-                                                   text ? text : "which this driver does not describe", ")"));
+                                                   text ? text : "without a description by this driver", ")"));
 }
 
 absl::StatusOr<std::shared_ptr<const DriverApi>> DriverApi::Load(const std::string &library) {
-  // Never closed: the driver's threads and handlers stay in the process.
+  // The library is never closed: the driver's threads and handlers stay in the
+  // process.
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return absl::NotFoundError(absl::StrCat("there is no CUDA driver: ", dlerror(),
                                             ". Install NVIDIA's driver for CUDA 13.0 or newer, or run on the CPU"));
   auto broken = [&](absl::string_view what) {
-    return absl::FailedPreconditionError(absl::StrCat(library, " is no driver for CUDA 13.0: it has no ", what));
+    return absl::FailedPreconditionError(absl::StrCat(library, " is not a driver for CUDA 13.0: it has no ", what));
   };
   std::shared_ptr<DriverApi> api(new DriverApi);
   auto get_version = reinterpret_cast<decltype(&cuDriverGetVersion)>(dlsym(handle, "cuDriverGetVersion"));
@@ -78,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> DriverApi::Load(const std::stri
   CS336_RETURN_IF_ERROR(api->ToStatus(get_version(&api->version_), "cuDriverGetVersion"));
   if (api->version_ < kRequiredVersion || !get_address)
     return absl::FailedPreconditionError(absl::StrCat("the CUDA driver supports CUDA ", VersionText(api->version_),
-                                                      ", and CUDA ", VersionText(kRequiredVersion),
+                                                      ", but CUDA ", VersionText(kRequiredVersion),
                                                       " is needed: install a newer NVIDIA driver (580 or later)"));
   for (AnyDriverFunction *function : api->functions_) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -88,9 +89,9 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> DriverApi::Load(const std::stri
       return broken(absl::StrCat("function ", function->name_));
   }
   if (absl::Status status = api->Init(0); !status.ok()) {
-    // Its answer in a child of fork() whose parent has started it.
+    // The driver's answer in a child of fork() whose parent has started it.
     absl::string_view hint = absl::StrContains(status.message(), "CUDA_ERROR_NOT_INITIALIZED")
-                                 ? "; it does not in a child of fork(): start processes with the method 'spawn'"
+                                 ? "; it cannot start in a child of fork(): start processes with the method 'spawn'"
                                  : "";
     return absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition,
                         absl::StrCat("the CUDA driver does not start: ", status.message(), hint));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The driver is loaded when it is wanted and never linked, so that programs
-// run where there is none. Each member is called as the driver's function of
-// its name, and answers with a status that names the call and the error.
+// The driver is loaded when it is first used and never linked, so that programs
+// run on machines without a driver. Each member has the name of the driver's
+// function that it calls, and returns a status with the call and the error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace cs336::runtime {
 
 class DriverApi;
 
-/// A function of the driver before its type is known.
+/// A function of the driver, before its type is known.
 class AnyDriverFunction {
 public:
   AnyDriverFunction(DriverApi &api, const char *name);
@@ -38,7 +38,7 @@ protected:
   friend class DriverApi;
 
   const DriverApi &api_;
-  const char *name_; // Without the suffix of a version: the driver picks it.
+  const char *name_; // Without a version suffix: the driver selects the version.
   void *address_ = nullptr;
 };
 
@@ -56,23 +56,23 @@ public:
 /// The functions of libcuda.so.1, as CUDA 13.0 defines them.
 class DriverApi {
 public:
-  /// CUDA 13.0, as cuDriverGetVersion counts.
+  /// CUDA 13.0, in the encoding of cuDriverGetVersion.
   static constexpr int kRequiredVersion = 13000;
 
-  /// NOT_FOUND if there is no such library, FAILED_PRECONDITION if the driver
-  /// is older than CUDA 13.0 or cannot start.
+  /// Loads the driver. Returns NOT_FOUND if there is no such library,
+  /// FAILED_PRECONDITION if the driver is older than CUDA 13.0 or cannot start.
   static absl::StatusOr<std::shared_ptr<const DriverApi>> Load(const std::string &library = "libcuda.so.1");
 
   DriverApi(const DriverApi &) = delete;
   DriverApi &operator=(const DriverApi &) = delete;
 
-  /// The newest CUDA that the driver supports: 13000 is 13.0.
+  /// Returns the newest CUDA version that the driver supports: 13000 is 13.0.
   int version() const { return version_; }
 
-  /// OK, or an error with the call's name, the error's name and its text.
-  /// RESOURCE_EXHAUSTED: no memory. NOT_FOUND: no such device or symbol.
+  /// Returns OK, or an error with the call's name, the error's name and its
+  /// text. RESOURCE_EXHAUSTED: no memory. NOT_FOUND: no such device or symbol.
   /// FAILED_PRECONDITION: machine code for another device, or a driver that
-  /// cannot be used. INTERNAL: all else, faults of kernels among them.
+  /// cannot be used. INTERNAL: all other errors, such as faults of kernels.
   absl::Status ToStatus(CUresult result, absl::string_view call) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- GemmTuning.cpp - Which algorithm was the fastest -------------------===//
+//===- GemmTuning.cpp - The fastest algorithm per GEMM --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,10 +27,11 @@ namespace {
 
 constexpr int kFormat = 2;
 
-/// Problems are some hundred bytes each, and a device meets some hundred.
+/// A file with some hundred problems of some hundred bytes each is below this
+/// size.
 constexpr int64_t kMostBytes = int64_t{64} << 20;
 
-/// "NVIDIA H200" as a part of a file's name.
+/// Returns "NVIDIA H200" as a part of a file's name.
 std::string FileNamePart(std::string text) {
   for (char &c : text)
     if (!absl::ascii_isalnum(c))
@@ -38,14 +39,15 @@ std::string FileNamePart(std::string text) {
   return text;
 }
 
-/// Ties a choice to its problem: a choice that was damaged, or stands under
-/// another problem, has another checksum.
+/// Returns a checksum of a choice and its problem. It detects a choice that was
+/// damaged or moved to another problem.
 uint32_t Checksum(absl::string_view problem, const GemmChoice &choice) {
   std::string text = absl::StrCat(problem, "\n", absl::StrJoin(choice.algorithm, " "));
   return crc32_z(0, reinterpret_cast<const Bytef *>(text.data()), text.size());
 }
 
-/// Returns nullopt unless it is a choice for this problem in every detail.
+/// Parses a choice. Returns nullopt unless it is complete and for exactly this
+/// problem.
 absl::optional<GemmChoice> ParseChoice(absl::string_view problem, const nlohmann::json &json) {
   if (!json.is_object() || !json.contains("algorithm") || !json.contains("microseconds"))
     return absl::nullopt;

@@ -1,4 +1,4 @@
-//===- GemmTuning.h - Which algorithm was the fastest -----------*- C++ -*-===//
+//===- GemmTuning.h - The fastest algorithm per GEMM ------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,39 +17,39 @@
 
 namespace cs336::runtime {
 
-/// A cuBLASLt algorithm as it is stored, which its library understands; all
-/// zeros where none of the library's will do.
+/// A cuBLASLt algorithm as it is stored, in the library's own encoding. All
+/// zeros if none of the library's algorithms is usable.
 struct GemmChoice {
   std::array<uint64_t, 8> algorithm = {};
-  double microseconds = 0; // As it was timed, for readers of the file.
+  double microseconds = 0; // The measured time, for readers of the file.
 
   bool is_none() const { return algorithm == decltype(algorithm)(); }
 
   friend bool operator==(const GemmChoice &, const GemmChoice &) = default;
 };
 
-/// Choices by a text that describes the problem, kept in a file of one device
-/// and library version. A file that cannot be read or written, or that other
-/// users could have written, is as good as none: every problem is timed again
-/// then. So is a choice that does not match its checksum, which covers its
-/// problem.
+/// Stored choices, keyed by a text that describes the problem, in a file per
+/// device and library version. If the file cannot be read or written, or if
+/// other users could have written it, it is ignored and every problem is timed
+/// again. A choice that does not match its checksum, which covers its problem,
+/// is ignored as well.
 ///
-/// Processes may share the file: each change is merged into what is there and
-/// takes its place in one step.
+/// Processes may share the file: each change is merged into the present
+/// contents and replaces the file atomically.
 class GemmTuning {
 public:
-  /// `device` and `library_version` are part of the file's name and of its
-  /// contents: what was stored for others is not used. An empty `folder` keeps
-  /// nothing on disk.
+  /// `device` and `library_version` are part of the file's name and contents;
+  /// choices for others are not used. An empty `folder` stores nothing on disk.
   GemmTuning(const std::string &folder, std::string device, int64_t library_version);
 
   absl::optional<GemmChoice> Find(const std::string &problem) const;
-  /// Stores a choice for a problem that had none, or one that its library no
-  /// longer has, and returns the one to use: where another process was first it
-  /// is that one's, so that all who share the file compute the same bits.
+  /// Stores a choice for a problem that has none, or whose choice its library
+  /// no longer supports, and returns the choice to use. If another process was
+  /// first, this is its choice, so that all processes that share the file
+  /// compute the same bits.
   GemmChoice Settle(const std::string &problem, const GemmChoice &choice);
 
-  /// Empty: memory alone.
+  /// Returns the file's path; empty if choices are kept in memory only.
   std::string path() const { return folder_.empty() ? "" : folder_ + "/" + file_name_; }
 
 private:

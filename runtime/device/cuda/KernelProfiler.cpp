@@ -1,4 +1,4 @@
-//===- KernelProfiler.cpp - When each kernel of a GPU ran -----------------===//
+//===- KernelProfiler.cpp - Times of a GPU's kernels ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,8 +26,8 @@ namespace {
 
 constexpr cupti::ActivityKind kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset};
 
-/// The name of a kernel as people read it: its template arguments belong to it,
-/// its parameters do not.
+/// Returns the name of a kernel for readers: with its template arguments,
+/// without its parameters.
 std::string Demangle(const char *symbol) {
   int status = 0;
   char *text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
@@ -36,7 +36,7 @@ std::string Demangle(const char *symbol) {
   std::string name = text;
   std::free(text);
   // "void f<int, (T)2>(int)": the parameters are the last parenthesis at the
-  // outermost level, and what a template returns stands first.
+  // outermost level. The name of a template starts with its result type.
   int depth = 0;
   size_t parameters = std::string::npos;
   for (size_t i = 0; i != name.size(); ++i) {
@@ -69,8 +69,8 @@ std::string MemcpyName(uint8_t kind) {
   }
 }
 
-/// Where CUPTI's threads leave records. Its callbacks carry no pointer of ours,
-/// so that there can only be one for the process.
+/// Receives records from CUPTI's threads. CUPTI's callbacks do not pass a
+/// pointer of ours, so there can only be one collector per process.
 class Collector {
 public:
   static Collector &Get() {
@@ -101,7 +101,7 @@ public:
     constexpr size_t kBytes = 4 << 20, kAlignment = 8;
     *buffer = static_cast<uint8_t *>(std::aligned_alloc(kAlignment, kBytes));
     *bytes = *buffer ? kBytes : 0;
-    *max_records = 0; // As many as fit.
+    *max_records = 0; // No limit but the buffer.
   }
 
   static void CompleteBuffer(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid_bytes) {
@@ -139,7 +139,7 @@ private:
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::shared_ptr<const CuptiApi> api_; // Null: no profiler exists.
+  std::shared_ptr<const CuptiApi> api_; // Null if no profiler exists.
   std::vector<KernelRecord> records_;
 };
 
@@ -186,7 +186,7 @@ private:
 absl::StatusOr<std::unique_ptr<KernelProfiler>> KernelProfiler::Create(const std::string &library) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CuptiApi> api, CuptiApi::Load(library));
   if (!Collector::Get().Acquire(api))
-    return absl::FailedPreconditionError("this process has a profiler of kernels already");
+    return absl::FailedPreconditionError("this process already has a kernel profiler: destroy it first");
   auto profiler = std::make_unique<CuptiProfiler>(std::move(api));
   CS336_RETURN_IF_ERROR(profiler->Enable());
   return profiler;

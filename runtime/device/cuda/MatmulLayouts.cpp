@@ -18,8 +18,8 @@ namespace cs336::runtime {
 
 namespace {
 
-/// A row-major matrix is the transpose of what a column-major reader sees, and
-/// that transpose is what the product of transposes wants.
+/// A column-major reader sees a row-major matrix as its transpose, which is the
+/// operand that the GEMM of the transposes needs.
 MatmulOperand Describe(const GemmMatrix &matrix) {
   MatmulOperand operand;
   operand.dtype = matrix.dtype;
@@ -35,8 +35,8 @@ bool Continues(const GemmMatrix &matrix, size_t outer, int64_t inner_size) {
   return matrix.batch_strides[outer] == matrix.batch_strides[outer + 1] * inner_size;
 }
 
-/// Joins each batch dimension with the one inside of it where all operands
-/// allow that.
+/// Merges each batch dimension with the next inner one if the strides of all
+/// operands allow it.
 GemmProblem JoinBatch(GemmProblem problem) {
   for (size_t i = problem.batch.size(); i-- > 1;) {
     int64_t size = problem.batch[i];

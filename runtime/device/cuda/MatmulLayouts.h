@@ -16,8 +16,8 @@
 
 namespace cs336::runtime {
 
-/// A matrix as it lies in memory: column-major rows x columns, which a product
-/// may want transposed.
+/// A matrix in memory: column-major rows x columns, which a GEMM may read
+/// transposed.
 struct MatmulOperand {
   DType dtype;
   bool transposed;
@@ -29,37 +29,37 @@ struct MatmulOperand {
 /// The addresses of one call.
 struct MatmulCall {
   char *left, *right, *result;
-  char *addend; // Lies as the result does.
+  char *addend; // Has the result's layout.
 };
 
-/// C = A * B on rows is C^T = B^T * A^T on columns: `left` is B, `right` is A,
-/// and no matrix is ever copied to transpose it.
+/// C = A * B by rows is C^T = B^T * A^T by columns: `left` is B, `right` is A.
+/// A matrix is never copied to transpose it.
 struct MatmulLayouts {
   MatmulOperand left, right, result;
-  int64_t batch; // Products of one call.
+  int64_t batch; // Matrices of one call.
   std::vector<MatmulCall> calls;
 };
 
-/// Batch dimensions that lie behind each other alike in all three operands
-/// become one. Of what is left the longest is the batch of a call; each
-/// element of the others takes a call of its own.
+/// Merges batch dimensions that are contiguous in all three operands. The
+/// longest remaining dimension is the batch of a call; each element of the
+/// others is a call of its own.
 MatmulLayouts DescribeMatmul(const GemmProblem &problem);
 
-/// The largest power of two, at most Storage::kAlignment, that divides all of
-/// the addresses. Whatever more an address happens to have says where the
-/// buffer lies, not what the problem is.
+/// Returns the largest power of two, at most Storage::kAlignment, that divides
+/// all addresses. A larger alignment depends on the buffer's address and is not
+/// a property of the problem.
 int64_t CommonAlignment(const std::vector<const void *> &addresses);
 
-/// Bytes that all addresses of an operand are multiples of.
+/// The alignment of all addresses of an operand in bytes.
 struct MatmulAlignments {
   explicit MatmulAlignments(const MatmulLayouts &layouts);
   int64_t left, right, result, addend;
 };
 
-/// Everything that the choice of an algorithm may depend on, as a text: equal
-/// problems have equal texts, wherever their buffers lie and whether the
-/// product is added to what C holds or to something else. So one algorithm
-/// serves all of them, and a product that is computed again has the same bits.
+/// Returns everything that the choice of an algorithm may depend on, as a text.
+/// Equal problems have equal texts, wherever their buffers lie and whether the
+/// addend is C itself or another buffer. They therefore use the same algorithm,
+/// and a GEMM that is recomputed has the same bits.
 std::string DescribeForTuning(const GemmProblem &problem, const MatmulLayouts &layouts,
                               const MatmulAlignments &alignments, int64_t workspace_bytes);
 

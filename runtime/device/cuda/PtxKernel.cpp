@@ -20,7 +20,8 @@ absl::StatusOr<std::unique_ptr<PtxKernel>> PtxKernel::Load(const CudaContext &co
   CS336_RETURN_IF_ERROR(current.status());
   CS336_ASSIGN_OR_RETURN(kernel->module_, LoadCudaModule(context, source.c_str()));
   CS336_RETURN_IF_ERROR(context.driver().ModuleGetFunction(&kernel->function_, kernel->module_.get(), name));
-  // Else the driver does it at the first launch, which a capture cannot hold.
+  // Otherwise the driver loads it at the first launch, which a capture cannot
+  // contain.
   CS336_RETURN_IF_ERROR(context.driver().FuncLoad(kernel->function_));
   return kernel;
 }

@@ -20,15 +20,15 @@
 
 namespace cs336::runtime {
 
-/// A kernel in PTX, which every driver makes code of: programs are run where
-/// there may be no compiler. Its parameters have 64 bits each.
+/// A kernel in PTX, which every driver compiles: programs may run on machines
+/// without a compiler. Its parameters have 64 bits each.
 class PtxKernel {
 public:
-  /// Loads the entry `name` of `source`. The context outlives the kernel.
+  /// Loads the entry `name` of `source`. The context must outlive the kernel.
   static absl::StatusOr<std::unique_ptr<PtxKernel>> Load(const CudaContext &context, const std::string &source,
                                                          const char *name);
 
-  /// Enqueues a grid of one dimension in the context's stream; a graph may
+  /// Enqueues a grid of one dimension in the context's stream. A graph may
   /// capture it.
   absl::Status Launch(unsigned blocks, unsigned threads, absl::Span<const uint64_t> parameters) const;
 

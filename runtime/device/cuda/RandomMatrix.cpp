@@ -1,4 +1,4 @@
-//===- RandomMatrix.cpp - Numbers to time a product on --------------------===//
+//===- RandomMatrix.cpp - Random operands for timing GEMMs ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,8 @@
 namespace cs336::runtime {
 
 absl::Status FillWithRandom(const CudaContext &context, const MatmulOperand &matrix, int64_t batch, char *address) {
-  // So many are drawn on the host, and copied on the device until they fill it.
+  // This many are drawn on the host, and copied on the device until they fill
+  // the memory.
   constexpr int64_t kDrawn = 1 << 16;
   int64_t count = (batch - 1) * matrix.batch_stride + (matrix.columns - 1) * matrix.leading_dimension + matrix.rows;
   CS336_ASSIGN_OR_RETURN(Tensor drawn, Tensor::Create({matrix.dtype, {std::min(count, kDrawn)}}));
@@ -34,7 +35,7 @@ absl::Status FillWithRandom(const CudaContext &context, const MatmulOperand &mat
   for (; filled < bytes; filled = std::min(2 * filled, bytes))
     CS336_RETURN_IF_ERROR(driver.MemcpyAsync(ToDevicePointer(address + filled), ToDevicePointer(address),
                                              std::min(filled, bytes - filled), context.stream()));
-  return driver.StreamSynchronize(context.stream()); // What was drawn is read until then.
+  return driver.StreamSynchronize(context.stream()); // The drawn numbers are read until then.
 }
 
 } // namespace cs336::runtime

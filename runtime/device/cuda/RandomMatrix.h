@@ -1,4 +1,4 @@
-//===- RandomMatrix.h - Numbers to time a product on ------------*- C++ -*-===//
+//===- RandomMatrix.h - Random operands for timing GEMMs --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,10 +17,11 @@
 
 namespace cs336::runtime {
 
-/// Fills `batch` matrices from `address` on, and whatever lies between them,
+/// Fills `batch` matrices from `address` on, including the bytes between them,
 /// with normally distributed numbers, enqueued in the context's stream. A GPU
-/// multiplies zeros faster than what a model holds, by a tenth and more, since
-/// it draws less power: an algorithm that is chosen on them is not the fastest.
+/// multiplies zeros faster than a model's values, by 10 % and more, because it
+/// draws less power. An algorithm chosen on zeros may therefore not be the
+/// fastest.
 absl::Status FillWithRandom(const CudaContext &context, const MatmulOperand &matrix, int64_t batch, char *address);
 
 } // namespace cs336::runtime

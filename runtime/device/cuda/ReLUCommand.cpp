@@ -1,4 +1,4 @@
-//===- ReLUCommand.cpp - ReLU of what a product wrote ---------------------===//
+//===- ReLUCommand.cpp - ReLU of a GEMM's result --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,9 +25,9 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-/// One thread per element of column-major matrices. It looks at the $0 bits: as
-/// an unsigned number, what is negative but no NaN lies from the sign bit, $1, to
-/// so far above it as infinity's bits, $2.
+/// One thread per element of column-major matrices. It compares the $0 bits of
+/// an element: as an unsigned number, a negative value other than NaN is
+/// between the sign bit, $1, and the sign bit plus the bits of infinity, $2.
 constexpr char kSource[] = R"(
 .version 7.0
 .target sm_75

@@ -1,4 +1,4 @@
-//===- ReLUCommand.h - ReLU of what a product wrote ----------- -*- C++ -*-===//
+//===- ReLUCommand.h - ReLU of a GEMM's result ------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,11 @@
 
 namespace cs336::runtime {
 
-/// `product`, which leaves `problem`'s C without ReLU, and ReLU of C in place,
-/// which keeps a NaN: what is left where no algorithm of a library does. It
-/// reads and writes C once more. Both are enqueued in the context's stream, and
-/// a graph may capture them; the context outlives the command.
+/// Runs `product`, a GEMM that computes `problem`'s C without ReLU, then ReLU
+/// of C in place, which keeps NaN. It is the fallback if no algorithm of a
+/// library keeps NaN, and reads and writes C once more. Both are enqueued in
+/// the context's stream, and a graph may capture them. The context must outlive
+/// the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 PrepareReLUAfter(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> product);
 

@@ -1,4 +1,4 @@
-//===- SharedLibrary.cpp - CUDA's libraries, where they are ---------------===//
+//===- SharedLibrary.cpp - Finding CUDA's libraries -----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Folders, or patterns of them, that a toolkit or NVIDIA's wheels put
-/// libraries in.
+/// Returns the folders, or patterns of folders, in which a toolkit or NVIDIA's
+/// wheels install libraries.
 std::vector<std::string> LibraryFolders() {
   constexpr char kWheels[] = "/nvidia/cu13/lib";
   std::vector<std::string> folders;
@@ -75,7 +75,8 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Open(const std::string &name, const
 absl::StatusOr<void *> SharedLibrary::FindAddress(const char *symbol) const {
   void *address = dlsym(handle_, symbol);
   if (!address)
-    return absl::FailedPreconditionError(absl::StrCat(name_, " has no function ", symbol, ": it is not CUDA 13's"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(name_, " has no function ", symbol, ": it is not a library of CUDA 13"));
   return address;
 }
 

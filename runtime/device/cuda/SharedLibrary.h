@@ -1,4 +1,4 @@
-//===- SharedLibrary.h - CUDA's libraries, where they are -------*- C++ -*-===//
+//===- SharedLibrary.h - Finding CUDA's libraries ---------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,22 +15,22 @@
 
 namespace cs336::runtime {
 
-/// A library of the CUDA toolkit that is loaded when it is wanted. It stays
-/// loaded: CUDA's libraries keep threads and handlers in the process.
+/// A library of the CUDA toolkit that is loaded when it is first used. It stays
+/// loaded, because CUDA's libraries keep threads and handlers in the process.
 class SharedLibrary {
 public:
-  /// Opens `name`, such as "libcublasLt.so.13": one that the process already
-  /// has or the loader finds; else in $CUDA_HOME, /usr/local/cuda, or the
-  /// wheels (nvidia/cu13/lib) of $VIRTUAL_ENV, of the environment that this
-  /// package is installed in, or of the system's Python. NOT_FOUND says where
-  /// was looked and names `wheel`, which has it. A `name` with a slash is
-  /// opened as it is.
+  /// Opens `name`, such as "libcublasLt.so.13". Takes the library that the
+  /// process already has or that the loader finds; else searches $CUDA_HOME,
+  /// /usr/local/cuda, and the wheels (nvidia/cu13/lib) of $VIRTUAL_ENV, of the
+  /// environment that this package is installed in, and of the system's Python.
+  /// Returns NOT_FOUND with the folders searched and the name of `wheel`, which
+  /// contains the library. Opens a `name` with a slash as it is.
   static absl::StatusOr<SharedLibrary> Open(const std::string &name, const std::string &wheel);
 
   const std::string &name() const { return name_; }
 
-  /// FAILED_PRECONDITION if the library has no such function: it is another
-  /// version.
+  /// Looks up a function. Returns FAILED_PRECONDITION if the library lacks it,
+  /// that is, has another version.
   template <typename Function>
   absl::StatusOr<Function> Find(const char *symbol) const {
     absl::StatusOr<void *> address = FindAddress(symbol);

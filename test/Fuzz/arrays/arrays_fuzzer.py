@@ -1,17 +1,17 @@
-# ===- arrays_fuzzer.py - Fuzz target of arrays given to sessions ---------===//
+# ===- arrays_fuzzer.py - Fuzz target of sessions' array inputs -----------===//
 #
 # Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Hand values to a session as test_array_inputs.py does, for as long as asked; the flags are libFuzzer's.
+"""Pass values to a session as test_array_inputs.py does, for a given time. The flags are libFuzzer's.
 
     arrays_fuzzer.py [-runs=N | -max_total_time=SECONDS] [-seed=S] [-artifact_prefix=PREFIX]
     arrays_fuzzer.py FILE
 
-A failing case is reduced by Hypothesis, and PREFIXcrash-SEED gets what shows it again: the argument of the second form.
-Cases come in batches, each with a seed of its own. A case that ends the process shows again with the seed that was
-printed last.
+Hypothesis reduces a failing case, and writes the data that reproduces it to PREFIXcrash-SEED: the argument of the
+second form. Cases come in batches, each with a seed of its own. A case that ends the process is reproduced with the
+seed that was printed last.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Fuzzer:
         self.cases = 0
 
     def try_case(self, data: st.DataObject) -> None:
-        """Try a value, or rarely a name."""
+        """Try a value or, rarely, a name."""
         self.cases += 1
         if data.draw(st.integers(0, 15)) == 0:
             array_cases.check_name(self.session, data.draw(array_cases.names))
@@ -52,7 +52,7 @@ class Fuzzer:
         array_cases.check_value(self.session, port, value)
 
     def run_batch(self, seed: int, cases: int) -> None:
-        """Try so many cases; an exception is the reduced failure."""
+        """Try this many cases. An exception is the reduced failure."""
         options = settings(
             max_examples=cases,
             database=None,
@@ -98,7 +98,7 @@ def read_flags(arguments: list[str]) -> dict[str, str]:
 
 
 def write_case(path: Path, error: BaseException) -> None:
-    """Write what Hypothesis notes about a failure: its version and the bytes that its strategies read."""
+    """Write the data that Hypothesis reports for a failure: its version and the bytes that its strategies read."""
     notes = "\n".join(getattr(error, "__notes__", ()))
     if found := re.search(r"@reproduce_failure\('([^']+)', b'([^']+)'\)", notes):
         path.write_text(f"{found[1]} {found[2]}\n")

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a description in JSON and imports the model. Each step must give an error with a text, or a result that the
-// next step takes; the module must verify, and its parameters must have as many elements as the description counts.
+// Reads a description in JSON and imports the model. Each step must return an error with a text, or a result that the
+// next step accepts. The module must verify, and its parameters must have as many elements as the description counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using namespace cs336;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
-/// Layers are unrolled: more of them take longer and show no more.
+/// Layers are unrolled: more of them take longer and test nothing new.
 static constexpr int64_t kMostLayers = 3;
 
 static int64_t countParameters(func::FuncOp function) {

@@ -33,7 +33,7 @@ static std::vector<std::string> listKeys(bool isOptimizer) {
 
 std::string DescriptionMutator::makeKey(bool isOptimizer) {
   static const std::vector<std::string> kOptimizerKeys = listKeys(true), kModelKeys = listKeys(false);
-  // Rarely one that belongs elsewhere.
+  // Rarely a key that belongs elsewhere.
   return pick<std::string>(isOptimizer != isOneIn(32) ? kOptimizerKeys : kModelKeys);
 }
 

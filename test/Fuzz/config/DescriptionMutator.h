@@ -17,8 +17,8 @@
 
 namespace cs336::fuzz {
 
-/// Changes one key or value of a description: mostly to values that its key accepts, so that what follows the reader
-/// is reached, and otherwise to limits of their types and to values of other types.
+/// Changes one key or value of a description: mostly to values that its key accepts, so that the stages after the
+/// reader are reached, and otherwise to limits of their types and to values of other types.
 class DescriptionMutator {
 public:
   explicit DescriptionMutator(unsigned seed) : random(seed) {}

@@ -1,13 +1,12 @@
-//===- Check.cpp - What a program computes, and what it should ------------===//
+//===- Check.cpp - Comparison with the reference --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounds of errors are of first order, from Number.h; kSlack times them covers
-// what that leaves out: higher orders, and an operation that the compiler
-// computes in several rounded steps. Faults are orders of magnitude larger.
+// Bounds of errors are of first order, from Number.h. kSlack times them covers higher orders and operations that the
+// compiler computes in several rounded steps. Faults are orders of magnitude larger.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,19 +49,19 @@ std::string compareOutput(const Graph &graph, const Output &output, const std::v
 }
 
 bool comparesGradients(const Graph &graph) {
-  // In float16 gradients overflow, which the reference does not predict.
+  // In float16, gradients can overflow, which the reference does not predict.
   bool hasF16 = graph.compute == ComputeType::kFP16 ||
                 std::any_of(graph.nodes.begin(), graph.nodes.end(),
                             [](const Node &node) { return node.type.dtype == DType::kF16; });
   return graph.hasGradients && !hasF16;
 }
 
-/// Compares gradients, which are computed in reverse, with derivatives of the reference along directions.
+/// Compares gradients, which are computed in reverse, with directional derivatives of the reference.
 class GradientCheck {
 public:
   GradientCheck(const Graph &graph, const Results &plain, const Results &fused);
 
-  /// Returns what differs in the gradient of a parameter, or an empty string.
+  /// Returns the difference in the gradient of a parameter, or an empty string.
   std::string compare(int parameter) const;
 
 private:
@@ -71,7 +70,7 @@ private:
 
   const Graph &graph;
   const Results &plain, &fused;
-  /// Rounding of sums in reverse, relative to the paths; and the most that underflow can change.
+  /// The rounding of sums in reverse relative to the paths, and the most that underflow can change.
   double sums, underflow;
 };
 
@@ -87,7 +86,7 @@ GradientCheck::GradientCheck(const Graph &graph, const Results &plain, const Res
     mostTerms = std::max(mostTerms, static_cast<double>(node.values.size()));
     elements += static_cast<double>(node.values.size());
   }
-  // Adjoints of broadcasts and of matrices sum as many terms as these have elements, in float32 at least; those of
+  // Adjoints of broadcasts and of matmuls sum as many terms as these have elements, at least in float32. Adjoints of
   // values with several uses are added in the value's type.
   sums = mostTerms * accumulatorUnit + static_cast<double>(graph.nodes.size()) * unit;
   // Partial derivatives that underflow are multiplied by values of moderate size.
@@ -127,7 +126,7 @@ std::string GradientCheck::compare(int parameter) const {
                            static_cast<unsigned>(f.size()), static_cast<unsigned>(size));
   std::vector<double> direction(size);
   for (size_t i = 0; i != size; ++i) {
-    // Each element counts differently, with signs that follow no pattern.
+    // Each element has another weight, with irregular signs.
     direction[i] = std::sin(static_cast<double>(i * i + 7 * i + 1)) + 1.25 * (i % 3 == 0 ? -1 : 1);
     if (std::abs(p[i]) > std::abs(p[largest]))
       largest = i;

@@ -16,7 +16,7 @@ namespace cs336::fuzz {
 namespace {
 
 constexpr size_t kMostOutputs = 6;
-/// Values above this are squashed: functions of larger ones amplify rounding errors too much to compare.
+/// Larger values are squashed: functions of them amplify rounding errors too much to compare.
 constexpr double kLargest = 20;
 
 std::vector<DType> floatTypes(uint8_t byte) {
@@ -78,7 +78,7 @@ void Decoder::decode(const Recipe::Instruction &instruction) {
   };
   if (node != kNone && isUseful(graph.nodes[node]))
     return keep(node);
-  // As if the instruction were not there.
+  // Skips the instruction.
   graph.nodes.resize(before);
   graph.mayFail = mayFail;
   pool = std::move(poolBefore);
@@ -97,7 +97,7 @@ uint8_t Decoder::nextByte() { return next < current.size() ? current[next++] : 0
 
 int64_t Decoder::size() {
   constexpr int64_t kSizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 65};
-  // Small sizes are as good for most faults, and leave room for more of them.
+  // Small sizes find most faults just as well, and leave room for more operations.
   uint8_t byte = nextByte();
   return byte < 200 ? kSizes[byte % 8] : kSizes[byte % std::size(kSizes)];
 }
@@ -204,7 +204,7 @@ int Decoder::makeLoss() {
   for (int output : outputs) {
     if (!runtime::IsFloat(build.dtype(output)))
       continue;
-    // Every element counts differently.
+    // Every element has another weight.
     int weights = build.input(build.dtype(output), build.shape(output));
     std::vector<int64_t> axes(build.rank(output));
     std::iota(axes.begin(), axes.end(), 0);
@@ -239,7 +239,7 @@ Case decode(const Recipe &recipe) {
         result.fused += kOptions[i];
   }
   Decoder(recipe, result.graph).run();
-  // Only these have instructions for f16.
+  // Only these instruction sets support f16.
   bool hasF16 = result.graph.compute == ComputeType::kFP16 ||
                 std::any_of(result.graph.nodes.begin(), result.graph.nodes.end(),
                             [](const Node &node) { return node.type.dtype == DType::kF16; });

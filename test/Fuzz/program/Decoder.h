@@ -20,7 +20,7 @@ namespace cs336::fuzz {
 /// A program and two ways to compile it.
 struct Case {
   Graph graph;
-  /// Options of `--cs336-pipeline`: without fusion, and with what the recipe chooses.
+  /// Options of `--cs336-pipeline`: without fusion, and with the recipe's choices.
   std::string plain, fused;
   /// The instruction set of kernels: "host", "generic", "x86-64-v3".
   std::string cpu;
@@ -43,7 +43,8 @@ private:
   void decode(const Recipe::Instruction &instruction);
   void keep(int node);
 
-  // Choices, each of which takes a byte: never two in the arguments of one call, whose order is the compiler's.
+  // Choices, each of which takes one byte. Two of them must not be in the arguments of one call, whose order the
+  // compiler chooses.
   uint8_t nextByte();
   int64_t below(int64_t end) { return nextByte() % end; }
   bool flip() { return nextByte() & 1; }
@@ -52,16 +53,16 @@ private:
   DType floatType();
   DType intType() { return flip() ? DType::kI64 : DType::kI32; }
   std::vector<int64_t> permutation(int64_t rank);
-  /// A value that suits, a late one more likely; kNone if none does.
+  /// Returns a suitable value, with a preference for late ones; kNone if there is none.
   int pick(const std::function<bool(int)> &suits);
   int pickNumber();
-  /// A value of a float type; a new parameter if there is none.
+  /// Returns a value of a float type, or a new parameter if there is none.
   int pickFloat(int64_t leastRank = 0);
-  /// Another value of the type of x: one that exists, a row or a scalar broadcast, or a new source.
+  /// Returns another value of the type of x: an existing one, a row or a scalar broadcast, or a new source.
   int like(int x);
   int addWeight(DType dtype, Dims shape);
 
-  // Steps: one operation or idiom each; kNone where it is not possible.
+  // Steps: one operation or idiom each; kNone if it is not possible.
   int source();
   int constant();
   int iota();

@@ -12,7 +12,7 @@
 
 namespace cs336::fuzz {
 
-/// Coordinates of a row-major position.
+/// Coordinates of a row-major index.
 inline Dims unravel(int64_t position, const Dims &shape) {
   Dims at(shape.size());
   for (size_t axis = shape.size(); axis-- != 0; position /= shape[axis])
@@ -27,7 +27,7 @@ inline int64_t ravel(const Dims &at, const Dims &shape) {
   return position;
 }
 
-/// An operand: its type, and its values as the operation sees them.
+/// An operand: its type, and its values as the operation reads them.
 struct Tensor {
   TensorType type;
   std::vector<Number> values;
@@ -84,7 +84,7 @@ private:
   void matmul();
   void linear();
   void embedding();
-  /// Softmax of `z`, whose entries may be minus infinity, in place.
+  /// Computes softmax of `z` in place. Entries may be minus infinity.
   void softmaxRow(std::vector<Number> &z) const;
   void softmax();
   void attention();

@@ -19,11 +19,11 @@
 
 namespace cs336::fuzz {
 
-/// Elements by the name of an output or of a parameter, which a gradient is called as; row-major.
+/// Row-major elements by the name of an output or of a parameter, which is the name of its gradient.
 using Results = std::map<std::string, std::vector<double>>;
 
 /// Compiles the graph, whose text is `text`, with options of `--cs336-pipeline` for an instruction set, without caches,
-/// and runs it once on one thread in poisoned memory. An error holds the compiler's diagnostics or the run's error.
+/// and runs it once on one thread in poisoned memory. Errors contain the compiler's diagnostics or the run's error.
 absl::StatusOr<Results> compileAndRun(const Graph &graph, const std::string &text, const std::string &pipeline,
                                       const std::string &cpu);
 

@@ -76,7 +76,7 @@ enum class Op : uint8_t {
   kCrossEntropy,
 };
 
-/// Predicates as `Node::integers` has them.
+/// Predicates in the encoding of `Node::integers`.
 enum Predicate : uint8_t { kEQ, kNE, kLT, kLE, kGT, kGE };
 
 /// Flags of `Node::flags`.
@@ -86,22 +86,22 @@ enum Flag : uint8_t {
   kReluEpilogue = 4,
   kHasAddend = 8,
   kHasBias = 16,
-  /// No gradient of a maximum is taken.
+  /// Excludes the gradient of a maximum.
   kStopGradient = 32,
   kCausal = 64,
 };
 
-/// One operation, and the values that the reference has for its result.
+/// One operation, and the reference's values of its result.
 struct Node {
   Op op;
   TensorType type;
   std::vector<int> operands = {};
-  /// Axes, dims, a permutation, offsets, or the predicate; of an input of indices, its bound.
+  /// Axes, dims, a permutation, offsets, or the predicate; for an input of indices, its bound.
   std::vector<int64_t> integers = {};
   /// The scale, eps or theta.
   double number = 0;
   uint8_t flags = 0;
-  /// Row-major. Sources get theirs when they are added.
+  /// Row-major values. Sources get theirs when they are added.
   std::vector<Number> values = {};
 };
 
@@ -114,16 +114,16 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Output> outputs;
   ComputeType compute = ComputeType::kFP32;
-  /// Gradients of the output "loss" are taken.
+  /// True if gradients of the output "loss" are computed.
   bool hasGradients = false;
-  /// An index lies outside of its table, or may do so after rounding: an error is right.
+  /// True if an index is, or may be after rounding, outside of its table: an error is then correct.
   bool mayFail = false;
 };
 
-/// The function `f` of the dialect.
+/// Returns the graph as the function `f` of the dialect.
 std::string print(const Graph &graph);
 
-/// The name of a parameter or an input, a node of the graph.
+/// Returns the name of a node that is a parameter or an input.
 std::string nameOf(const Graph &graph, int node);
 
 int64_t elementsOf(const Dims &shape);

@@ -1,4 +1,4 @@
-//===- GraphBuilder.cpp - Graphs, an operation at a time ------------------===//
+//===- GraphBuilder.cpp - Building graphs per operation -------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ double GraphBuilder::random(uint64_t element, uint64_t stream) const {
 double GraphBuilder::sourceValue(uint64_t element, DType dtype) const {
   if (!runtime::IsFloat(dtype))
     return std::floor(random(element, 0) * 9) - 4;
-  // The sum of three is close to a normal number, without its tails.
+  // The sum of three uniform numbers is close to a normal number, without its tails.
   double normal = 2 * (random(element, 0) + random(element, 1) + random(element, 2) - 1.5);
   switch (values) {
   case Values::kNormal:

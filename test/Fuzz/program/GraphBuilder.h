@@ -1,4 +1,4 @@
-//===- GraphBuilder.h - Graphs, an operation at a time ----------*- C++ -*-===//
+//===- GraphBuilder.h - Building graphs per operation -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,12 @@
 
 namespace cs336::fuzz {
 
-/// Where source values come from.
+/// The origin of source values.
 enum class Values : uint8_t { kNormal, kFewDistinct, kPositive, kWithZeros };
 
-/// Appends operations to a graph and evaluates them at once. A node is its number. Every method returns kNone where an
-/// operand is kNone, the operation is not defined on the operands' types, or the result would be too large, so that
-/// calls can be nested without a look at what came of each.
+/// Appends operations to a graph and evaluates them at once. A node is identified by its number. Every method returns
+/// kNone if an operand is kNone, if the operation is not defined on the operands' types, or if the result would be too
+/// large, so that calls can be nested without checks in between.
 class GraphBuilder {
 public:
   static constexpr int kNone = -1;
@@ -34,10 +34,10 @@ public:
 
   int parameter(DType dtype, Dims shape);
   int input(DType dtype, Dims shape);
-  /// Indices in [0, bound), which the program may declare.
+  /// Adds indices in [0, bound), which the program may declare.
   int indices(DType dtype, Dims shape, int64_t bound, bool isDeclared);
   int constant(DType dtype, Dims shape, double splat);
-  /// A constant whose elements differ; of integers, in [0, bound).
+  /// Adds a constant with different elements; integers are in [0, bound).
   int table(DType dtype, Dims shape, int64_t bound);
   int iota(DType dtype, Dims shape, int64_t axis);
 
@@ -67,9 +67,9 @@ public:
   int rope(int x, double theta);
   int crossEntropy(int logits, int targets);
 
-  /// x op splat, with the splat as a constant.
+  /// Adds x op splat, with the splat as a constant.
   int withNumber(Op op, int x, double number);
-  /// `row`, which has the shape of x without its last axis, repeated along that axis.
+  /// Repeats `row`, which has the shape of x without its last axis, along that axis.
   int alongRows(int row, int x);
 
 private:
@@ -77,7 +77,7 @@ private:
   bool areSame(int x, int y) const { return x != kNone && y != kNone && type(x) == type(y); }
   int source(Op op, DType dtype, Dims shape);
   int append(Node node);
-  /// A uniform number in [0, 1) that depends on the seed, the node and the element.
+  /// Returns a uniform number in [0, 1) that depends on the seed, the node and the element.
   double random(uint64_t element, uint64_t stream) const;
   double sourceValue(uint64_t element, DType dtype) const;
 

@@ -1,13 +1,12 @@
-//===- Idioms.cpp - Instructions that are chains which passes look for ----===//
+//===- Idioms.cpp - Chains that passes recognise --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each idiom has variations that passes should take for it, and others that
-// they must not: a maximum of another axis, a mask that hides other keys, an
-// intermediate value that is used again.
+// Each idiom has variations that passes should recognise, and others that they must not: a maximum over another axis, a
+// mask that hides other keys, an intermediate value that is used again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +27,7 @@ int Decoder::spelledSoftmax(int x) {
   int sum = build.reduce(Op::kReduceSum, powers, {last});
   if (how & 2 && powers != kNone)
     pool.push_back(powers);
-  if (how & 4) { // By a reciprocal, or the logarithm of the sum.
+  if (how & 4) { // By a reciprocal, or by the logarithm of the sum.
     int logarithm = build.unary(Op::kLog, sum);
     return build.unary(Op::kExp, build.binary(Op::kSub, shifted, build.alongRows(logarithm, x)));
   }
@@ -43,11 +42,11 @@ int Decoder::causalMask(int64_t queries, int64_t keys) {
   case 0:
     return build.compare(kLE, columns, rows);
   case 1:
-    return build.compare(kGT, rows, columns); // Hides the key of the query's own position.
+    return build.compare(kGT, rows, columns); // Masks the key of the query's own position.
   case 2:
     return build.compare(kGE, build.withNumber(Op::kAdd, rows, static_cast<double>(keys - queries)), columns);
   case 3:
-    return build.compare(kLE, rows, columns); // From this key on.
+    return build.compare(kLE, rows, columns); // Masks keys from this one on.
   case 4:
     return build.table(DType::kI1, {queries, keys}, /*bound=*/2);
   case 5:
@@ -65,7 +64,7 @@ int Decoder::mask(int scores) {
   uint8_t how = nextByte();
   std::vector<int64_t> dims = {build.rank(scores) - 2, build.rank(scores) - 1};
   double hidden = how & 1 ? -1e9 : -INFINITY;
-  if (how & 2) { // An added mask.
+  if (how & 2) { // An additive mask.
     Dims square(type.shape.end() - 2, type.shape.end());
     int added =
         build.select(visible, build.constant(type.dtype, square, 0), build.constant(type.dtype, square, hidden));
@@ -132,7 +131,7 @@ int Decoder::splitHeads(int64_t batch, int64_t length, int64_t heads, int64_t di
 }
 
 int Decoder::attention() {
-  // Heads whose size is no multiple of 8 are not fused.
+  // Heads whose size is not a multiple of 8 are not fused.
   constexpr int64_t kLengths[] = {3, 1, 5, 8, 17, 33, 65, 40}, kDims[] = {8, 16, 24, 8, 5, 16, 32, 4};
   uint8_t sizes = nextByte(), more = nextByte(), how = nextByte(), steps = nextByte();
   int64_t batch = 1 + (more & 1), queries = kLengths[sizes & 7], dim = kDims[sizes >> 3 & 7];
@@ -175,7 +174,7 @@ int Decoder::attention() {
     pool.push_back(scores);
   int weights = steps & 8 || visible != kNone ? build.softmax(scores, visible, 1) : spelledSoftmax(scores);
   if (steps % 64 == 63)
-    weights = build.unary(Op::kSin, weights); // In the place of dropout.
+    weights = build.unary(Op::kSin, weights); // In the position of dropout.
   int output = build.transpose(build.matmul(weights, v), byHead);
   return steps & 16 ? output : build.reshape(output, {batch, queries, heads * dim});
 }
@@ -206,7 +205,7 @@ int Decoder::sharedInput() {
   int last = kNone;
   for (int64_t count = 2 + (how & 1); count != 0; --count) {
     int64_t rows = how & 2 ? 4 : size();
-    // Products with either side transposed, or as layers.
+    // Matmuls with either operand transposed, or as linears.
     last =
         how & 4 ? build.matmul(x, addWeight(dtype, {width, rows})) : build.linear(x, addWeight(dtype, {rows, width}));
     if (last != kNone && count != 1)

@@ -1,4 +1,4 @@
-//===- Number.cpp - Numbers with bounds of their rounding errors ----------===//
+//===- Number.cpp - Numbers with bounds of rounding errors ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnitsPerOperation = 4;
 
-/// Digits of the significand, least exponent of normal numbers, and the largest magnitude that is expected to be
-/// computed without overflow on the way.
+/// Digits of the significand, least exponent of normal numbers, and the largest magnitude that can be expected to be
+/// computed without intermediate overflow.
 struct Format {
   int digits, leastExponent;
   double largest;
@@ -73,7 +73,7 @@ Number stopped(Number number) {
 double roundTo(double value, DType dtype) {
   if (!runtime::IsFloat(dtype))
     return std::trunc(value);
-  // float64 reaches narrow types through float32.
+  // float64 is converted to narrow types through float32.
   if (dtype == DType::kBF16 || dtype == DType::kF16)
     value = static_cast<float>(value);
   return roundToFormat(value, formatOf(dtype));
@@ -95,7 +95,7 @@ Arithmetic::Arithmetic(DType dtype, ComputeType compute) : isFloat(runtime::IsFl
   bool isNarrow = digits < formatOf(DType::kF32).digits;
   unit = isFloat ? (isNarrow ? 1 : kUnitsPerOperation) * std::ldexp(1, -digits) : 0;
   accumulatorUnit = isFloat ? std::ldexp(1, -std::max(digits, formatOf(DType::kF32).digits)) : 0;
-  // Subnormal numbers may be flushed, except in f16, whose least ones matter.
+  // Subnormal numbers may be flushed, except in f16, whose smallest numbers matter.
   int subnormalDigits = format.leastExponent == formatOf(DType::kF16).leastExponent ? digits - 1 : 0;
   smallest = isFloat ? std::ldexp(1, format.leastExponent - subnormalDigits) : 0;
 }
@@ -210,7 +210,7 @@ Number Arithmetic::max(absl::Span<const Number> terms) const {
     if (term.value > largest.value)
       largest = term;
   }
-  // Those that rounding could make the largest.
+  // The elements that rounding could make the largest.
   Number shared = {.value = largest.value, .error = largest.error};
   double count = 0;
   bool isClear = true;
@@ -247,7 +247,7 @@ Number Arithmetic::exp(const Number &x) const {
     return exact(0);
   double f = std::exp(x.value), most = std::exp(x.value + x.error);
   constexpr double kReach = 0.25;
-  // A masked score: all that matters is how little it can be.
+  // A masked score, which only has to be small enough.
   if (x.isKnown() && x.error > kReach && most < 1)
     return rounded({.value = f,
                     .error = most,

@@ -1,4 +1,4 @@
-//===- Operations.cpp - Instructions that are one operation ---------------===//
+//===- Operations.cpp - Instructions of one operation ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -135,7 +135,7 @@ int Decoder::reduce() {
   for (int64_t axis = 0; axis != build.rank(x); ++axis)
     if (mask >> axis & 1)
       axes.push_back(axis);
-  // Most reductions are of rows.
+  // Most reductions are row reductions.
   if (mask >= 96 || axes.empty())
     axes = {build.rank(x) - 1};
   return build.reduce(kind & 3 ? Op::kReduceSum : Op::kReduceMax, x, axes,
@@ -248,7 +248,7 @@ int Decoder::matmul() {
   int product = build.matmul(x, y, flags);
   if (product == kNone || how < 128)
     return product;
-  // With an epilogue, in place of the plain product.
+  // With an epilogue instead of a plain matmul.
   int addend = how & 4 ? like(product) : kNone;
   int bias = how & 8 ? addWeight(dtype, {build.shape(product).back()}) : kNone;
   return build.matmul(x, y, flags | (how & 16 ? kReluEpilogue : 0), addend, bias);
@@ -282,7 +282,7 @@ int Decoder::embedding() {
     DType dtype = intType();
     ids = build.indices(dtype, chooseShape(0, 2), rows, /*isDeclared=*/kind & 1);
   } else if (kind < 208) {
-    // Clamped, so that they are known to be inside.
+    // Clamped, so that they are known to be in bounds.
     ids = build.withNumber(Op::kMax, ids, 0);
     ids = build.withNumber(Op::kMin, ids, static_cast<double>(rows - 1));
   }

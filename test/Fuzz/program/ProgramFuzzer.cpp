@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// libFuzzer's entry points. A recipe (Recipe.h) becomes a program (Decoder.h)
-// with the values that NumPy's semantics give it (Reference.h), and bounds of
-// rounding errors (Number.h). The program is compiled without fusion and with
-// what the recipe chooses, and run both ways (Execute.h); both must agree with
-// the reference (Check.h), gradients included.
+// libFuzzer's entry points. A recipe (Recipe.h) becomes a program (Decoder.h) with the values of NumPy's semantics
+// (Reference.h) and bounds of rounding errors (Number.h). The program is compiled without fusion and with the recipe's
+// choices, and run both ways (Execute.h). Both results must agree with the reference (Check.h), gradients included.
 //
-// With CS336_FUZZ_PRINT in the environment the program and its options are
-// printed before they are compiled, to be given to cs336-opt and cs336-run.
+// If CS336_FUZZ_PRINT is set, the program and its options are printed before they are compiled, as input for cs336-opt
+// and cs336-run.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A recipe is a header of 8 bytes and instructions of 8 bytes: an opcode, and
-// seven choices that it takes one after the other. Choices select among what
-// is possible at that point (values of a suitable type, shapes that fit), so
-// every string of bytes is a program, and a change of one instruction keeps
-// the meaning of most others. Operands are counted from the latest value.
+// A recipe is a header of 8 bytes and instructions of 8 bytes: an opcode, and seven choices that it reads one after the
+// other. Choices select among the possibilities at that point (values of a suitable type, shapes that fit), so every
+// string of bytes is a program, and a change of one instruction keeps the meaning of most others. Operands are counted
+// from the latest value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +32,14 @@ struct Recipe {
   Instruction header = {};
   std::vector<Instruction> instructions;
 
-  /// Bytes that are missing are 0.
+  /// Missing bytes are 0.
   static Recipe fromBytes(absl::Span<const uint8_t> bytes);
   /// Writes as many instructions as fit. Returns the number of bytes.
   size_t write(absl::Span<uint8_t> bytes) const;
 
-  /// Inserts, removes, replaces, moves or copies an instruction or a few, or changes a choice or the header.
+  /// Inserts, removes, replaces, moves or copies one or a few instructions, or changes a choice or the header.
   void mutate(uint32_t seed);
-  /// The beginning of this recipe and the end of `other`.
+  /// Returns the beginning of this recipe followed by the end of `other`.
   void crossOver(const Recipe &other, uint32_t seed);
 };
 

@@ -25,7 +25,7 @@ Number Evaluator::geluTanh(const Number &x) const {
 }
 
 Number Evaluator::compare(const Number &x, const Number &y) const {
-  // Equal infinities have no distance.
+  // The distance of equal infinities is 0.
   bool isClose = x.value == y.value ? x.error + y.error > 0 : std::abs(x.value - y.value) <= x.error + y.error;
   if (!x.isKnown() || !y.isKnown() || isClose)
     return unknown();
@@ -67,7 +67,7 @@ Number Evaluator::cast(const Number &x) const {
     return isClear ? math.rounded(exact(std::trunc(x.value)), /*isExact=*/true) : unknown();
   }
   Number result = runtime::IsFloat(from) ? x : stopped(x);
-  // Every compiler rounds what is exact to the same number, if autocast leaves the cast alone.
+  // Compilers round an exact value to the same number, unless autocast changes the cast.
   if (x.error == 0 && graph.compute == ComputeType::kFP32)
     result.value = roundTo(x.value, to);
   return math.rounded(result, x.error == 0);

@@ -12,11 +12,12 @@
 
 namespace cs336::fuzz {
 
-/// Computes the values of a node from those of its operands, with float64 and the definitions of the operations. A
-/// parameter, an input or a constant keeps its own. Shares no code with the compiler.
+/// Computes the values of a node from those of its operands, in float64 and by the definitions of the operations.
+/// Parameters, inputs and constants keep their values. Shares no code with the compiler.
 void evaluate(Graph &graph, int node);
 
-/// The last output, a scalar, with its derivative along the direction in which the elements of one parameter move.
+/// Returns the last output, a scalar, with its derivative along the direction in which the elements of one parameter
+/// move.
 Number differentiate(Graph graph, int parameter, absl::Span<const double> direction);
 
 } // namespace cs336::fuzz

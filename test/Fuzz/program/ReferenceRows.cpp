@@ -1,4 +1,4 @@
-//===- ReferenceRows.cpp - Reductions, products and functions of rows -----===//
+//===- ReferenceRows.cpp - Reductions, matmuls, row functions -------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,7 +79,7 @@ void Evaluator::embedding() {
 }
 
 void Evaluator::softmaxRow(std::vector<Number> &z) const {
-  // The maximum is no more than a shift, which moves rounding errors by its size and nothing else.
+  // The maximum is only a shift, which moves rounding errors by its size.
   Number shift = stopped(math.max(absl::MakeConstSpan(z)));
   bool isKnown = shift.isKnown() && std::isfinite(shift.value);
   double size = isKnown ? math.getUnit() * std::abs(shift.value) : 0;

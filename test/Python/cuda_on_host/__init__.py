@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Generated CUDA kernels run on the CPU: the emitted text, compiled by g++ for the host."""
+"""Run generated CUDA kernels on the CPU: the emitted text, compiled by g++ for the host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FUNCTION = re.compile(r"^extern \"C\" __global__ [^\n]*\n(\w+)\(", re.MULTILINE
 
 
 def _run_tool(name: str, text: str, *flags: str) -> str:
-    """Of those beside the package that is tested, which conftest.py puts on PATH."""
+    """Run a tool beside the tested package, which conftest.py puts on PATH."""
     done = subprocess.run([name, *flags], input=text, capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -52,7 +52,7 @@ def run_opt(ir: str, *passes: str) -> str:
 
 @dataclass(frozen=True)
 class HostFunction:
-    """A `__global__` function with the grid that its text asks for."""
+    """A `__global__` function with the grid that its text states."""
 
     name: str
     blocks: int
@@ -62,15 +62,15 @@ class HostFunction:
 
 @dataclass(frozen=True)
 class HostKernel:
-    """A kernel with the launch that its text asks for."""
+    """A kernel with the launch that its text states."""
 
     library: ctypes.CDLL
     functions: Sequence[HostFunction]
     workspace_bytes: int
 
     def __call__(self, *buffers: NDArray[np.generic]) -> None:
-        """Run every thread; `buffers` hold the operands as they lie in memory, inputs before outputs."""
-        # Of NaN and numbers far away, so that what is not written before it is read shows.
+        """Run every thread. `buffers` hold the operands in memory order, inputs before outputs."""
+        # Filled with NaN and extreme numbers, so that values that are read before they are written show.
         workspace = np.full(self.workspace_bytes, 0xFF, np.uint8)
         operands = [*buffers, workspace]
         pointers = (ctypes.c_void_p * len(operands))(*(buffer.ctypes.data for buffer in operands))
@@ -85,14 +85,14 @@ class HostKernel:
 
 
 def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
-    """Compile generated text as C++ of the host.
+    """Compile generated text as C++ for the host.
 
     Parameters
     ----------
     text
-        CUDA C++ as `cs336-translate --emit-cuda` writes it.
+        CUDA C++ from `cs336-translate --emit-cuda`.
     folder
-        Where the library goes.
+        Folder for the library.
 
     Returns
     -------
@@ -123,8 +123,8 @@ def compile_for_host(text: str, folder: pathlib.Path) -> dict[str, HostKernel]:
 
 def _compile(source: pathlib.Path, library: pathlib.Path) -> None:
     if shutil.which("g++") is None:
-        pytest.skip("running generated text on the host takes g++, which is not installed")
-    # Without contraction to fused multiply-adds and without fast-math: as NumPy computes.
+        pytest.skip("running generated text on the host requires g++, which is not installed")
+    # Without contraction to fused multiply-adds and without fast-math, like NumPy.
     flags: Sequence[str] = ("-std=c++20", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-I{HERE}")
     done = subprocess.run(["g++", *flags, str(source), "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -29,12 +29,12 @@ inline __nv_bfloat16 __float2bfloat16_rn(float x) {
     return {0x7fff};
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
-  // Half of the last place, less one if the number is even: a tie then stays below the next.
+  // Half of the last place, minus one if the number is even: a tie then stays below the next number.
   bits += 0x7fff + (bits >> 16 & 1);
   return {static_cast<uint16_t>(bits >> 16)};
 }
 
-/// Two neighbours, the first in the lower half of the word.
+/// Two consecutive numbers, the first in the lower half of the word.
 struct alignas(4) __nv_bfloat162 {
   __nv_bfloat16 x, y;
 };
@@ -45,7 +45,7 @@ inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
 
 inline __nv_bfloat16 __double2bfloat16(double x) {
   float rounded = static_cast<float>(x);
-  // Rounded to odd, a float keeps what the second rounding needs to know.
+  // Rounded to odd, a float keeps the information that the second rounding needs.
   if (rounded != x && !std::isnan(x)) {
     uint32_t bits;
     std::memcpy(&bits, &rounded, sizeof(bits));

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests: included before generated CUDA text, it makes the text C++ for the host. The threads of a block are fibers
-// that take turns: one runs until it waits for the others of its warp or block, or ends.
+// For tests: if it is included before generated CUDA text, the text is C++ for the host. The threads of a block are
+// fibers that take turns: one runs until it waits for other threads of its warp or block, or ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@
 #define __constant__
 #define __grid_constant__
 #define __launch_bounds__(...)
-// Blocks run one after the other, so one place serves all of them.
+// Blocks run one after the other, so one variable serves all of them.
 #define __shared__ static
 
 struct Index3 {
@@ -43,7 +43,7 @@ struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
 
-/// A store with the default cache policy.
+/// Stores with the default cache policy.
 template <typename T>
 void __stwb(T *address, T value) {
   std::memcpy(address, &value, sizeof(value));
@@ -73,7 +73,7 @@ public:
       fiber.stack.reset(new char[stackBytes]);
   }
 
-  /// The block that runs.
+  /// The running block.
   static inline HostBlock *current = nullptr;
 
   template <typename Body>
@@ -115,17 +115,17 @@ public:
     wait(0, fibers.size(), [&](const Fiber &fiber) { return fiber.arrivals >= arrival; });
   }
 
-  /// What the lanes of a warp passed to one exchange.
+  /// The values that the lanes of a warp passed to one exchange.
   template <typename T>
   struct Passed {
     T values[32];
     unsigned count;
   };
 
-  /// What those lanes of the caller's warp pass that have not ended.
+  /// Exchanges the values of those lanes of the caller's warp that have not ended.
   template <typename T>
   Passed<T> pass(T value) {
-    // Of two exchanges: nobody begins the next but one before all have read this one.
+    // Two slots suffice: a lane starts the next exchange but one only after all lanes have read this one.
     static T values[2][maxThreads];
     unsigned self = running, number = ++fibers[self].exchanges, first = self / 32 * 32;
     values[number % 2][self] = value;
@@ -137,13 +137,13 @@ public:
     return passed;
   }
 
-  /// What `lane` of the caller's warp passes.
+  /// Returns the value of `lane` of the caller's warp.
   template <typename T>
   T exchange(T value, unsigned lane) {
     return pass(value).values[lane];
   }
 
-  /// A bit for each lane of the caller's warp that passes true.
+  /// Returns one bit per lane of the caller's warp that passes true.
   unsigned ballot(bool value) {
     Passed<bool> passed = pass(value);
     unsigned bits = 0;
@@ -205,7 +205,7 @@ inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 
 #include "device_library_on_host.h"
 
-/// Calls the function once a thread of the grid, with a buffer a parameter, or with all of them in one structure.
+/// Calls the function once per thread of the grid, with one parameter per buffer, or with all buffers in one structure.
 template <typename... Parameters>
 void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads,
                size_t sharedBytes = 0) {

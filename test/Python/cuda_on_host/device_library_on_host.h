@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What async_copy.cuh and mma*.cuh of runtime/kernels write in PTX, in C++. Which lane holds which element is as the
-// PTX manual has it. A copy happens when it is waited for; until then its destination holds NaN, so that what is read
-// too early, or copied over what is still read, shows.
+// The PTX instructions of async_copy.cuh and mma*.cuh of runtime/kernels, in C++. Lanes hold the elements that the PTX
+// manual defines. A copy happens when it is waited for; until then its destination holds NaN, so that reads that come
+// too early, and copies over values that are still read, show.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,12 @@
 
 struct Chunk;
 
-/// A block's dynamic shared memory, and the copies to it that are under way.
+/// A block's dynamic shared memory, and its pending copies.
 class HostSharedMemory {
 public:
   HostSharedMemory(size_t bytes, unsigned threads) : memory(bytes, poison), threads(threads) {}
 
-  /// That of the block that runs.
+  /// The shared memory of the running block.
   static HostSharedMemory current;
 
   template <typename T>
@@ -100,7 +100,7 @@ void waitForCopies() {
   HostSharedMemory::current.waitForCopies(pending);
 }
 inline unsigned loadSharedWord(unsigned address) { return HostSharedMemory::current.load<unsigned>(address); }
-// A template, as the text defines chunks after this.
+// A template, because the text defines Chunk after this.
 template <typename T = Chunk>
 T loadSharedChunk(unsigned address) {
   return HostSharedMemory::current.load<T>(address);
@@ -136,12 +136,12 @@ inline void loadMatricesTransposed(unsigned (&matrices)[4], unsigned address) {
 template <class Element>
 struct TensorCore;
 
-/// What the lanes pass to an instruction.
+/// The values that the lanes pass to an instruction.
 struct HostFragments {
   unsigned left[4], right[2];
 };
 
-/// Of elements that `Convert` makes 16 bits and floats of.
+/// The instruction for elements that `Convert` converts between 16 bits and float.
 template <class Convert>
 struct HostTensorCore {
   static void multiply(float &sum0, float &sum1, float &sum2, float &sum3, const unsigned (&left)[4], unsigned right0,
@@ -151,7 +151,7 @@ struct HostTensorCore {
     auto dot = [&](unsigned half, unsigned column) {
       float sum = 0;
       for (unsigned k = 0; k < 16; ++k) {
-        // Eight columns of the left, or rows of the right, are in the registers of four lanes.
+        // Eight columns of the left operand, or rows of the right, are in the registers of four lanes.
         unsigned lane = k % 8 / 2, shift = k % 2 * 16;
         sum += Convert::widen(lanes.values[row * 4 + lane].left[half + k / 8 * 2] >> shift) *
                Convert::widen(lanes.values[column * 4 + lane].right[k / 8] >> shift);

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Runs entries of exec IR on the host: kernels as generated CUDA text, products by NumPy, buffers where planned."""
+"""Run entries of exec IR on the host: kernels as generated CUDA text, GEMMs by NumPy, buffers at planned offsets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ADDED = re.compile(rf" add\(({_NAME})")
 
 
 class _Buffer:
-    """Storage, and the part of it that is looked at."""
+    """Storage, and the part of it that a buffer views."""
 
     def __init__(self, storage: Array, memref: str) -> None:
         match = _MEMREF.fullmatch(memref)
@@ -57,12 +57,12 @@ class _Buffer:
 
     @property
     def start(self) -> Array:
-        """The storage from element 0 of the view on, in bytes."""
+        """Return the storage from element 0 of the view on, in bytes."""
         return self.storage[self.offset * self.dtype.itemsize :]
 
     @property
     def array(self) -> Array:
-        """The elements of the view, which can be written."""
+        """Return the elements of the view, which can be written."""
         return np.ndarray(self.shape, self.dtype, self.storage.data, self.offset * self.dtype.itemsize, self.strides)
 
 
@@ -80,7 +80,7 @@ class HostProgram:
     text
         Exec IR with a memory plan, without debug locations.
     folder
-        Where the compiled kernels go.
+        Folder for the compiled kernels.
     """
 
     def __init__(self, text: str, folder: pathlib.Path) -> None:
@@ -94,7 +94,7 @@ class HostProgram:
             entry.append(line)
 
     def run(self, name: str, inputs: Mapping[str, Array], variables: Mapping[str, Array]) -> dict[str, Array]:
-        """Run an entry; `variables` are what it gets by name. What is not written before it is read is NaN."""
+        """Run an entry with `variables` by name. Values that are read before they are written are NaN."""
         lines = self.entries[name]
         size = re.search(r"arena_bytes = (\d+)", lines[0])
         arena = np.full(int(size[1]) if size else 0, 0xFF, np.uint8)

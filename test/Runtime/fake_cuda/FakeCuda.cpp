@@ -22,7 +22,7 @@ using cs336::runtime::testing::TheFakeCuda;
 
 using Work = std::function<void()>;
 
-// What the driver's opaque handles point to.
+// The objects behind the driver's opaque handles.
 struct CUgraph_st {
   std::vector<Work> nodes;
 };
@@ -39,7 +39,7 @@ struct CUmod_st {};
 struct CUfunc_st {
   size_t parameters;
   void (*body)(void *const *operands);
-  bool takes_structure = false; // Of all pointers, as its one parameter.
+  bool takes_structure = false; // Its only parameter is a structure of all pointers.
 };
 struct CUctx_st {};
 
@@ -50,12 +50,13 @@ FakeCuda &cs336::runtime::testing::TheFakeCuda() {
 
 namespace {
 
-/// Far from anything that the host could read.
+/// An address far from anything that the host could read.
 constexpr CUdeviceptr kDeviceSpace = CUdeviceptr{1} << 60;
 
 CUdeviceptr ToDevice(void *host) { return reinterpret_cast<CUdeviceptr>(host) + kDeviceSpace; }
 char *ToHost(CUdeviceptr device) { return reinterpret_cast<char *>(device - kDeviceSpace); }
-/// Whether the device reaches it: its own memory, and pinned memory, which have one space of addresses.
+/// Returns true if the device reaches the address: its own memory or pinned memory, which share one
+/// address space.
 bool IsReached(CUdeviceptr address) {
   if (address >= kDeviceSpace)
     return true;
@@ -73,7 +74,7 @@ char *ToHostUnified(CUdeviceptr address) {
 
 CUctx_st the_context;
 
-constexpr int kSharedBytes = 1000; // Of a block.
+constexpr int kSharedBytes = 1000; // Shared memory per block.
 
 template <typename T>
 T *Operand(void *const *operands, size_t index) {
@@ -85,7 +86,7 @@ void ScaleRows(void *const *operands) {
     Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
 }
 
-/// As the runtime's own kernel of this name, of i64.
+/// Same as the runtime's own kernel of this name, for i64.
 void CheckBound(void *const *operands) {
   auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
   uint64_t *report = Operand<uint64_t>(operands, 4);
@@ -101,7 +102,7 @@ void CheckBound(void *const *operands) {
   }
 }
 
-/// The sample program's kernels; "fault" is what a bad address does.
+/// The sample program's kernels. "fault" simulates an access to a bad address.
 std::map<std::string, CUfunc_st> &Functions() {
   static std::map<std::string, CUfunc_st> functions = {
       {"scale_rows", {3, ScaleRows}},
@@ -113,7 +114,7 @@ std::map<std::string, CUfunc_st> &Functions() {
   return functions;
 }
 
-/// Does the work, or remembers it while the stream is captured.
+/// Does the work, or records it while the stream is captured.
 CUresult Enqueue(CUstream stream, Work work) {
   if (TheFakeCuda().contexts_pushed <= 0)
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -145,7 +146,7 @@ CUresult Destroy(T *handle) {
   return CUDA_SUCCESS;
 }
 
-/// A block with its size in front.
+/// Allocates a block with its size in front.
 constexpr size_t kHeader = 256;
 char *AllocateBlock(size_t bytes, int64_t &total) {
   char *block = static_cast<char *>(std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader));
@@ -255,7 +256,7 @@ CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream st
   return Enqueue(stream, [=] { std::memcpy(dst, ToHost(src), bytes); });
 }
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  // Also of a captured copy, this much is asked now.
+  // This much is also checked now for a captured copy.
   if (!IsReached(dst) || !IsReached(src))
     return CUDA_ERROR_INVALID_VALUE;
   return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
@@ -330,7 +331,7 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
 CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         CUstream stream, void **, void **extra) {
-  // Whenever the kernel runs, its parameters are read now.
+  // Parameters are read now, whenever the kernel runs.
   size_t bytes = *static_cast<size_t *>(extra[3]);
   if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||
       bytes != function->parameters * sizeof(CUdeviceptr))

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library of the name libcuda.so.1 that does what the driver promises of the
-// functions that the runtime uses, on the host: whoever links it has the
-// runtime find it in place of the driver. Addresses of "device" memory are
-// useless to the host, work that is captured does not run, modules hold three
-// kernels of our own, nobody waits but for the default stream, and a fault stays
-// with the context, as on a GPU.
+// A library with the name libcuda.so.1 that implements, on the host, the driver
+// functions that the runtime uses. In programs that link it, the runtime finds
+// it in place of the driver. Addresses of "device" memory are useless to the
+// host, captured work does not run, modules contain three kernels of our own,
+// only the default stream makes others wait, and a fault stays with the
+// context, as on a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,15 @@
 
 namespace cs336::runtime::testing {
 
-/// The machine that the driver is asked about, and what it was asked to do.
+/// The simulated machine, and the work that the driver was given.
 struct FakeCuda {
   int driver_version = 13000;
   int devices = 1;
   int major = 9, minor = 0;
   int64_t memory_bytes = int64_t{1} << 30;
-  int broken_device = -1;       // As one that fell off the bus: it does not start.
-  bool refuses_capture = false; // As with a command that cannot be captured.
-  bool refuses_pinning = false; // As where a limit on locked memory is reached.
+  int broken_device = -1;       // A device that does not start, like one that fell off the bus.
+  bool refuses_capture = false; // Like a command that cannot be captured.
+  bool refuses_pinning = false; // Like a limit on locked memory.
   uint64_t pinned_offset = 0;   // From the host's address of pinned memory to the device's.
 
   int64_t allocated_bytes = 0;
@@ -42,19 +42,19 @@ struct FakeCuda {
   int kernels_run = 0, graphs_launched = 0, objects = 0;
   bool faulted = false;
 
-  int calls = 0;        // Of all functions.
-  int failing_call = 0; // The number of the one that fails, from 1 on.
-  int error = 999;      // What it returns, a CUresult.
-  std::string failed;   // Its function.
-  /// Counts a call of `name`. Returns whether it fails.
+  int calls = 0;        // Calls of all functions.
+  int failing_call = 0; // The number of the failing call, from 1 on.
+  int error = 999;      // The CUresult that it returns.
+  std::string failed;   // The failed function.
+  /// Counts a call of `name`. Returns true if it must fail.
   bool Fails(const char *name);
 
-  /// Of another library in the legacy default stream: done once a stream has to
-  /// wait for that.
+  /// Adds work of another library to the legacy default stream. It runs when a
+  /// stream waits for that stream.
   std::function<void()> default_stream_work;
 };
 
-/// The one of this process.
+/// The driver of this process.
 FakeCuda &TheFakeCuda();
 
 } // namespace cs336::runtime::testing

@@ -1,12 +1,12 @@
-//===- FunctionTable.cpp - How the fake driver hands out its functions ----===//
+//===- FunctionTable.cpp - The functions of the fake driver ---------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every function is handed out behind one that counts its calls, and lets the
-// chosen one fail.
+// Every function has a wrapper that counts its calls and makes the chosen one
+// fail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ using cs336::runtime::testing::TheFakeCuda;
 
 namespace {
 
-/// Returns whether a failing call has done its work: a function that releases something reports an error of earlier
-/// work, and there is no second attempt.
+/// Returns true if a failing call has done its work: functions that release something report errors of earlier
+/// work, and are not called again.
 bool IsRelease(std::string_view name) {
   for (std::string_view word : {"Destroy", "Free", "Release", "Unregister", "Unload", "Pop"})
     if (name.find(word) != std::string_view::npos)
@@ -47,7 +47,7 @@ struct CountedFunction<function> {
   static inline const char *name = nullptr;
 };
 
-/// A failed capture ends, and there is no graph of it.
+/// A failed capture ends without a graph.
 CUresult EndCapture(CUstream stream, CUgraph *graph) {
   CUresult result = cuStreamEndCapture(stream, graph);
   if (result != CUDA_SUCCESS || !TheFakeCuda().Fails("cuStreamEndCapture"))

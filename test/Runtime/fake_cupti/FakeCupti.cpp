@@ -20,7 +20,7 @@ namespace cupti = cs336::runtime::cupti;
 
 namespace {
 
-/// Room for any record, and its size.
+/// Memory for any record, and its size.
 struct Record {
   alignas(8) char bytes[sizeof(cupti::ActivityKernel)];
   size_t size;
@@ -113,7 +113,7 @@ int cuptiActivityDisable(cupti::ActivityKind kind) {
   return 0;
 }
 
-/// Two records a buffer, so that there are several.
+/// Two records per buffer, so that there are several buffers.
 int cuptiActivityFlushAll(uint32_t flags) {
   std::vector<Record> records = std::exchange(Get().records, {});
   for (size_t i = 0; i < records.size(); i += 2) {

@@ -10,18 +10,18 @@
 
 #include <cstdint>
 
-/// Things that the GPU is said to have run; the next flush hands them out.
+/// Add work of the simulated GPU, which the next flush returns.
 void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t graph_node);
 void FakeCuptiMemcpy(uint8_t kind, uint64_t start, uint64_t end);
 void FakeCuptiMemset(uint64_t start, uint64_t end);
 
-/// Records that the next flush loses.
+/// Drops records in the next flush.
 void FakeCuptiDrop(int64_t records);
 
-/// What the next call of cuptiActivityEnable answers.
+/// Sets the result of the next call of cuptiActivityEnable.
 void FakeCuptiFailEnable(int result);
 
-/// Kinds of activity that are enabled.
+/// Returns the kinds of activity that are enabled.
 int FakeCuptiEnabledKinds();
 
 #endif // CS336_TEST_RUNTIME_FAKE_CUPTI_H

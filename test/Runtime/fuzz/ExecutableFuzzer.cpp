@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loads executables that were changed and sealed anew, and runs what loads: in
-// a session, where AddressSanitizer watches the runtime, and command by command
-// with guard pages, which watch machine code as well.
+// Loads executables that were changed and resealed, and runs those that load:
+// in a session, where AddressSanitizer checks the runtime, and command by
+// command with guard pages, which also check machine code.
 //
-// executable_fuzzer FOLDER takes the programs in FOLDER and their machine code
-// as they are.
+// executable_fuzzer FOLDER uses the programs in FOLDER with their unchanged
+// machine code.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ExecutableMutator.cpp - Changes of programs, field by field --------===//
+//===- ExecutableMutator.cpp - Changes of fields of programs --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace cs336::runtime::testing {
 
 namespace {
 
-/// Whether the code of every kernel is bound to its signature.
+/// Returns true if the code of every kernel is bound to its signature.
 bool HasBoundKernels(const format::ExecutableT &executable) {
   return std::all_of(executable.kernels.begin(), executable.kernels.end(), [](const auto &kernel) {
     std::string suffix = format::ToSymbolSuffix(*kernel->signature);
@@ -61,7 +61,7 @@ void ExecutableMutator::MutateNumber(int64_t &number) {
   }
 }
 
-/// Mostly indices that exist.
+/// Returns mostly indices that exist.
 void ExecutableMutator::MutateIndex(uint32_t &index, size_t size) {
   index = size != 0 && Below(16) != 0 ? Below(size) : static_cast<uint32_t>(random_());
 }
@@ -201,7 +201,7 @@ void ExecutableMutator::MutateCommand(const format::ExecutableT &executable, for
   });
 }
 
-/// Checks of fewer integers, or against another bound.
+/// Changes a check to fewer integers, or to another bound.
 void ExecutableMutator::MutateBounds(format::EntryT &entry) {
   std::vector<size_t> checks;
   for (size_t i = 0; i != entry.commands.size(); ++i)
@@ -270,7 +270,7 @@ void ExecutableMutator::MutateBuffer(format::EntryT &entry) {
     buffer.byte_offset = other.byte_offset;
     return;
   case 9:
-    // Less of it, further on, which may wrap after other mutations.
+    // A smaller part, further on, which may wrap after other mutations.
     buffer.byte_offset = static_cast<int64_t>(static_cast<uint64_t>(buffer.byte_offset) + buffer.byte_size / 2);
     buffer.byte_size -= buffer.byte_size / 2;
     return;

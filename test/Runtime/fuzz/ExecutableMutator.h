@@ -1,4 +1,4 @@
-//===- ExecutableMutator.h - Changes of programs, field by field -*- C++ -*-===//
+//===- ExecutableMutator.h - Changes of fields of programs ------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,16 +17,16 @@
 
 namespace cs336::runtime::testing {
 
-/// Changes what somebody could who edits an executable and computes its
-/// checksum again: indices, offsets, sizes, strides, types and counts, which
-/// become neighbouring, huge or negative ones, and commands and buffers, which
-/// are swapped, dropped or doubled. Machine code stays as it is, and so do
-/// kernels' signatures where no symbol ties them to their code.
+/// Makes changes that an attacker could make in an executable before computing
+/// its checksum again. Indices, offsets, sizes, strides, types and counts
+/// become neighbouring, huge or negative ones; commands and buffers are
+/// swapped, dropped or duplicated. Machine code does not change, and neither do
+/// kernels' signatures, unless a symbol ties them to their code.
 class ExecutableMutator {
 public:
   explicit ExecutableMutator(uint64_t seed) : random_(seed) {}
 
-  /// Makes one change, or a few that belong together.
+  /// Makes one change, or a few related ones.
   void Mutate(format::ExecutableT &executable);
 
 private:
@@ -62,8 +62,8 @@ private:
   std::mt19937_64 random_;
 };
 
-/// Unpacks the executable in `bytes`, a whole file; nothing but the frame, the
-/// checksum and the structure of the table is checked. Null if these are wrong.
+/// Unpacks the executable in `bytes`, a whole file. Checks only the frame, the
+/// checksum and the structure of the table. Returns null if these are wrong.
 std::unique_ptr<format::ExecutableT> Unpack(const uint8_t *bytes, size_t size);
 
 } // namespace cs336::runtime::testing

@@ -30,7 +30,7 @@ namespace cs336::runtime::testing {
 
 namespace {
 
-/// The side of its bytes that a block's nearest guard page is on.
+/// The side of a block's bytes that is next to a guard page.
 enum class Side { kBefore, kBehind };
 
 /// Bytes between two pages that cannot be accessed.
@@ -55,7 +55,7 @@ public:
       munmap(start_, mapped_);
   }
 
-  /// Null if there was no memory.
+  /// Returns null if there is not enough memory.
   char *data() const { return data_; }
 
 private:
@@ -63,7 +63,7 @@ private:
   int64_t mapped_ = 0;
 };
 
-/// Buffers of one command that are the same bytes share a block.
+/// Buffers of one command with the same bytes share a block.
 using PlaceKey = std::tuple<format::BufferSource, uint32_t, int64_t, int64_t>;
 
 PlaceKey KeyOf(const format::BufferT &buffer) {
@@ -114,7 +114,8 @@ std::string DescribeBody(const format::ExecutableT &executable, const format::Co
             });
 }
 
-/// What decides which bytes a command touches, apart from values of indices.
+/// Returns everything that determines the bytes that a command accesses, except
+/// the values of indices.
 std::string Describe(const format::ExecutableT &executable, const format::EntryT &entry,
                      const format::CommandT &command) {
   std::string text = absl::StrCat(KindName(command.body.type), " ", DescribeBody(executable, command.body));
@@ -127,8 +128,8 @@ std::string Describe(const format::ExecutableT &executable, const format::EntryT
   return text;
 }
 
-/// Finds the commands of an entry that decide which integers kernels use as
-/// indices, and those kernels.
+/// Finds the commands of an entry that determine the integers that kernels use
+/// as indices, and those kernels.
 class IntegerCommands {
 public:
   explicit IntegerCommands(const format::EntryT &entry) : entry_(entry) {
@@ -137,7 +138,8 @@ public:
         in_arena_.push_back({buffer->byte_offset, EndOf(*buffer)});
   }
 
-  /// Whether a command uses integers, or bytes of the arena in which some lie.
+  /// Returns true if a command uses integers, or bytes of the arena that
+  /// contain some.
   bool Contains(const format::CommandT &command) const {
     return absl::c_any_of(BuffersOf(command), [&](uint32_t index) {
       const format::BufferT &buffer = *entry_.buffers[index];
@@ -165,11 +167,11 @@ void FillWith(T value, std::vector<char> &bytes) {
     std::memcpy(bytes.data() + i, &value, sizeof(T));
 }
 
-/// Of finite numbers, and of integers that index nothing.
+/// Values for finite numbers, and for integers that are not indices.
 constexpr char kFarByte = 0x7f;
 
-/// The values of a program between commands. The arena holds nothing that can
-/// be an index, and neither do variables and inputs without a bound if `far`.
+/// The values of a program between commands. The arena contains no valid index.
+/// If `far`, neither do variables and inputs without a bound.
 class Memory {
 public:
   Memory(const Executable &executable, const format::EntryT &entry, bool far) : arena_(entry.arena_bytes, kFarByte) {
@@ -184,7 +186,7 @@ public:
     }
   }
 
-  /// INT64_MAX if they do not fit in an int64.
+  /// Returns INT64_MAX if the bytes do not fit into an int64.
   static int64_t CountBytes(const Executable &executable, const format::EntryT &entry) {
     int64_t bytes = entry.arena_bytes;
     for (const auto &variable : executable.variables())
@@ -282,7 +284,7 @@ absl::Status GuardedRunner::RunEntry(const Executable &executable, const format:
       if (prepared.ok())
         guarded.push_back(*std::move(prepared));
     }
-    // Kernels take it to be aligned.
+    // Kernels rely on this alignment.
     constexpr int64_t kLine = 64;
     int64_t bytes = (device.workspace_bytes() + kLine - 1) / kLine * kLine;
     GuardedBlock workspace(std::min(bytes, kMostBytes), side);
@@ -298,7 +300,7 @@ absl::Status GuardedRunner::RunEntry(const Executable &executable, const format:
     };
     if (status.ok())
       status = run(/*far=*/false);
-    // A check that finds an integer ends the run, as it should.
+    // A check that finds a bad integer ends the run, as it should.
     if (status.ok() && has_integers)
       run(/*far=*/true).IgnoreError();
     device.EndRun();

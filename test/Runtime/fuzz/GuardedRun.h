@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In a session's memory, what a kernel reads beyond its operand is mostly some
-// other value, and nothing notices. Here each command runs on copies of its
-// operands, which begin or end where a page that cannot be accessed ends or
-// begins: what touches a byte outside of them gets SIGSEGV. This holds for
-// generated code as well, which no sanitizer instruments.
+// In a session's memory, reads beyond an operand mostly hit another value, and
+// nothing detects them. Here each command runs on copies of its operands that
+// begin or end next to a page that cannot be accessed, so that an access
+// outside of them raises SIGSEGV. This also covers generated code, which
+// sanitizers do not instrument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +26,13 @@
 namespace cs336::runtime::testing {
 
 /// Runs programs for the CPU with the largest integers that inputs may hold and
-/// zeros otherwise; those with integers also with large numbers in variables and
-/// in inputs without a bound.
+/// zeros otherwise. Programs with integers also run with large numbers in
+/// variables and in inputs without a bound.
 class GuardedRunner {
 public:
-  /// Runs the commands of all entries. Leaves out those that equal one that it
-  /// has run before, in this program or another: they have shown what they
-  /// touch, unless integers decide that. An error says that the device refuses the program, or that it needs
-  /// more memory than `kMostBytes`.
+  /// Runs the commands of all entries. Skips those that equal one that it has run before, in this program or
+  /// another, unless integers determine the bytes that they access. Returns an error if the device rejects
+  /// the program, or if it needs more memory than `kMostBytes`.
   absl::Status Run(const Executable &executable);
 
   int64_t commands_run() const { return commands_run_; }

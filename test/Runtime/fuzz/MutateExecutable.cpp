@@ -1,4 +1,4 @@
-//===- MutateExecutable.cpp - Tampered copies of an executable, run -------===//
+//===- MutateExecutable.cpp - Runs of tampered executables ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // mutate-executable FILE TRIALS [FIRST]: changes a few fields of a program for
-// the CPU, seals it anew, loads it, and runs what loads, with guard pages
-// around every operand. Trial n is the same each time. What accesses other
-// memory ends the process, which then says in which trial.
+// the CPU, reseals it, loads it, and runs it if it loads, with guard pages
+// around every operand. Trial n is the same each time. An access to other
+// memory ends the process with a message that names the trial.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ namespace {
 
 volatile sig_atomic_t current_trial = 0;
 
-/// Calls nothing but what a handler may.
+/// Calls only functions that are safe in a signal handler.
 void ReportFault(int) {
   char text[64] = "trial ";
   char *end = std::to_chars(text + 6, text + 40, static_cast<int>(current_trial)).ptr;
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   auto original = testing::Unpack(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   if (!original) {
-    std::fprintf(stderr, "'%s' is no executable\n", argv[1]);
+    std::fprintf(stderr, "'%s' is not an executable\n", argv[1]);
     return 2;
   }
   int first = argc == 4 ? std::atoi(argv[3]) : 0, end = first + std::atoi(argv[2]);
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     if (!executable.ok())
       continue;
     ++loaded;
-    constexpr int kSessionEvery = 16; // They take longer than commands.
+    constexpr int kSessionEvery = 16; // Sessions take longer than commands.
     absl::Status status = runner.Run(**executable);
     if (trial % kSessionEvery == 0)
       status.Update(testing::RunInSession(*executable));

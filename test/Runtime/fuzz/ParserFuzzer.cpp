@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One program for each reader; CS336_FUZZ_READER names it. Executables are
-// sealed anew, since no mutation would keep the checksum.
+// One program per reader, which CS336_FUZZ_READER names. Executables are
+// resealed, because a mutation would not keep the checksum valid.
 //
 //===----------------------------------------------------------------------===//
 

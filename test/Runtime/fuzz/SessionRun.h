@@ -17,8 +17,8 @@
 namespace cs336::runtime::testing {
 
 /// Creates a session on one thread of the CPU, initializes variables, and runs
-/// each entry once with zeros as inputs. An error is that of the first step
-/// that fails, or that the program needs more than 64 MiB.
+/// each entry once with zeros as inputs. Returns the error of the first step
+/// that fails, or an error if the program needs more than 64 MiB.
 absl::Status RunInSession(std::shared_ptr<const Executable> executable);
 
 } // namespace cs336::runtime::testing

@@ -25,7 +25,7 @@ using testing::EntryBuilder;
 using testing::MakeType;
 using testing::ProgramBuilder;
 
-/// z = relu(x @ w + bias), z = x @ w + z, y = x[:, ::2] and so on.
+/// Builds z = relu(x @ w + bias), z = x @ w + z, y = x[:, ::2] and so on.
 ProgramBuilder GemmProgram() {
   ProgramBuilder program;
   program.Variable("w", MakeType(DType::kF32, {8, 8}));
@@ -45,7 +45,7 @@ ProgramBuilder GemmProgram() {
   return program;
 }
 
-/// Kernels with memory of each thread's own, in place, and between ranks.
+/// Builds kernels with memory per thread, in place, and between ranks.
 ProgramBuilder KernelProgram() {
   ProgramBuilder program;
   uint32_t scale = program.Kernel("scale_rows"), logarithm = program.Kernel("logarithm");
@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
   program.executable().objects[0]->image.resize(64);
   std::filesystem::create_directories(folder / "executable");
   std::ofstream(folder / "executable" / "seed.cs336x", std::ios::binary) << program.Bytes();
-  // Programs that run have the machine code that the others lack.
+  // Programs that run contain machine code; the others do not.
   std::filesystem::create_directories(folder / "program");
   std::ofstream(folder / "program" / "sample.cs336x", std::ios::binary) << testing::SampleProgram().Bytes();
   std::ofstream(folder / "program" / "gemm.cs336x", std::ios::binary) << GemmProgram().Bytes();

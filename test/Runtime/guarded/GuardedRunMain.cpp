@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// guarded-run FILE...: runs every command of executables for the CPU, as they
-// are, on operands that begin or end at a page that cannot be accessed.
-// AddressSanitizer does not see machine code of the compiler's; here a byte
-// that it reads or writes outside of an operand ends the process by SIGSEGV,
-// after the name of the file.
+// guarded-run FILE...: runs every command of unchanged executables for the CPU
+// on operands that begin or end next to a page that cannot be accessed.
+// AddressSanitizer does not check machine code of the compiler. Here, an access
+// outside of an operand ends the process by SIGSEGV, after the name of the
+// file.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@
 // CHECK: using LogSumExpLayout = HeadLayout<3072, 1, 256, 4>;
 // CHECK: extern "C" __global__ void __launch_bounds__(128)
 // CHECK-NEXT: causal(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, const __nv_bfloat16 *in2, __nv_bfloat16 *out0, float *out1) {
-// CHECK-NEXT: using Attention = AttentionForward<causal_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, true>;
+// CHECK-NEXT: using Attention = AttentionForward<causal_problem, TensorCoreRowBlock<__nv_bfloat16, 1>, 4, 64, 2, true>;
 // CHECK-NEXT: static_assert(Attention::blocks == 192 && Attention::sharedBytes == 40960);
 // CHECK-NEXT: Attention::run(in0, in1, in2, out0, out1);
 exec.kernel @causal(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
@@ -35,11 +35,11 @@ exec.kernel @causal(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, 
 // CHECK-NEXT: // Grid of 192 blocks of 128 threads with 49152 bytes of shared memory, then 192 blocks of 128 threads with 50176 bytes of shared memory; a workspace of 49152 bytes.
 // CHECK: using OutputGradientLayout = HeadLayout<196608, 768, 64, 16>;
 // CHECK: gradient_queries(const __nv_bfloat16 *in0,
-// CHECK: using Attention = AttentionBackwardQueries<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, true>;
+// CHECK: using Attention = AttentionBackwardQueries<gradient_problem, TensorCoreRowBlock<__nv_bfloat16, 1>, 4, 64, 2, true>;
 // CHECK-NEXT: static_assert(Attention::blocks == 192 && Attention::sharedBytes == 49152);
 // CHECK-NEXT: Attention::run(in0, in1, in2, in3, in4, in5, out0, reinterpret_cast<float *>(workspace));
 // CHECK: gradient_keys(const __nv_bfloat16 *in0,
-// CHECK: using Attention = AttentionBackwardKeys<gradient_problem, TensorCoreRows<__nv_bfloat16, 1>, 4, 64, 2, false, 1>;
+// CHECK: using Attention = AttentionBackwardKeys<gradient_problem, TensorCoreRowBlock<__nv_bfloat16, 1>, 4, 64, 2, false, 1>;
 // CHECK: Attention::run(in0, in1, in2, in4, in5, out1, out2, reinterpret_cast<const float *>(workspace));
 exec.kernel @gradient(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>,
                       %o: tensor<4x256x12x64xbf16>, %l: tensor<4x12x256xf32>, %do: tensor<4x256x12x64xbf16>)
@@ -57,10 +57,10 @@ exec.kernel @gradient(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>
 // CHECK-NEXT: // Grid of 512 blocks of 128 threads with 65536 bytes of shared memory, then 512 blocks of 128 threads with 49664 bytes of shared memory; a workspace of 262144 bytes.
 // CHECK: long_gradient_queries(
 // CHECK: unsigned char *workspace) {
-// CHECK-NEXT: AttentionBackwardQueries<long_gradient_problem, TensorCoreRows<__nv_bfloat16, 2>, 4, 64, 2, false>;
+// CHECK-NEXT: AttentionBackwardQueries<long_gradient_problem, TensorCoreRowBlock<__nv_bfloat16, 2>, 4, 64, 2, false>;
 // CHECK: Attention::run(in0, in1, in2, in3, in4, in5, out0, reinterpret_cast<float *>(workspace));
 // CHECK: long_gradient_keys(
-// CHECK: AttentionBackwardKeys<long_gradient_problem, TensorCoreRows<__nv_bfloat16, 2>, 4, 32, 2, false, 1>;
+// CHECK: AttentionBackwardKeys<long_gradient_problem, TensorCoreRowBlock<__nv_bfloat16, 2>, 4, 32, 2, false, 1>;
 // CHECK: Attention::run(in0, in1, in2, in4, in5, out1, out2, reinterpret_cast<const float *>(workspace));
 exec.kernel @long_gradient(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>,
                            %o: tensor<1x4096x16x64xbf16>, %l: tensor<1x16x4096xf32>, %do: tensor<1x4096x16x64xbf16>)
@@ -81,7 +81,7 @@ exec.kernel @long_gradient(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x6
 // CHECK: using QueryLayout = HeadLayout<1966080, 1920, 80, 16>;
 // CHECK: using KeyLayout = HeadLayout<1966080, 1920, 80, 16>;
 // CHECK: using OutputLayout = HeadLayout<1310720, 1280, 80, 16>;
-// CHECK: TensorCoreRows<__half, 2>
+// CHECK: TensorCoreRowBlock<__half, 2>
 // CHECK: Attention::run(in0, in1, in2, out0, nullptr);
 exec.kernel @packed(%q: tensor<8x1024x16x80xf16>, %k: tensor<8x1024x4x80xf16>, %v: tensor<8x1024x4x80xf16>)
     : (memref<8x1024x16x80xf16, strided<[1966080, 1920, 80, 1]>>, memref<8x1024x4x80xf16, strided<[1966080, 1920, 80, 1]>>,
@@ -114,7 +114,7 @@ exec.entry @forward mode<forward> {
 
 // CHECK: //===- precise -===//
 // CHECK: by fused multiply-adds
-// CHECK: FmaRows<2>
+// CHECK: FmaRowBlock<2>
 exec.kernel @precise(%q: tensor<1x33x2x256xf32>, %k: tensor<1x33x2x256xf32>, %v: tensor<1x33x2x256xf32>)
     : (memref<1x33x2x256xf32>, memref<1x33x2x256xf32>, memref<1x33x2x256xf32>)
     -> (memref<1x33x2x256xf32>, memref<1x2x33xf32>) {
@@ -126,7 +126,7 @@ exec.kernel @precise(%q: tensor<1x33x2x256xf32>, %k: tensor<1x33x2x256xf32>, %v:
 // float32 goes to the tensor cores only where its products may be of tf32.
 // CHECK: //===- rounded -===//
 // CHECK: by tensor cores in tf32
-// CHECK: TensorFloatRows<1>
+// CHECK: TensorFloatRowBlock<1>
 exec.kernel @rounded(%q: tensor<1x33x2x64xf32>, %k: tensor<1x33x2x64xf32>, %v: tensor<1x33x2x64xf32>)
     : (memref<1x33x2x64xf32>, memref<1x33x2x64xf32>, memref<1x33x2x64xf32>)
     -> (memref<1x33x2x64xf32>, memref<1x2x33xf32>) {

@@ -75,8 +75,8 @@ exec.kernel @global_norm(%x: tensor<10000x768xf32>) : (memref<10000x768xf32>) ->
 // CHECK-NEXT: // Grid of 192 blocks of 256 threads, then 96 blocks of 256 threads; a workspace of 98304 bytes.
 // CHECK: weight_gradient_parts(
 // CHECK-NEXT: const unsigned part = blockIdx.x % 32;
-// CHECK-NEXT: const unsigned place = blockIdx.x / 32;
-// CHECK-NEXT: const unsigned i0 = (place % 6 * 32 + threadIdx.x % 32) * 4;
+// CHECK-NEXT: const unsigned columnTile = blockIdx.x / 32;
+// CHECK-NEXT: const unsigned i0 = (columnTile % 6 * 32 + threadIdx.x % 32) * 4;
 // CHECK: if (i0 < 768) {
 // CHECK: for (unsigned i1 = part * 8 + threadIdx.x / 32; i1 < 1024; i1 += 256) {
 // CHECK-NEXT: const Vector<float, 4> x0 = loadVector<4>(in0 + i0 + i1 * 768);

@@ -217,7 +217,7 @@ exec.kernel @rms_norm_backward(%in0: tensor<1024x768xf32>, %in1: tensor<1024x768
 
 // Of what is rounded to 16 bits, exponentials are rough, and quotients are products with the reciprocal.
 // CHECK: softmax(const __nv_bfloat16 *in0, __nv_bfloat16 *out0) {
-// CHECK:            [[EXP:exponential[0-9]+]][step][lane] = roughExp({{.*}} - result0);
+// CHECK:            [[EXP:exponential[0-9]+]][step][lane] = approximateExp({{.*}} - result0);
 // CHECK:        const auto result1 = reduceWarp<32>
 // CHECK-NEXT:   const Divisor [[DIVISOR:.*]](result1);
 // CHECK:            y0[lane] = __float2bfloat16_rn([[EXP]][step][lane] / [[DIVISOR]]);

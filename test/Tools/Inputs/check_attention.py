@@ -22,7 +22,7 @@ for result in results:
         ("forward_tflops", flops / statistics.median(forward) * 1e-9),
     ]:
         assert abs(result[key] - value) <= 1e-9 * abs(value), key
-    # q, k, v and the gradient of the output, at the least; the gradients come on top.
+    # q, k, v and the gradient of the output at least, plus the gradients.
     size = 2 * 2 * 8 * 8 * (4 if result["dtype"] == "fp32" else 2) / 2**20
     assert 4 * size <= result["before_backward_mib"] < result["backward_peak_mib"]
     assert 4 * size <= result["forward_peak_mib"]

@@ -1,6 +1,6 @@
 """Runs every example before and after every pass, without other optional passes, and compares outputs and parameters.
 
-A small Transformer is with them: it has layers for checkpoints, and tables that depend on no input.
+A small Transformer is among them: it has layers for checkpoints, and tables that depend on no input.
 
 examples_by_pass.py EXAMPLES FOLDER
 """
@@ -22,7 +22,7 @@ folder.mkdir(parents=True, exist_ok=True)
 
 
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-    """A safetensors file as float64; NumPy has no bfloat16, which is the upper half of a float32."""
+    """Read a safetensors file as float64. NumPy has no bfloat16, which is the upper half of a float32."""
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     types = {"F32": np.float32, "BF16": np.uint16, "I64": np.int64}
@@ -39,7 +39,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
 
 
 def run(program: pathlib.Path, name: str, *flags: str) -> dict[str, np.ndarray]:
-    """Outputs, and parameters after the step."""
+    """Return outputs, and parameters after the step."""
     files = {key: folder / f"{name}.{key}.safetensors" for key in ("outputs", "params")}
     command = ["cs336-run", str(program), "--random-inputs", "--seed", "3", *flags]
     command += ["--fusion", "none", "--pipeline-options", NO_OTHERS]
@@ -53,7 +53,7 @@ command = ["cs336-translate", "--import-transformer", "--size", "tiny", "--conte
 subprocess.run([*command, "-o", str(transformer)], check=True)
 
 count = 0
-# Passes that have yet to change a program.
+# Passes that have not changed a program yet.
 idle = set(pass_names())
 for example in [*sorted(examples.glob("*.mlir")), transformer]:
     run(example, f"{example.stem}.start")
@@ -69,10 +69,10 @@ for example in [*sorted(examples.glob("*.mlir")), transformer]:
         actual = run(changed, f"{example.stem}.{name}", *start)
         assert set(actual) == set(expected), (example, name)
         for tensor, value in expected.items():
-            # AdamW's first step follows the sign of a gradient, whatever is left of its digits.
+            # AdamW's first step follows the sign of a gradient, even if it has few exact digits.
             if rounds(name) and tensor.startswith("params"):
                 continue
-            # A loss that is a sum of both signs keeps fewer digits than what it sums.
+            # A loss that is a sum of both signs has fewer exact digits than its terms.
             error, bound = relative_error(actual[tensor], value), 0.15 if rounds(name) else 1e-4
             assert error <= bound, f"{example.name} after {name}: {tensor} differs by {error:.1e}"
         count += 1

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def write_safetensors(path: pathlib.Path, tensors: dict[str, np.ndarray]) -> None:
-    """Writes float32 tensors by the format's description: an 8-byte length, a JSON header, the data."""
+    """Write float32 tensors by the format's description: an 8-byte length, a JSON header, the data."""
     header, data = {}, b""
     for name, value in tensors.items():
         begin = len(data)

@@ -1,4 +1,4 @@
-"""Writes IR that nests 20,000 levels deep in one of the ways that there are, or that is long and flat."""
+"""Writes IR that nests 20,000 levels deep in one of several ways, or that is long and flat."""
 
 import sys
 
@@ -10,7 +10,7 @@ func.func private @g{0}(tensor<2xf32>) -> tensor<2xf32>
 
 
 def chain(sigil: str, first: str, rest: str) -> str:
-    """Aliases, each of which names the one before."""
+    """Return aliases, each of which names the previous one."""
     return "\n".join([f"{sigil}a0 = {first}", *(f"{sigil}a{i} = {rest % (i - 1)}" for i in range(1, DEPTH))])
 
 

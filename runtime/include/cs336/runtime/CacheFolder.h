@@ -1,12 +1,12 @@
-//===- CacheFolder.h - Where results are kept between runs ------*- C++ -*-===//
+//===- CacheFolder.h - The folder of cached results -------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For the compiler and the runtime, in cs336_file. Code in a cache is run, so
-// only its user may be able to write to it.
+// Shared by the compiler and the runtime, in cs336_file. The process runs code
+// from the cache, so only its user may be able to write to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,25 @@
 
 namespace cs336::runtime {
 
-/// $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else ~/.cache/cs336-opt;
-/// empty if there is no home either. It may not exist yet.
+/// Returns $CS336_CACHE_DIR, else $XDG_CACHE_HOME/cs336-opt, else
+/// ~/.cache/cs336-opt; empty if there is no home folder either. The folder may
+/// not exist yet.
 std::string CacheFolder();
 
-/// PERMISSION_DENIED, with what to do about it, if users other than this one
-/// and root could have written what the cache in `folder` holds: if the folder,
-/// or one of those in it that hold entries, is another user's or may be written
-/// by all. What does not exist yet is no error.
+/// Checks that only this user and root could have written the cache in
+/// `folder`. Returns PERMISSION_DENIED, with what to do about it, if the folder
+/// or a folder of entries in it belongs to another user or is writable by all.
+/// A folder that does not exist yet is not an error.
 absl::Status CheckCacheFolder(const std::string &folder);
 
-/// Makes a folder, and those that it is in, for this user alone, unless it is
-/// there.
+/// Creates a folder and its parents, accessible to this user only. Does nothing
+/// if the folder exists.
 absl::Status MakeCacheFolder(const std::string &folder);
 
 /// Returns the contents of the file `name` in `folder`, and marks it as used
-/// now. Returns an error, and never waits, if either is another user's, the
-/// folder may be written by all, or the name stands for something other than a
-/// regular file of at most `most_bytes`: a link, a pipe, a device.
+/// now. Returns an error, and never waits, if the file or the folder belongs to
+/// another user, if the folder is writable by all, or if the name does not refer
+/// to a regular file of at most `most_bytes`, but to a link, a pipe or a device.
 absl::StatusOr<std::string> ReadCacheFile(const std::string &folder, const std::string &name, int64_t most_bytes);
 
 } // namespace cs336::runtime

@@ -1,4 +1,4 @@
-//===- Checkpoint.h - Variables of a session in a file ----------*- C++ -*-===//
+//===- Checkpoint.h - A session's variables in a file -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,15 +18,15 @@
 
 namespace cs336::runtime {
 
-/// Writes the session's variables of the set, and in a .safetensors file what
-/// the bits of its results depend on: the number of threads, on the CPU. Errors
-/// as WriteTensors.
+/// Writes the session's variables of the set. A .safetensors file also gets
+/// notes on what the bits of results depend on: on the CPU, the number of
+/// threads. Returns the errors of WriteTensors.
 absl::Status SaveCheckpoint(const Session &session, absl::string_view path,
                             VariableSet set = VariableSet::kParametersAndState);
 
-/// Returns a sentence that says why steps after a checkpoint with these notes
-/// have other bits in this session than in the one that wrote it; empty if there
-/// is no reason known.
+/// Returns a sentence on why steps after a checkpoint with these notes have
+/// other bits in this session than in the one that wrote it; empty if no reason
+/// is known.
 std::string ExplainOtherBits(const FileNotes &notes, const Session &session);
 
 } // namespace cs336::runtime

@@ -22,14 +22,14 @@ namespace cs336::runtime {
 enum class Reduction : uint8_t { kSum, kMean, kMax, kMin };
 
 /// One rank's end of a group. Every rank calls the same collectives in the same
-/// order with the same counts; a rank that does otherwise gives all of them an
-/// error. `src` and `dst` are dense; they may be the same block where their
-/// sizes agree, and do not overlap otherwise. Reductions take the ranks in
-/// order, so every rank gets the same bits; bf16 and f16 add up in f32, integer
-/// means round toward zero, and i1 cannot be reduced.
+/// order with the same counts; otherwise all ranks get an error. `src` and `dst`
+/// are dense. They may be the same block if their sizes agree, and must not
+/// overlap otherwise. Reductions combine the ranks in order, so every rank gets
+/// the same bits. They sum bf16 and f16 in f32, round integer means toward zero,
+/// and do not support i1.
 ///
-/// Errors: INVALID_ARGUMENT for calls that do not match, UNAVAILABLE when a
-/// rank has left, DEADLINE_EXCEEDED when one does not come.
+/// Errors: INVALID_ARGUMENT for calls that do not match, UNAVAILABLE if a rank
+/// has left, DEADLINE_EXCEEDED if a rank does not call in time.
 class Communicator {
 public:
   virtual ~Communicator();
@@ -37,22 +37,23 @@ public:
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// `count` elements each.
+  /// Reduces `count` elements of each rank. Every rank gets the result.
   virtual absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) = 0;
-  /// `count` elements from each rank; `dst` holds size() times as many, in the
-  /// order of ranks.
+  /// Gathers `count` elements from each rank. `dst` holds size() · `count`
+  /// elements, in the order of ranks.
   virtual absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) = 0;
-  /// `src` holds size() parts of `count` elements; `dst` gets this rank's.
+  /// Reduces size() parts of `count` elements. `dst` gets this rank's part.
   virtual absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) = 0;
-  /// `dst` of every rank gets the root's `src`; other ranks' is not read.
+  /// Copies the root's `src` to `dst` of every rank. Does not read `src` of the
+  /// other ranks.
   virtual absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) = 0;
 };
 
-/// A group of one.
+/// Creates a group of one rank.
 std::unique_ptr<Communicator> CreateSingleProcessCommunicator();
 
-/// A group whose ranks are threads of this process, each to use one of the
-/// returned ends. `timeout` is how long a rank waits for the others.
+/// Creates a group whose ranks are threads of this process. Each thread uses one
+/// of the returned ends. A rank waits at most `timeout` for the others.
 std::vector<std::unique_ptr<Communicator>> CreateInProcessGroup(int size, absl::Duration timeout = absl::Minutes(5));
 
 } // namespace cs336::runtime

@@ -16,7 +16,7 @@
 
 namespace cs336::runtime {
 
-/// What kinds of machine code a device runs.
+/// The version of a device's instruction set.
 struct ComputeCapability {
   int major = 0;
   int minor = 0;
@@ -24,27 +24,27 @@ struct ComputeCapability {
   friend bool operator==(const ComputeCapability &, const ComputeCapability &) = default;
 };
 
-/// "9.0".
+/// Returns text such as "9.0".
 std::string ToString(ComputeCapability capability);
 
 struct CudaDeviceInfo {
-  int ordinal = 0; // Of "cuda:0".
+  int ordinal = 0; // 0 for "cuda:0".
   std::string name;
   ComputeCapability compute_capability;
 };
 
 struct CudaInfo {
-  int driver_version = 0; // The newest CUDA that it supports: 13000 is 13.0.
+  int driver_version = 0; // The newest CUDA version that the driver supports: 13000 is 13.0.
   std::vector<CudaDeviceInfo> devices;
 };
 
-/// Asks the driver, if there is one, and leaves the devices alone. NOT_FOUND:
-/// there is no driver, or it sees no device. FAILED_PRECONDITION: it is older
-/// than CUDA 13.0, or does not start.
+/// Queries the driver without starting a device. Errors: NOT_FOUND if there is
+/// no driver or the driver finds no device; FAILED_PRECONDITION if the driver is
+/// older than CUDA 13.0 or does not start.
 absl::StatusOr<CudaInfo> QueryCuda();
 
-/// What to compile kernels for, to run on that device: "sm_90a". Fails as
-/// QueryCuda does, or if there is no such device.
+/// Returns the architecture to compile kernels for, such as "sm_90a". Returns
+/// the errors of QueryCuda, or NOT_FOUND if there is no such device.
 absl::StatusOr<std::string> QueryCudaTarget(int ordinal);
 
 struct CudaMemoryInfo {
@@ -52,20 +52,20 @@ struct CudaMemoryInfo {
   int64_t free_bytes = 0;
 };
 
-/// Of a device, which has to start for that. Fails as QueryCudaTarget does, or
-/// with what the driver says of a device that does not start.
+/// Starts a device and returns its memory. Returns the errors of
+/// QueryCudaTarget, or the driver's error if the device does not start.
 absl::StatusOr<CudaMemoryInfo> QueryCudaMemory(int ordinal);
 
 /// A library of CUDA that the runtime loads when it needs it.
 struct CudaLibraryInfo {
   std::string name;    // "libcublasLt.so.13"
-  std::string purpose; // What does not work without it.
-  absl::Status status; // NOT_FOUND: where was looked, and what to install.
+  std::string purpose; // The features that need it.
+  absl::Status status; // NOT_FOUND with the places searched and what to install.
   std::string path;
-  int64_t version = 0; // As the library counts.
+  int64_t version = 0; // In the library's own encoding.
 };
 
-/// Looks for every one of them.
+/// Looks for all of these libraries.
 std::vector<CudaLibraryInfo> QueryCudaLibraries();
 
 } // namespace cs336::runtime

@@ -20,15 +20,15 @@ namespace cs336::runtime {
 /// Element types, numbered as format::DType. An i1 takes one byte, 0 or 1.
 enum class DType : uint8_t { kF64, kF32, kBF16, kF16, kI64, kI32, kI1 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 int64_t ByteSize(DType dtype);
-/// "f32", as IR and executables spell it.
+/// Returns the name in IR and executables, such as "f32".
 absl::string_view Name(DType dtype);
 absl::optional<DType> ParseDType(absl::string_view name);
-/// f64, f32, bf16 or f16.
+/// Returns true for f64, f32, bf16 and f16.
 bool IsFloat(DType dtype);
 
-/// Sizes or strides, dimension by dimension; no allocation up to rank 6.
+/// Sizes or strides per dimension. Does not allocate up to rank 6.
 using Dims = absl::InlinedVector<int64_t, 6>;
 
 /// Element type and sizes of a tensor. Rank 0 is a scalar.
@@ -39,14 +39,14 @@ struct TensorType {
   friend bool operator==(const TensorType &, const TensorType &) = default;
 };
 
-/// "f32[4, 128]"; a scalar is "f32[]".
+/// Returns text such as "f32[4, 128]"; a scalar is "f32[]".
 std::string ToString(const TensorType &type);
 
-/// The number of elements, or nothing if a size is negative or the bytes of
-/// such a tensor do not fit in an int64.
+/// Returns the number of elements, or nullopt if a size is negative or the bytes
+/// of such a tensor do not fit into an int64.
 absl::optional<int64_t> CheckedNumElements(const TensorType &type);
 
-/// Row-major strides in elements.
+/// Returns row-major strides in elements.
 Dims DenseStrides(const Dims &shape);
 
 } // namespace cs336::runtime

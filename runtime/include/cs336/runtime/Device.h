@@ -1,17 +1,17 @@
-//===- Device.h - What an executor asks of a device -------------*- C++ -*-===//
+//===- Device.h - Interface between executor and device ---------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The seam between sessions and devices. A device takes each command of the
-// executable once, at load, with its operands bound to addresses, and gives
-// back something to execute again and again. All that can fail for want of
-// support or memory fails then.
+// The interface between sessions and devices. A device prepares each command of
+// the executable once, at load time, with its operands bound to addresses, and
+// returns an object that can be executed many times. Missing support or memory
+// is an error of the preparation.
 //
-// Executing may only enqueue: what was enqueued runs in order, and an error of
-// it comes from whatever waits for it.
+// Executing may only enqueue. Enqueued work runs in order, and its errors are
+// returned by the calls that wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +34,19 @@
 
 namespace cs336::runtime {
 
-/// A command with everything bound. Executing it allocates nothing, and may
-/// return before it is done.
+/// A command with all buffers bound. Execute() allocates nothing and may return
+/// before the command is done.
 class PreparedCommand {
 public:
   virtual ~PreparedCommand();
   virtual absl::Status Execute() = 0;
-  /// Returns the first error that a device which had run ahead met in executing
-  /// it, once the device was waited for: what it computed since is worthless.
+  /// Returns the first error of earlier executions, after a wait for the device.
+  /// Values that the device has computed since that error are meaningless.
   virtual absl::Status Outcome() const { return absl::OkStatus(); }
 };
 
-/// One command's view of its entry: the entry's buffers by index, bound to the
-/// session's memory.
+/// A command and the buffers of its entry by index, bound to the session's
+/// memory.
 struct CommandContext {
   const format::CommandT &command;
   absl::Span<const MutableTensorView> buffers;
@@ -57,33 +57,33 @@ class DeviceMark {
 public:
   virtual ~DeviceMark();
 
-  /// Moves the mark behind all that was enqueued so far.
+  /// Moves the mark behind all work that was enqueued so far.
   virtual absl::Status Record() = 0;
-  /// Returns once the device has come to where the mark was last recorded, at
-  /// once if nowhere.
+  /// Waits until the device has reached the point that Record() marked last.
+  /// Returns at once if there is none.
   virtual absl::Status Wait() = 0;
-  /// The device's time from `start`'s mark to this one, after Wait().
+  /// Returns the device's time from `start` to this mark. Valid after Wait().
   virtual absl::StatusOr<absl::Duration> Since(const DeviceMark &start) const = 0;
 };
 
-/// Brings the inputs of each run, laid out in one block, to where the entry's
-/// commands read them. What comes from the device's memory is others', and is
-/// read after what they ordered before CUDA's legacy default stream.
+/// Copies the inputs of each run, in one block, to the memory that the entry's
+/// commands read. Inputs in device memory belong to the caller; the feed reads
+/// them after all work on CUDA's legacy default stream so far.
 class InputFeed {
 public:
   virtual ~InputFeed();
 
-  /// Where to write the inputs of the next run. A run that is under way does
-  /// not see them.
+  /// Returns the block to write the next run's inputs to. A run that is under
+  /// way does not read it.
   virtual absl::StatusOr<char *> Begin() = 0;
-  /// Writes what lies at `src` in the device's memory to `offset` of what
-  /// Begin() gave, where the host sees it on return.
+  /// Copies from `src` in device memory to `offset` of the block that Begin()
+  /// returned. The host can read the bytes on return.
   virtual absl::Status Fetch(int64_t offset, const void *src, int64_t bytes) = 0;
-  /// Has Send() take this part of the inputs from `src` in the device's memory,
-  /// in place of what Begin() gave.
+  /// Makes Send() take this part of the inputs from `src` in device memory
+  /// instead of the block that Begin() returned.
   virtual absl::Status TakeFromDevice(int64_t offset, const void *src, int64_t bytes) = 0;
-  /// Hands over what was written, and has read what it takes from the device's
-  /// memory: all that is enqueued from now on reads it.
+  /// Sends the inputs: all commands that are enqueued from now on read them. On
+  /// return, device memory given to TakeFromDevice() has been read.
   virtual absl::Status Send() = 0;
 };
 
@@ -93,19 +93,21 @@ public:
   virtual ~Device();
 
   virtual DeviceId id() const = 0;
-  /// "the CPU", "cuda:0 (NVIDIA H200)".
+  /// Returns text such as "the CPU" or "cuda:0 (NVIDIA H200)".
   virtual std::string Description() const = 0;
   virtual DeviceMemory &memory() = 0;
 
-  /// Does what the first commands would otherwise wait for; may be called first
-  /// of all, or not. What fails here fails again where it is needed.
+  /// Does the initialization that the first commands would otherwise wait for.
+  /// Optional. Errors are not reported here: the same step fails again when a
+  /// command needs it.
   virtual void WarmUp() = 0;
 
-  /// Makes the executable's kernels callable; FAILED_PRECONDITION if they are
-  /// for another machine.
+  /// Loads the executable's kernels. Returns FAILED_PRECONDITION if they were
+  /// compiled for another machine.
   virtual absl::Status LoadKernels(const Executable &executable) = 0;
 
-  /// One function for each kind of command; Prepare() calls the right one.
+  /// Prepare one kind of command each. cs336::runtime::Prepare() calls the right
+  /// one.
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
                                                                          const format::LaunchT &launch) = 0;
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareGemm(const CommandContext &context,
@@ -121,30 +123,31 @@ public:
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCheckBound(const CommandContext &context,
                                                                              const format::CheckBoundT &check) = 0;
 
-  /// Bytes of workspace that the prepared commands share, and where it is.
-  /// Called once, after all of them are prepared and before any runs.
+  /// Return the bytes of the workspace that the prepared commands share, and set
+  /// its address. Called once, after all commands are prepared and before one
+  /// runs.
   virtual int64_t workspace_bytes() const = 0;
   virtual void SetWorkspace(void *workspace) = 0;
 
-  /// Makes one command of all of an entry's, which outlive it; after
-  /// SetWorkspace.
+  /// Combines all commands of an entry, which must outlive the result, into one.
+  /// Called after SetWorkspace().
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
   PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) = 0;
 
-  /// A feed of `bytes` of inputs at `inputs`, in this device's memory, for
-  /// which it allocates InputFeedBytes(bytes) more there.
+  /// Creates a feed for `bytes` bytes of inputs at `inputs` in this device's
+  /// memory. Allocates InputFeedBytes(bytes) more bytes there.
   virtual absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) = 0;
   virtual int64_t InputFeedBytes(int64_t bytes) const = 0;
 
   virtual absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() = 0;
 
-  /// Enqueues a copy to memory of AllocateStaging().
+  /// Enqueues a copy to memory that AllocateStaging() returned.
   virtual absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) = 0;
 
-  /// Waits for all that was enqueued; the first error of it.
+  /// Waits for all enqueued work and returns its first error.
   virtual absl::Status Synchronize() = 0;
 
-  /// Around each run, on the thread that runs it.
+  /// Called before and after each run, on the thread that runs it.
   virtual absl::Status BeginRun() = 0;
   virtual void EndRun() = 0;
 };

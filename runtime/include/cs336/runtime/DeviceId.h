@@ -18,19 +18,19 @@ namespace cs336::runtime {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda };
 
-/// Which device of this machine.
+/// One device of this machine.
 struct DeviceId {
   DeviceKind kind = DeviceKind::kCpu;
-  int ordinal = 0; // Among those of its kind, as the driver numbers them.
+  int ordinal = 0; // Among the devices of its kind, in the driver's order.
 
   friend bool operator==(const DeviceId &, const DeviceId &) = default;
 };
 
-/// Reads "cpu", "cuda" (the same as "cuda:0") or "cuda:1". INVALID_ARGUMENT for
-/// anything else.
+/// Parses "cpu", "cuda" (the same as "cuda:0") or "cuda:1". Returns
+/// INVALID_ARGUMENT for any other text.
 absl::StatusOr<DeviceId> ParseDevice(absl::string_view text);
 
-/// "cpu", "cuda:0".
+/// Returns text such as "cpu" or "cuda:0".
 std::string ToString(DeviceId device);
 
 } // namespace cs336::runtime

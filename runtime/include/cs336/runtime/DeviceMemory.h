@@ -19,8 +19,8 @@
 
 namespace cs336::runtime {
 
-/// Owns a block of a device's memory, or of host memory that it copies from
-/// and to. Not to be outlived by the device.
+/// Owns a block of a device's memory, or of host memory that the device copies
+/// from and to. The device must outlive the block.
 class MemoryBlock {
 public:
   MemoryBlock() = default;
@@ -47,42 +47,45 @@ private:
   std::function<void()> release_;
 };
 
-/// Allocates and fills the memory of one device. Everything here happens after
-/// the work that was enqueued on the device before, and is done on return.
+/// Allocates and fills the memory of one device. Every operation runs after the
+/// work that was enqueued on the device before, and is done on return.
 class DeviceMemory {
 public:
-  /// Writes part [offset, offset + bytes) of what Write() fills to `chunk`.
+  /// Writes bytes [offset, offset + bytes) of the destination of Write() to
+  /// `chunk`.
   using Producer = absl::FunctionRef<void(void *chunk, int64_t offset, int64_t bytes)>;
 
   virtual ~DeviceMemory();
 
-  /// "host memory", "memory of cuda:0 (NVIDIA H200)".
+  /// Returns text such as "host memory" or "memory of cuda:0 (NVIDIA H200)".
   virtual std::string Name() const = 0;
-  /// Whether blocks are memory that the host may read and write itself.
+  /// Returns true if the host can read and write blocks directly.
   virtual bool is_host() const = 0;
-  /// Bytes that could be allocated now.
+  /// Returns the bytes that could be allocated now.
   virtual absl::StatusOr<int64_t> AvailableBytes() const = 0;
-  /// Bytes that the device has taken from what was available when it was
-  /// created, by its own count.
+  /// Returns the bytes that are in use now and were available when this object
+  /// was created, by the device's own count.
   virtual absl::StatusOr<int64_t> UsedBytes() const = 0;
 
-  /// `alignment` is a power of two; the content is undefined.
-  /// RESOURCE_EXHAUSTED says how much was wanted and how much there is.
+  /// Allocates memory with undefined content. `alignment` is a power of two.
+  /// Returns RESOURCE_EXHAUSTED with the requested and the available bytes.
   virtual absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) = 0;
-  /// Host memory that the device copies from and to without staging, and that
-  /// its kernels reach at the same address.
+  /// Allocates host memory that the device copies from and to without staging,
+  /// and that its kernels reach at the same address.
   virtual absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) = 0;
-  /// Makes such memory of `bytes` at `data`, in pages that hold nothing else, as
-  /// long as the block lives, which owns no memory itself.
+  /// Makes existing host memory behave like that of AllocateStaging() while the
+  /// returned block lives. The block does not own the memory, whose pages must
+  /// hold nothing else.
   virtual absl::StatusOr<MemoryBlock> Pin(void *data, int64_t bytes) = 0;
 
   virtual absl::Status Fill(void *dst, uint8_t byte, int64_t bytes) = 0;
   virtual absl::Status CopyFromHost(void *dst, const void *src, int64_t bytes) = 0;
   virtual absl::Status CopyToHost(void *dst, const void *src, int64_t bytes) = 0;
-  /// Between two places that the device reaches. `src` is others', and is read
-  /// after what they ordered before CUDA's legacy default stream.
+  /// Copies between two addresses that the device reaches. `src` belongs to the
+  /// caller's other libraries; it is read after all work on CUDA's legacy default
+  /// stream so far.
   virtual absl::Status CopyFromOthers(void *dst, const void *src, int64_t bytes) = 0;
-  /// Fills dst with what `produce` gives, chunk after chunk in order; a chunk
+  /// Fills dst with the chunks that `produce` writes, in order. Every chunk
   /// starts at a multiple of 64 bytes.
   virtual absl::Status Write(void *dst, int64_t bytes, Producer produce) = 0;
 };

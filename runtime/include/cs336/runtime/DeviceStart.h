@@ -1,4 +1,4 @@
-//===- DeviceStart.h - A device that starts meanwhile -----------*- C++ -*-===//
+//===- DeviceStart.h - Starting a device early ------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,9 @@
 
 namespace cs336::runtime {
 
-/// The device of a session to be. A GPU starts at once, on a thread of its own,
-/// while the caller does something else, such as compile the program. What
-/// fails, Session::Create says, as it does without this.
+/// Starts the device of a future session. A GPU starts on a thread of its own
+/// while the caller does other work, such as compiling the program.
+/// Session::Create returns the errors of the start, as it does without this.
 class DeviceStart {
 public:
   explicit DeviceStart(SessionOptions options);
@@ -31,7 +31,7 @@ public:
 
   const SessionOptions &options() const { return options_; }
 
-  /// Waits for the device, and gives it away; once.
+  /// Waits for the device and releases it to the caller. Called at most once.
   absl::StatusOr<std::unique_ptr<Device>> Take();
 
 private:

@@ -21,32 +21,33 @@
 
 namespace cs336::runtime {
 
-/// A program that was read and checked as a whole: whoever holds one may
-/// follow its indices and offsets without checking again. Immutable.
+/// A program that was read and verified as a whole: its indices and offsets are
+/// valid and need no further checks. Immutable.
 class Executable {
 public:
-  /// Reads a .cs336x file. NOT_FOUND or PERMISSION_DENIED if it cannot be
-  /// opened; otherwise as FromBytes, with the path in the message.
+  /// Reads a .cs336x file. Returns NOT_FOUND or PERMISSION_DENIED if it cannot
+  /// be opened, or the errors of FromBytes with the path in the message.
   static absl::StatusOr<std::shared_ptr<const Executable>> Load(absl::string_view path);
 
-  /// DATA_LOSS if the bytes are truncated or damaged, FAILED_PRECONDITION if a
-  /// newer version wrote them, INVALID_ARGUMENT if they break a rule of
-  /// Executable.fbs.
+  /// Reads an executable from memory. Returns DATA_LOSS if the bytes are
+  /// truncated or damaged, FAILED_PRECONDITION if a newer version wrote them, and
+  /// INVALID_ARGUMENT if they break a rule of Executable.fbs.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromBytes(absl::Span<const uint8_t> bytes);
 
-  /// The whole description, as the schema defines it. No pointer in it is
-  /// null.
+  /// Returns the whole description, as the schema defines it. Its pointers are
+  /// not null.
   const format::ExecutableT &description() const { return description_; }
 
   absl::Span<const std::unique_ptr<format::EntryT>> entries() const { return description_.entries; }
   absl::Span<const std::unique_ptr<format::VariableT>> variables() const { return description_.variables; }
 
-  /// Null if there is none of that name.
+  /// Returns the entry of this name, or null.
   const format::EntryT *FindEntry(absl::string_view name) const;
 
-  /// Whether a GPU leaves the variable in host memory, which its kernels reach
-  /// over the bus: no entry but "prepare" uses it, as when others read a
-  /// low-precision shadow instead. Always false for the CPU.
+  /// Returns true if a GPU leaves the variable in host memory, which its kernels
+  /// reach over the bus. This holds for variables that only the entry "prepare"
+  /// uses, for example because other entries read a derived weight instead.
+  /// Always false for the CPU.
   bool StaysOnHost(size_t variable) const { return stays_on_host_[variable]; }
 
 private:
@@ -56,19 +57,19 @@ private:
   std::vector<bool> stays_on_host_; // By variable.
 };
 
-/// The schema's types as the runtime's.
+/// Convert types of the schema to types of the runtime.
 TensorType ToTensorType(const format::TensorTypeT &type);
 DType ToDType(format::DType dtype);
 
-/// A named piece of a variable or an output: the whole, or one of its views.
+/// A named part of a variable or an output: the whole tensor, or a named view.
 struct NamedRows {
   std::string name;
   int64_t row_offset = 0; // In dimension 0; 0 for a whole tensor.
   TensorType type;
 };
 
-/// The names under which checkpoints know a variable, or callers an output:
-/// its views if it has any, itself otherwise.
+/// Returns the parts that a variable has in checkpoints, or an output has for
+/// callers: its named views if there are any, else the whole tensor.
 std::vector<NamedRows> CheckpointNames(const std::string &name, const TensorType &type,
                                        absl::Span<const std::unique_ptr<format::ViewT>> views);
 

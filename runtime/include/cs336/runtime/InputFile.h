@@ -1,4 +1,4 @@
-//===- InputFile.h - Files that are read --------------------------*- C++ -*-===//
+//===- InputFile.h - Regular files opened for reading -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Files are read into memory of this process, not mapped: another process may
-// write to a file or cut it short at any time, and a mapping would show both,
-// the latter as a signal that ends this process.
+// write to a file or truncate it at any time. A mapping would show both, and a
+// truncation would end this process by a signal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,25 +27,26 @@ namespace cs336::runtime {
 /// A regular file, open for reading.
 class InputFile {
 public:
-  /// NOT_FOUND, PERMISSION_DENIED or UNAVAILABLE by errno, with the path;
-  /// INVALID_ARGUMENT if it is not a regular file. Never waits for a pipe's
-  /// writer.
+  /// Opens a file. Returns NOT_FOUND, PERMISSION_DENIED or UNAVAILABLE,
+  /// depending on errno, with the path; INVALID_ARGUMENT if it is not a regular
+  /// file. Never waits for the writer of a pipe.
   static absl::StatusOr<InputFile> Open(absl::string_view path);
 
   InputFile(InputFile &&other) : descriptor_(std::exchange(other.descriptor_, -1)), info_(other.info_) {}
   ~InputFile();
 
-  /// Bytes in the file when it was opened.
+  /// Returns the bytes in the file when it was opened.
   int64_t size() const { return info_.st_size; }
 
   int descriptor() const { return descriptor_; }
 
-  /// Reads `size` bytes at `offset`, which lie within the file's size. DATA_LOSS
-  /// if the file has become shorter. Messages leave out the path.
+  /// Reads `size` bytes at `offset`, which must lie within the file's size.
+  /// Returns DATA_LOSS if the file has become shorter. Messages leave out the
+  /// path.
   absl::Status Read(int64_t offset, int64_t size, void *to) const;
 
-  /// DATA_LOSS if the file was written to after Open: what was read may be partly
-  /// of the old contents and partly of the new.
+  /// Returns DATA_LOSS if the file was written to after Open(): the bytes read
+  /// may mix old and new contents.
   absl::Status CheckUnchanged() const;
 
 private:

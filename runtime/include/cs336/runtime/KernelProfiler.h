@@ -1,4 +1,4 @@
-//===- KernelProfiler.h - When each kernel of a GPU ran ---------*- C++ -*-===//
+//===- KernelProfiler.h - Times of a GPU's kernels --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@
 
 namespace cs336::runtime {
 
-/// A kernel, a copy or a fill that a GPU ran.
+/// One run of a kernel, a copy or a fill on a GPU.
 struct KernelRecord {
   std::string name; // Demangled, without parameters; "[CUDA memcpy Device-to-Device]", "[CUDA memset]".
   int64_t start_ns = 0;
@@ -27,36 +27,38 @@ struct KernelRecord {
   uint64_t graph_node = 0; // 0 outside of graphs.
 };
 
-/// Times everything that this process runs on GPUs, by CUPTI, kernel by kernel
-/// also inside of CUDA graphs. One can exist at a time.
+/// Times every kernel, copy and fill that this process runs on GPUs, also inside
+/// of CUDA graphs, with CUPTI. Only one profiler can exist at a time.
 class KernelProfiler {
 public:
-  /// Before the sessions that are to be profiled: what captured its graphs
-  /// earlier may be missing. NOT_FOUND if there is no CUPTI,
-  /// FAILED_PRECONDITION if there is a profiler already, or another tool (nsys,
-  /// ncu) has CUPTI. `library` is for tests.
+  /// Creates a profiler. Must be called before the sessions to profile are
+  /// created: records of graphs that were captured earlier may be missing.
+  /// Returns NOT_FOUND if there is no CUPTI, FAILED_PRECONDITION if there is a
+  /// profiler already or another tool (nsys, ncu) uses CUPTI. `library` is for
+  /// tests.
   static absl::StatusOr<std::unique_ptr<KernelProfiler>> Create(const std::string &library = "libcupti.so.13");
   virtual ~KernelProfiler();
 
-  /// Forgets what ran so far.
+  /// Discards the records so far.
   virtual absl::Status Start() = 0;
-  /// What ran since, in order of start. The caller has waited for its work to
-  /// end: Session::Synchronize(). DATA_LOSS if CUPTI dropped records.
+  /// Returns the records since Start(), in order of start times. The caller must
+  /// have waited for its work with Session::Synchronize(). Returns DATA_LOSS if
+  /// CUPTI dropped records.
   virtual absl::StatusOr<std::vector<KernelRecord>> Stop() = 0;
 };
 
 /// All runs of one kernel, in nanoseconds.
 struct KernelSummary {
   std::string name;
-  double share = 0; // Of the time of all.
+  double share = 0; // The share of the total time of all kernels.
   int64_t total = 0;
   int64_t instances = 0;
   double average = 0, median = 0;
   int64_t shortest = 0, longest = 0;
-  double standard_deviation = 0; // Of a sample; 0 for a single run.
+  double standard_deviation = 0; // Sample standard deviation; 0 for a single run.
 };
 
-/// One for each name, the most time first.
+/// Returns one summary per name, sorted by decreasing total time.
 std::vector<KernelSummary> SummarizeKernels(absl::Span<const KernelRecord> records);
 
 } // namespace cs336::runtime

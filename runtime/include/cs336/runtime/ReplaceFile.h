@@ -1,13 +1,12 @@
-//===- ReplaceFile.h - Files as a whole or not at all -----------*- C++ -*-===//
+//===- ReplaceFile.h - Replacing files atomically ---------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Every file that the compiler, the runtime or the Python package writes, is
-// written here. It is in a library of its own, cs336_file, which links nothing
-// but Abseil.
+// Writes every file of the compiler, the runtime and the Python package. It is
+// in a library of its own, cs336_file, which links only Abseil.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,40 +22,41 @@
 
 namespace cs336::runtime {
 
-/// A new file that has not yet taken the place of another.
+/// A new file before it is renamed to its final path.
 struct TemporaryFile {
   int descriptor; // Open for writing; ReplaceFile closes it.
   std::string path;
 };
 
 struct ReplaceFileOptions {
-  /// Return only when the new contents would survive a loss of power. Without,
-  /// they may be lost or incomplete after one: for files that are checked when
-  /// they are read and can be made again, such as a cache's.
+  /// Return only when the new contents would survive a loss of power. If false,
+  /// the file may be lost or incomplete after one. This suits files that readers
+  /// check and can recreate, such as those of a cache.
   bool durable = true;
 };
 
-/// Gives `path` the contents that `write` writes. Readers see the old file or
-/// the whole new one, also if this process is killed; after an error, of
-/// `write` or of the system, the old file is unchanged.
+/// Replaces the contents of `path` by those that `write` writes. Readers see
+/// either the old file or the whole new one, even if this process is killed.
+/// After an error of `write` or of the system, the old file is unchanged.
 ///
-/// The contents go to a temporary file `PATH.<16 hexadecimal digits>.tmp`, which
-/// is created for this call alone and then renamed. It has the permissions of
-/// the old file from the start, or those of the process's umask. A symbolic
-/// link is replaced, not followed. Temporary files that killed writers of
-/// `path` left are removed.
+/// `write` gets a temporary file `PATH.<16 hexadecimal digits>.tmp`, which is
+/// created for this call alone and then renamed. From the start it has the
+/// permissions of the old file, or those of the process's umask. A symbolic link
+/// is replaced, not followed. Temporary files that killed writers of `path` have
+/// left are removed.
 ///
-/// INVALID_ARGUMENT if `path` cannot name a file or names something other than
-/// a regular one; NOT_FOUND, PERMISSION_DENIED, or UNAVAILABLE (a full disk, for
-/// example) by errno. Messages leave out the path, which the caller names.
+/// Returns INVALID_ARGUMENT if `path` cannot name a file or names something other
+/// than a regular file; NOT_FOUND, PERMISSION_DENIED, or UNAVAILABLE (a full
+/// disk, for example), depending on errno. Messages leave out the path, which
+/// the caller adds.
 absl::Status ReplaceFile(absl::string_view path, absl::FunctionRef<absl::Status(const TemporaryFile &)> write,
                          ReplaceFileOptions options = {});
 
-/// As above; the contents are the pieces, one after the other.
+/// As above. The contents are the concatenated pieces.
 absl::Status ReplaceFile(absl::string_view path, absl::Span<const absl::string_view> pieces,
                          ReplaceFileOptions options = {});
 
-/// Writes all bytes at the descriptor's position.
+/// Writes all bytes at the descriptor's current position.
 absl::Status WriteBytes(int descriptor, absl::string_view bytes);
 
 } // namespace cs336::runtime

@@ -1,4 +1,4 @@
-//===- RunObserver.h - Watching a run, command by command -------*- C++ -*-===//
+//===- RunObserver.h - Observing a run per command --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@
 
 namespace cs336::runtime {
 
-/// What a command is; the text lives as long as the executable.
+/// The description of a command. Its text lives as long as the executable.
 struct CommandInfo {
   int64_t index = 0;       // In the entry's commands.
   absl::string_view entry; // "train"
@@ -28,7 +28,7 @@ struct CommandInfo {
   absl::string_view layer;    // "layers.0.attn", or empty.
   absl::string_view phase;    // "forward", "backward", "optimizer", "prepare"
   absl::string_view kind;     // "launch", "gemm", "copy", "collective", ...
-  absl::string_view location; // In the source, as text.
+  absl::string_view location; // The source location as text.
 };
 
 /// A tensor that a command has just written.
@@ -38,24 +38,25 @@ struct WrittenTensor {
   TensorView value; // In host memory, valid until the next command starts.
 };
 
-/// Told of every command of a run, in order, after it has finished. With an
-/// observer the commands of a run do not overlap.
+/// Called after every command of a run has finished, in order. With an observer
+/// the commands of a run do not overlap.
 class RunObserver {
 public:
   virtual ~RunObserver();
 
-  /// Whether OnCommandDone() wants to see the value of a tensor, which may have
+  /// Returns true if OnCommandDone() needs the value of a tensor, which may have
   /// to be copied from a device.
   virtual bool Reads(const CommandInfo &command, absl::string_view tensor) const { return true; }
 
-  /// `written` holds what Reads() asked for. An error ends the run, which returns it.
+  /// Handles a finished command. `written` holds the tensors that Reads()
+  /// requested. An error ends the run, which returns it.
   virtual absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                                      absl::Span<const WrittenTensor> written) = 0;
 };
 
 /// Stops the run at the first command that writes a NaN (or an infinity, if
-/// asked), and names it. Gradients of a masked softmax, say, may hold
-/// infinities that are meant; NaN never is.
+/// `reject_infinities`), with an error that names it. Infinities may be correct,
+/// for example in a masked softmax; NaN never is.
 class NanCheck : public RunObserver {
 public:
   explicit NanCheck(bool reject_infinities = false) : reject_infinities_(reject_infinities) {}
@@ -67,8 +68,8 @@ private:
   bool reject_infinities_;
 };
 
-/// Adds up the time of each command over the runs that it observes, all of the
-/// same entry.
+/// Sums the time of each command over the observed runs, which must all be of
+/// the same entry.
 class CommandProfile : public RunObserver {
 public:
   struct Row {
@@ -82,7 +83,7 @@ public:
   absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const WrittenTensor> written) override;
 
-  /// In the order of the entry's commands.
+  /// Returns the rows in the order of the entry's commands.
   absl::Span<const Row> rows() const { return rows_; }
 
 private:

@@ -31,151 +31,152 @@ class DeviceStart;
 struct SessionOptions {
   /// "cpu", "cuda", "cuda:1".
   std::string device = "cpu";
-  /// Threads of the host that one command may use, the caller's included, at
-  /// most 4096. 0 takes OMP_NUM_THREADS if that is set, otherwise one thread per
+  /// Host threads that one command may use, including the caller's, at most
+  /// 4096. 0 stands for OMP_NUM_THREADS if that is set, else one thread per
   /// processor that the process may use. The last bits of f32 GEMMs on the CPU
   /// depend on it.
   int num_threads = 0;
-  /// Most bytes that the session may allocate on its device; 0 takes what is
-  /// available there.
+  /// The most bytes that the session may allocate on its device; 0 stands for
+  /// the available bytes.
   int64_t memory_limit_bytes = 0;
-  /// Before each run, fills the entry's inputs and the arena, where outputs are,
-  /// with what is NaN in every float type: whatever is read before it was
-  /// written, or left unwritten, shows. To find mistakes of a compiler; costs a pass over
-  /// that memory.
+  /// Fill the entry's inputs and the arena, which also holds outputs, before
+  /// each run with bytes that are NaN in every float type. Values that are read
+  /// before they are written, or never written, then show. For finding compiler
+  /// bugs; costs one pass over that memory.
   bool poison_memory = false;
-  /// For collectives; null is a group of one.
+  /// Runs collectives; null stands for a group of one rank.
   std::shared_ptr<Communicator> communicator;
 };
 
-/// Where a value lies that a session is given.
+/// The memory in which a caller's value lies.
 enum class Placement : uint8_t {
   kHost,
-  /// In the memory of the session's device, dense. It is read after what CUDA's
-  /// legacy default stream was given, where DLPack has others order their work,
-  /// but not after this session's own runs: Synchronize() before giving it what
-  /// they write.
+  /// In the memory of the session's device, dense. The session reads it after
+  /// all work on CUDA's legacy default stream so far, which is where DLPack
+  /// producers order their work. It does not wait for its own runs: call
+  /// Synchronize() before passing memory that they write.
   kDevice,
 };
 
-/// An input of a run. `value` is read before Run returns and not kept.
+/// An input of a run. Run() reads `value` before it returns and does not keep it.
 struct NamedTensor {
   absl::string_view name;
   TensorView value;
   Placement placement = Placement::kHost;
 };
 
-/// Which variables a checkpoint holds. Derived ones are in none.
+/// The variables that a checkpoint holds. Derived values are in no set.
 enum class VariableSet { kParameters, kParametersAndState };
 
 struct LoadOptions {
   VariableSet set = VariableSet::kParametersAndState;
-  /// Accept tensors whose names no variable has.
+  /// Accept tensors that have the name of no variable.
   bool ignore_extra = false;
 };
 
-/// What a session takes of its device's memory, in bytes.
+/// The device memory that a session uses, in bytes.
 struct SessionMemory {
-  /// What the session allocated: exactly what the plan says, and alignment.
+  /// The bytes that the session allocated: those of the plan, and alignment.
   int64_t allocated = 0;
-  /// By the device's own count, since the session got its stream: that and the
-  /// code of kernels, captured graphs and the driver's granularity. Others that
-  /// use the device at the same time count in.
+  /// The bytes that came into use since the session created its stream, by the
+  /// device's own count. This includes the code of kernels, captured graphs, the
+  /// driver's granularity, and other users of the device at the same time.
   int64_t used = 0;
-  /// Still available.
+  /// The bytes that are still available.
   int64_t available = 0;
 };
 
 /// An executable with its kernels loaded and all of its memory allocated on one
 /// device: variables, inputs, and one arena that its entries share for
-/// temporaries and outputs.
-/// One thread at a time may call it: a call while another is under way is
-/// FAILED_PRECONDITION. A session on the CPU can be used after fork(), by either
-/// process; one on a GPU is FAILED_PRECONDITION in the child.
+/// allocations and outputs.
+/// One thread at a time may call it: a call while another is under way returns
+/// FAILED_PRECONDITION. After fork(), both processes can use a session on the
+/// CPU; calls to one on a GPU return FAILED_PRECONDITION in the child.
 ///
-/// On a GPU, Run() only enqueues. What fails there fails the next call that
-/// waits: Synchronize(), or whatever reads a variable or an output.
+/// On a GPU, Run() only enqueues commands. Their errors are returned by the next
+/// call that waits: Synchronize(), or a read of a variable or an output.
 class Session {
 public:
-  /// Allocates and prepares everything, so that running can neither allocate
-  /// nor meet an unsupported command. Errors: RESOURCE_EXHAUSTED says how much
-  /// was wanted for what; FAILED_PRECONDITION, a program or kernel for another
-  /// device, or a driver that cannot be used; NOT_FOUND, no such device or no
-  /// driver; UNIMPLEMENTED, the command that this device cannot run.
+  /// Allocates memory and prepares all commands, so that Run() neither allocates
+  /// nor meets an unsupported command. Errors: RESOURCE_EXHAUSTED, with the
+  /// requested bytes and their purpose; FAILED_PRECONDITION, for a program or
+  /// kernel of another device, or a driver that cannot be used; NOT_FOUND, if
+  /// there is no such device or no driver; UNIMPLEMENTED, with the command that
+  /// this device cannot run.
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
                                                          const SessionOptions &options = {});
-  /// On a device that is starting, with its options.
+  /// Creates a session on a device that is starting, with its options.
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Executable> executable,
                                                          DeviceStart start);
   ~Session();
 
   const Executable &executable() const;
   DeviceId device() const;
-  /// Threads of the host that one command may use.
+  /// Returns the number of host threads that one command may use.
   int num_threads() const;
-  /// Bytes that the session allocated on its device.
+  /// Returns the bytes that the session allocated on its device.
   int64_t allocated_bytes() const;
   absl::StatusOr<SessionMemory> Memory() const;
 
-  /// Gives every variable its initial value, then runs "prepare" if there is
-  /// such an entry. Random values depend on the seed, the checkpoint name and
-  /// the element's index alone: not on packing, threads or order. Variables
-  /// whose checkpoint names `given` has begin with those values instead, which
-  /// have their types.
+  /// Sets every variable to its initial value, then runs the entry "prepare" if
+  /// there is one. Random values depend only on the seed, the checkpoint name and
+  /// the index of the element, not on packing, threads or order. Variables whose
+  /// checkpoint names are in `given` get those values instead. Types must agree.
   absl::Status InitializeVariables(uint64_t seed, const TensorMap &given = {});
 
-  /// Sets a variable, or a named view of one, from a tensor of its exact type,
-  /// which has been read on return. Derived variables follow before the next
-  /// run, or at Prepare(). State of integers counts steps: INVALID_ARGUMENT, and
-  /// no effect, if an element is negative.
+  /// Sets a variable, or a named view of one, from a tensor of exactly its type.
+  /// The tensor has been read on return. Derived values are computed again before
+  /// the next run, or by Prepare(). Integer state counts steps: returns
+  /// INVALID_ARGUMENT, without an effect, if an element is negative.
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
-  /// A copy of a variable or a named view.
+  /// Returns a copy of a variable or a named view.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
-  /// A variable or a named view in the device's memory, as long as the session
-  /// lives. Synchronize() before others read or write it, and Prepare() after
-  /// they have written. Executable::StaysOnHost() names those that lie in host
-  /// memory instead, which the device reaches at the same address.
+  /// Returns a variable or a named view in the device's memory, valid while the
+  /// session lives. Call Synchronize() before other code reads or writes it, and
+  /// Prepare() after other code has written it. Variables for which
+  /// Executable::StaysOnHost() is true lie in host memory instead, which the
+  /// device reaches at the same address.
   absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
-  /// Sets every variable of the set by its checkpoint names, then runs
-  /// "prepare". Nothing changes if names are missing, or extra, or of another
-  /// type, which the error lists, or if a counter is negative.
+  /// Sets every variable of the set by its checkpoint names, then runs "prepare".
+  /// Returns an error and changes nothing if names are missing or extra, if types
+  /// differ (the error lists them), or if a counter is negative.
   absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
-  /// Copies of the set by checkpoint names.
+  /// Returns copies of the variables of the set by their checkpoint names.
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
-  /// Runs the entry "prepare", which computes derived variables, if there is
-  /// one. Other entries do so first if variables have been set.
+  /// Runs the entry "prepare", which computes derived values, if there is one.
+  /// Run() does so first if variables have been set.
   absl::Status Prepare();
 
-  /// Runs an entry, or enqueues that. `inputs` name each of its inputs once, in
-  /// any order. INVALID_ARGUMENT, and no effect, if one is missing, extra, of
-  /// another type, or holds a value out of its bound.
+  /// Runs an entry, or enqueues it on a GPU. `inputs` holds each input of the
+  /// entry once, in any order. Returns INVALID_ARGUMENT, without an effect, if an
+  /// input is missing, extra, of another type, or has a value out of its bound.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
-  /// Waits for all that was enqueued; the first error of it.
+  /// Waits for all enqueued work and returns its first error.
   absl::Status Synchronize();
 
-  /// An output of an entry, or a named view of one, in host memory, as the last
-  /// run of that entry left it. One of at most 4 KiB was copied by the run and
-  /// stays until that entry's next. A larger one stays until the next run of any
-  /// entry, "prepare" too, since they share the memory that it is in; it is
-  /// copied now from a GPU, and is FAILED_PRECONDITION when another entry has
-  /// run since.
+  /// Returns an output of an entry's last run, or a named view of one, in host
+  /// memory. The run itself copies outputs of at most 4 KiB, which stay valid
+  /// until the next run of that entry. A larger output stays valid until the next
+  /// run of any entry, also of "prepare", because entries share the arena. It is
+  /// copied from a GPU by this call. Returns FAILED_PRECONDITION for a larger
+  /// output if another entry has run since.
   absl::StatusOr<TensorView> Output(absl::string_view entry, absl::string_view name) const;
 
-  /// An output of at most 4 KiB as the run before the last left it, in host
-  /// memory until the next. Does not wait for the last run, so that a GPU never
-  /// waits for somebody who follows the loss.
+  /// Returns an output of at most 4 KiB of the run before the last one, in host
+  /// memory, valid until the next run. Does not wait for the last run, so that
+  /// reading the loss of every step does not stall a GPU.
   absl::StatusOr<TensorView> PreviousOutput(absl::string_view entry, absl::string_view name) const;
 
-  /// An output, small or not, in the device's memory until the next run of any
-  /// entry; FAILED_PRECONDITION as for Output(). Synchronize() before others read
-  /// it.
+  /// Returns an output of any size in the device's memory, valid until the next
+  /// run of any entry. Returns FAILED_PRECONDITION as Output() does. Call
+  /// Synchronize() before other code reads it.
   absl::StatusOr<TensorView> OutputOnDevice(absl::string_view entry, absl::string_view name) const;
 
-  /// The device's time from the first command of the entry's last run to the
-  /// end of its last, once it is there.
+  /// Waits for the entry's last run, and returns the device's time from the start
+  /// of its first command to the end of its last.
   absl::StatusOr<absl::Duration> LastRunDuration(absl::string_view entry) const;
 
 private:

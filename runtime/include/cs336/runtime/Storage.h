@@ -20,18 +20,18 @@ namespace cs336::runtime {
 /// Owns a block of host memory.
 class Storage {
 public:
-  /// Alignment that suits every vector instruction and cache line.
+  /// An alignment that suits every vector instruction and cache line.
   static constexpr int64_t kAlignment = 64;
 
   Storage() = default;
 
-  /// Zeroed memory. `alignment` is a power of two. RESOURCE_EXHAUSTED when the
-  /// host cannot give that much.
+  /// Allocates zeroed memory. `alignment` is a power of two. Returns
+  /// RESOURCE_EXHAUSTED if the host does not have that much.
   static absl::StatusOr<Storage> Allocate(int64_t bytes, int64_t alignment = kAlignment);
 
-  /// As Allocate, but whole pages, each of which the system provides when it is
-  /// first touched: for what is not needed at once, and is written by all
-  /// threads before it is read.
+  /// As Allocate(), but reserves whole pages, each of which the system provides
+  /// when it is first touched. For memory that is not needed at once and that
+  /// all threads write before they read it.
   static absl::StatusOr<Storage> Reserve(int64_t bytes);
 
   void *data() const { return data_.get(); }
@@ -40,25 +40,25 @@ public:
 private:
   struct Release {
     std::align_val_t alignment;
-    int64_t mapped_bytes; // By Reserve, or zero.
+    int64_t mapped_bytes; // Bytes that Reserve() mapped, or zero.
     void operator()(void *memory) const;
   };
   std::unique_ptr<void, Release> data_;
   int64_t size_ = 0;
 };
 
-/// Bytes that this process could still allocate and touch: the least of the
-/// host's available memory and its control group's remainder. INT64_MAX if the
-/// system does not say.
+/// Returns the bytes that this process could still allocate and touch: the
+/// smaller one of the host's available memory and the remainder of its control
+/// group, or INT64_MAX if the system does not report them.
 int64_t AvailableHostMemory();
 
-/// A sum of sizes, INT64_MAX where it does not fit.
+/// Returns a sum of sizes that saturates at INT64_MAX.
 inline int64_t AddBytes(int64_t a, int64_t b) {
   int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
-/// "1.50 GiB (1610612736 bytes)".
+/// Returns text such as "1.50 GiB (1610612736 bytes)".
 std::string FormatBytes(int64_t bytes);
 
 } // namespace cs336::runtime

@@ -20,12 +20,12 @@
 
 namespace cs336::runtime {
 
-/// Read-only elements somewhere in memory, the host's unless it is said whose;
-/// strides count elements. Does not own them.
+/// Read-only elements in memory: host memory, unless a function documents
+/// otherwise. Strides are in elements. Does not own the elements.
 class TensorView {
 public:
   TensorView() = default;
-  /// Dense, row-major elements at `data`.
+  /// Creates a view of dense, row-major elements at `data`.
   TensorView(TensorType type, const void *data);
   TensorView(TensorType type, Dims strides, const void *data);
 
@@ -43,13 +43,13 @@ public:
   const T *data_as() const {
     return static_cast<const T *>(data_);
   }
-  /// The elements of a dense view whose element type is as wide as T.
+  /// Returns the elements of a dense view whose element type is as wide as T.
   template <typename T>
   absl::Span<const T> values() const {
     return {data_as<T>(), static_cast<size_t>(num_elements())};
   }
 
-  /// Rows [begin, begin + rows) of dimension 0, which this view must have.
+  /// Returns rows [begin, begin + rows) of dimension 0, which must exist.
   TensorView Rows(int64_t begin, int64_t rows) const;
 
 protected:
@@ -58,7 +58,7 @@ protected:
   const void *data_ = nullptr;
 };
 
-/// As TensorView, with elements that may be written.
+/// A TensorView whose elements may be written.
 class MutableTensorView : public TensorView {
 public:
   MutableTensorView() = default;
@@ -73,15 +73,16 @@ public:
   MutableTensorView Rows(int64_t begin, int64_t rows) const;
 };
 
-/// Owns a dense, row-major tensor, aligned for any vector instruction.
+/// Owns a dense, row-major tensor that is aligned for every vector instruction.
 class Tensor {
 public:
   Tensor() = default;
 
-  /// Zeros. RESOURCE_EXHAUSTED if there is no memory for it, INVALID_ARGUMENT
-  /// if a size is negative or the whole does not fit in an int64.
+  /// Creates a tensor of zeros. Returns RESOURCE_EXHAUSTED if there is not enough
+  /// memory, INVALID_ARGUMENT if a size is negative or the bytes do not fit into
+  /// an int64.
   static absl::StatusOr<Tensor> Create(TensorType type);
-  /// A dense copy of `view`.
+  /// Creates a dense copy of `view`.
   static absl::StatusOr<Tensor> CopyOf(const TensorView &view);
 
   TensorView view() const { return {type_, storage_.data()}; }
@@ -112,16 +113,16 @@ private:
 /// Tensors by name, in the order of names.
 using TensorMap = std::map<std::string, Tensor, std::less<>>;
 
-/// Copies elements between views of one type, whatever their strides. The
-/// views must not overlap unless they are the same.
+/// Copies elements between views of the same type and of any strides. The views
+/// must not overlap, unless they are the same.
 absl::Status CopyElements(const TensorView &src, const MutableTensorView &dst);
 
-/// `src` with its values converted to `dtype`, rounded to nearest even where
-/// they do not fit; an i1 is whether the value is other than 0.
+/// Returns `src` converted to `dtype`, rounded to nearest even. An i1 is true for
+/// values other than 0.
 absl::StatusOr<Tensor> Cast(const TensorView &src, DType dtype);
 
-/// The squares of all elements, a number each, added in float64; always in the
-/// same order. INVALID_ARGUMENT for an i1.
+/// Returns the sum of the squares of all elements, computed in float64 and always
+/// in the same order. Returns INVALID_ARGUMENT for an i1.
 absl::StatusOr<double> SumOfSquares(const TensorView &tensor);
 
 } // namespace cs336::runtime

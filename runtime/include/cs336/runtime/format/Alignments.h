@@ -1,4 +1,4 @@
-//===- Alignments.h - Where scratch memory on GPUs may start ----*- C++ -*-===//
+//===- Alignments.h - Alignments of workspaces on GPUs ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,11 @@
 
 namespace cs336::format {
 
-/// Bytes that the offset of a launch's workspace is a multiple of: kernels
-/// access it by vectors.
+/// The alignment of a launch's workspace in bytes: kernels access it by vectors.
 inline constexpr int64_t kLaunchWorkspaceAlignment = 16;
 
-/// The same of a GEMM's workspace: cublasLtMatmul wants an address whose lowest
-/// 8 bits are 0. Arenas on GPUs start at such addresses.
+/// The alignment of a GEMM's workspace in bytes: cublasLtMatmul requires an
+/// address whose lowest 8 bits are 0. Arenas on GPUs start at such addresses.
 inline constexpr int64_t kGemmWorkspaceAlignment = 256;
 
 } // namespace cs336::format

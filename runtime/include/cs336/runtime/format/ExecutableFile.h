@@ -1,4 +1,4 @@
-//===- ExecutableFile.h - Frame of an executable file -----------*- C++ -*-===//
+//===- ExecutableFile.h - The frame of an executable file -------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A .cs336x file is a 24-byte frame and a FlatBuffers table after it
-// (Executable.fbs). The frame is readable by every version:
+// (Executable.fbs). Every version can read the frame:
 //
-//   bytes  0..7   "CS336X\r\n": also shows damage by text-mode transfers
+//   bytes  0..7   "CS336X\r\n", which also detects damage by text-mode transfers
 //   bytes  8..11  format version, little-endian
 //   bytes 12..15  CRC-32 (zlib) of bytes 8..11, 16..23 and the table
 //   bytes 16..23  bytes in the table, little-endian
 //
-// The table starts at a multiple of 8 bytes, as FlatBuffers wants it.
+// The table starts at a multiple of 8 bytes, as FlatBuffers requires.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,17 +41,17 @@ struct Frame {
   uint64_t table_size = 0;
 };
 
-/// The checksum that a frame with `version` must carry for `table`.
+/// Computes the checksum that a frame with `version` must have for `table`.
 uint32_t Checksum(uint32_t version, const uint8_t *table, uint64_t table_size);
 
-/// Reads the frame at `bytes`, which holds at least kFrameSize; false if the
-/// magic is another. Nothing else is checked.
+/// Reads the frame at `bytes`, which must hold at least kFrameSize bytes. Returns
+/// false if the magic differs. Checks nothing else.
 bool ReadFrame(const uint8_t *bytes, Frame &frame);
 
-/// Puts a frame before a finished table.
+/// Returns a finished table with a frame in front of it.
 std::string Seal(const uint8_t *table, uint64_t table_size, uint32_t version = kFormatVersion);
 
-/// A whole file's bytes for `executable`.
+/// Returns the bytes of a whole file for `executable`.
 std::string Serialize(const ExecutableT &executable);
 
 } // namespace cs336::format

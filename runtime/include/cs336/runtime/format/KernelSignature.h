@@ -10,12 +10,13 @@
 //
 //   cs336_sigmoid_3f2a(f32[4,8|16,1]%4;=f32[4,8|8,1]%4)4
 //
-// A file that gives other rows or layouts to the code under this symbol then
-// contradicts itself. An operand is its element type, sizes, strides and
-// alignment, after "=" if the kernel writes it and after the positions of the
-// operands that it may be written over, as in "0,1=". Integers in [0, 96] end
-// with "{0..96}", with one range per variant, and "*" for any integers. Then
-// come the rows, and "+4096" with 4096 bytes of memory for each thread.
+// The verifier can then reject a file that uses the code under this symbol with
+// other rows or layouts. An operand consists of its element type, sizes, strides
+// and alignment. In front of these stands "=" if the kernel writes it, after the
+// positions of the operands that it may overwrite, as in "0,1=". Integers in
+// [0, 96] end with "{0..96}", with one range per variant, and "*" for any
+// integers. Then follow the rows, and "+4096" for 4096 bytes of memory per
+// thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,14 +33,15 @@ inline bool operator==(const IntegerRange &a, const IntegerRange &b) {
   return a.least() == b.least() && a.most() == b.most();
 }
 
-/// The range of integers that nothing bounds.
+/// Returns the range of unbounded integers.
 IntegerRange AnyInteger();
 
-/// "0..96", or "*" for any integers.
+/// Returns text such as "0..96", or "*" for unbounded integers.
 std::string ToString(const IntegerRange &range);
 
-/// What follows the name in a symbol: two signatures have the same text if and
-/// only if they are equal, apart from the workspace, which the CPU has none of.
+/// Returns the part of a symbol that follows the name. Two signatures have the
+/// same text if and only if they are equal, except for the workspace, which does
+/// not exist on the CPU.
 std::string ToSymbolSuffix(const SignatureT &signature);
 
 } // namespace cs336::format
