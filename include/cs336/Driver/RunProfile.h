@@ -1,4 +1,4 @@
-//===- RunProfile.h - Where the time of runs goes ---------------*- C++ -*-===//
+//===- RunProfile.h - Time per kernel or command of runs --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,53 +25,56 @@
 
 namespace cs336 {
 
-/// What CUDA graphs ran on a GPU: kernels, and the copies and fills that are commands of an entry. The feeding of
-/// inputs and the reading of outputs around a graph are not part of it.
+/// The work of CUDA graphs on a GPU: kernels, and the copies and fills that are commands of an entry. Copies of inputs
+/// and outputs outside of the graphs are not included.
 struct GraphWork {
   int64_t nodes = 0;
   int64_t nanoseconds = 0; // The sum of their durations.
-  /// Within replays of graphs, when none of them ran. Each node is in a replay once.
+  /// Time within replays of graphs during which no node ran. Each node counts once per replay.
   int64_t idleNanoseconds = 0;
 };
 
 GraphWork summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records);
 
-/// `--profile` of the tools: kernels on a GPU, as they overlap and are replayed in graphs; commands, one after the
-/// other, on the CPU.
+/// `--profile` of the tools. On a GPU: kernels, as they overlap and are replayed in graphs. On the CPU: commands, one
+/// after the other.
 class RunProfile {
 public:
-  /// Before the session on that device is created. Errors as KernelProfiler::Create.
+  /// Creates the profile before the session on that device is created. Returns the errors of KernelProfiler::Create.
   static absl::StatusOr<std::unique_ptr<RunProfile>> create(runtime::DeviceId device);
   virtual ~RunProfile();
 
-  /// What the runs have to be given, or null.
+  /// Returns the observer to pass to the runs, or null.
   virtual runtime::RunObserver *getObserver() = 0;
-  /// Around the runs, once; `stop` waits for them. Until then there can be no other profile of a GPU.
+  /// Call `start` before the runs and `stop` after them, once. `stop` waits for the runs. Until then no other profile
+  /// of a GPU can exist.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::Status stop(runtime::Session &session) = 0;
-  /// Of all runs together; nothing on the CPU.
+  /// Returns the work of all runs together, or nullopt on the CPU.
   virtual std::optional<GraphWork> getGraphWork() const = 0;
-  /// A row for each name, the most time first, and as many as that; then the sum of all. The session may be gone.
+  /// Prints one row per name, at most `most`, in decreasing order of time, and then the sum of all. The session may be
+  /// destroyed.
   virtual void print(llvm::raw_ostream &stream, size_t most = kAll) const = 0;
 
   static constexpr size_t kAll = std::numeric_limits<size_t>::max();
 };
 
-/// The columns of nsys' cuda_gpu_kern_sum; times in nanoseconds. As RunProfile::print.
+/// Prints the columns of nsys' cuda_gpu_kern_sum, with times in nanoseconds. See RunProfile::print for the rows.
 void printKernels(llvm::ArrayRef<runtime::KernelSummary> kernels, llvm::raw_ostream &stream,
                   size_t most = RunProfile::kAll);
 
-/// All runs of the commands of one name in one phase; equal kernels of all layers share one.
+/// All runs of the commands with one name in one phase. Equal kernels of all layers share a name.
 struct CommandSummary {
   std::string phase, name;
   absl::Duration total;
   int64_t runs = 0;
 };
 
-/// The most time first.
+/// Returns the summaries in decreasing order of time.
 std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
 
-/// A row for each: share of the whole, total and mean milliseconds, and how often it ran. As RunProfile::print.
+/// Prints per summary: the share of the whole, total and mean milliseconds, and the number of runs. See
+/// RunProfile::print for the rows.
 void printCommands(llvm::ArrayRef<CommandSummary> commands, llvm::raw_ostream &stream, size_t most = RunProfile::kAll);
 
 } // namespace cs336

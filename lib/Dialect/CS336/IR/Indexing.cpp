@@ -31,7 +31,7 @@ struct EmbeddingGradIndices : IndexingOpInterface::ExternalModel<EmbeddingGradIn
   }
 };
 
-/// A target outside of the classes would pick no logit: the loss would be another number, and no error.
+/// A target outside the classes would select no logit: the loss would be wrong, without an error.
 struct CrossEntropyIndices : IndexingOpInterface::ExternalModel<CrossEntropyIndices, CrossEntropyOp> {
   SmallVector<IndexUse> getIndexUses(Operation *op) const {
     auto loss = cast<CrossEntropyOp>(op);

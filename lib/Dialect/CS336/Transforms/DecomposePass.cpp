@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-/// Composites still to replace; those that a replacement makes are added.
+/// The composites that remain to be replaced, including those in replacements.
 class Worklist : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { add(op); }
@@ -45,7 +45,7 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, publ
         return signalPassFailure();
       }
       remark::passed(op.getLoc(), remark::RemarkOpts::name("Decomposed").category("cs336-decompose"))
-          << remark::add("'{0}' is written as what it consists of", op->getName().getStringRef());
+          << remark::add("'{0}' is replaced with its decomposition", op->getName().getStringRef());
       op->replaceAllUsesWith(*values);
       op->erase();
       ++numDecomposed;

@@ -28,7 +28,7 @@ struct IndexUse {
 
 namespace cs336 {
 
-/// Gives the dialect's operations that take indices IndexingOpInterface.
+/// Attaches IndexingOpInterface to the dialect's operations that take indices.
 void attachIndexingModels(mlir::MLIRContext &context);
 
 } // namespace cs336

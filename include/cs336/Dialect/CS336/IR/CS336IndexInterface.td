@@ -17,7 +17,7 @@ def CS336_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
     them: `cs336-bound-indices` proves that they are in bounds, or has them checked as the program runs, and the verifier of
     `exec.entry` refuses a launch whose indices nothing bounds.
   }];
-  let methods = [InterfaceMethod<"The operands that hold indices, each with the number of places.",
+  let methods = [InterfaceMethod<"Returns the operands that contain indices, each with its bound.",
     "::llvm::SmallVector<::cs336::IndexUse>", "getIndexUses", (ins)>];
 }
 

@@ -1,4 +1,4 @@
-//===- CS336IndexOps.h - Indices checked as a program runs ------*- C++ -*-===//
+//===- CS336IndexOps.h - Indices that are checked as a program runs -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
