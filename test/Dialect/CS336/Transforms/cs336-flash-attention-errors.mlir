@@ -241,7 +241,7 @@ func.func @diagonal(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32
 // -----
 
 // The last key is hidden from all.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @padding(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
