@@ -263,7 +263,7 @@ func.func @padding(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>
 // -----
 
 // A table that is causal but for one pair.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @table(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -283,7 +283,7 @@ func.func @table(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) 
 // -----
 
 // j ≤ 2i.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @scaled_index(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -306,7 +306,7 @@ func.func @scaled_index(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8
 // -----
 
 // Indices that wrap around.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @wraps(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
