@@ -1,4 +1,4 @@
-//===- KernelToLinalg.cpp - The form of a kernel that targets read --------===//
+//===- KernelToLinalg.cpp - The linalg form of a kernel, which targets read -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,11 +26,11 @@ public:
   FailureOr<func::FuncOp> run();
 
 private:
-  /// Lowers `op` into `inits`; empty inits become tensors of the kernel's own.
+  /// Lowers `op` into `inits`. Empty inits become new tensors of the kernel.
   FailureOr<SmallVector<Value>> lower(Operation *op, ArrayRef<Value> inits);
 
-  /// The lowered value. Rematerializable operations are lowered again for every use, so that each use can absorb its
-  /// own.
+  /// Returns the lowered value. Rematerializable operations are lowered again for every use, so that each use can
+  /// absorb its own copy.
   FailureOr<Value> lookUp(Value value);
 
   exec::KernelOp kernel;
@@ -77,7 +77,7 @@ FailureOr<SmallVector<Value>> KernelLowering::lower(Operation *op, ArrayRef<Valu
   return results;
 }
 
-/// Copies a tensor that another place holds: a value yielded twice, or an operand yielded as it is.
+/// Copies a tensor that has another destination already: a value yielded twice, or an operand yielded unchanged.
 static Value copyTo(OpBuilder &builder, Location loc, Value value, Value init) {
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
   SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(rank));
@@ -101,7 +101,7 @@ FailureOr<func::FuncOp> KernelLowering::run() {
   lowered.map(body.getArguments(), func.getArguments().take_front(body.getNumArguments()));
   ValueRange outs = func.getArguments().drop_front(body.getNumArguments());
 
-  // The first place that yields a value is where it is computed.
+  // A value is computed into its first destination.
   DenseMap<Value, Value> destination;
   for (auto [value, out] : llvm::zip_equal(yielded, outs))
     destination.try_emplace(value, out);
@@ -129,7 +129,7 @@ FailureOr<func::FuncOp> KernelLowering::run() {
   return func;
 }
 
-/// Fuses into `consumer` one producer that nothing else uses; returns the operation that took its place, or null.
+/// Fuses into `consumer` one producer without other uses. Returns the operation that replaces `consumer`, or null.
 static linalg::GenericOp fuseOneProducer(RewriterBase &rewriter, linalg::GenericOp consumer) {
   for (OpOperand *operand : consumer.getDpsInputOperands()) {
     auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
@@ -149,7 +149,7 @@ static linalg::GenericOp fuseOneProducer(RewriterBase &rewriter, linalg::Generic
   return nullptr;
 }
 
-/// Several uses of one tensor by an operation become one operand.
+/// Merges the operands of each operation that are the same tensor.
 static LogicalResult mergeEqualOperands(func::FuncOp func) {
   RewritePatternSet patterns(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

@@ -47,6 +47,6 @@ private:
   }
 
   PassCounter numKernels{this, "num-kernels", "Number of kernels lowered"};
-  PassCounter numGenerics{this, "num-generics", "Number of linalg.generic operations in them"};
+  PassCounter numGenerics{this, "num-generics", "Number of linalg.generic operations in the kernels"};
 };
 } // namespace

@@ -19,7 +19,7 @@ func.func @foreign(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
-// expected-error@below {{@helper computes on tensors but is no entry point: give it the attribute cs336.mode}}
+// expected-error@below {{@helper computes on tensors but is not an entry point: set its attribute cs336.mode}}
 func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = cs336.exp %x : tensor<4xf32>
   return %y : tensor<4xf32>
@@ -27,7 +27,7 @@ func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error@below {{an entry point has one block, @declared has 0}}
+// expected-error@below {{an entry point must have one block, but @declared has 0}}
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32> attributes {cs336.mode = #cs336.mode<forward>}
 
 // -----
@@ -43,12 +43,12 @@ func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
-// expected-error@below {{argument 0 of @f needs cs336.kind (parameter, state, derived or input) and cs336.name}}
+// expected-error@below {{argument 0 of @f requires cs336.kind (parameter, state, derived or input) and cs336.name}}
 func.func @f(%x: tensor<4xf32> {cs336.kind = "input"}) attributes {cs336.mode = #cs336.mode<forward>} { return }
 
 // -----
 
-// expected-error@below {{result 0 of @f needs cs336.kind (output, gradient, parameter, state or derived) and cs336.name}}
+// expected-error@below {{result 0 of @f requires cs336.kind (output, gradient, parameter, state or derived) and cs336.name}}
 func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"}) -> tensor<4xf32>
     attributes {cs336.mode = #cs336.mode<forward>} {
   return %x : tensor<4xf32>

@@ -51,7 +51,7 @@ func.func @heads(%q: tensor<2x3x8xf32> {cs336.kind = "input", cs336.name = "q"})
 // CHECK: exec.copy ins(%{{.*}} : memref<3x4xf32, strided<[8, 2]>>) outs(%[[A:.*]] : memref<3x4xf32>)
 // CHECK: exec.copy ins(%{{.*}} : memref<4x3xf32, strided<[0, 1]>>) outs(%[[B:.*]] : memref<4x3xf32>)
 // CHECK: exec.gemm ins(%[[A]], %[[B]] : memref<3x4xf32>, memref<4x3xf32>)
-// REMARK-COUNT-2: [Missed] OperandCopied {{.*}}a product's operand is copied: no GEMM takes its strides
+// REMARK-COUNT-2: [Missed] OperandCopied {{.*}}the matmul's operand is copied: GEMM does not accept its strides
 func.func @copied(%x: tensor<3x8xf32> {cs336.kind = "input", cs336.name = "x"},
                   %z: tensor<3xf32> {cs336.kind = "input", cs336.name = "z"})
     -> (tensor<3x3xf32> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {

@@ -33,7 +33,7 @@ func.func @update(%p: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "p
 // CHECK-NEXT: %[[OLD:.*]] = exec.view %p : memref<8x8xf32> to memref<8x8xf32, strided<[1, 8]>>
 // CHECK-NEXT: exec.launch @exp_{{.*}} ins(%[[OLD]] : {{.*}}) outs(%y :
 // CHECK-NEXT: exec.copy ins(%[[NEW]] : memref<8x8xf32>) outs(%p : memref<8x8xf32>)
-// REMARK: [Missed] VariableCopied {{.*}}a new value is copied to its variable at the end: the old one is still needed here or later
+// REMARK: [Missed] VariableCopied {{.*}}the new value is copied to its variable at the end: the old value is read here or later
 func.func @read_later(%p: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "p"})
     -> (tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "p"}, tensor<8x8xf32> {cs336.kind = "output", cs336.name = "y"})
     attributes {cs336.mode = #cs336.mode<train>} {

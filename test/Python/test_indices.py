@@ -188,7 +188,7 @@ func.func @loss(%x: tensor<2x3xf32>, %targets: tensor<2xi64>) -> tensor<f32> {
     ],
 )
 def test_constants_are_checked_by_the_compiler(body: str) -> None:
-    with pytest.raises(ValueError, match=r"a constant that holds (97 at \[0, 0\]|-4 at \[1, 1\])"):
+    with pytest.raises(ValueError, match=r"a constant that contains (97 at \[0, 0\]|-4 at \[1, 1\])"):
         compile_program(gather(body))
 
 

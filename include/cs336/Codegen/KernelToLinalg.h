@@ -1,4 +1,4 @@
-//===- KernelToLinalg.h - The form of a kernel that targets read -*- C++ -*-===//
+//===- KernelToLinalg.h - The linalg form of a kernel, which targets read -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,19 +13,20 @@
 
 namespace cs336 {
 
-/// Builds `func.func @kernel(ins…, outs…) -> (results…)` on tensors at the builder's insertion point. Result i is what
-/// the kernel writes to output i, and its chain of destination operands starts at output i's argument.
+/// Builds `func.func @kernel(ins…, outs…) -> (results…)` on tensors at the builder's insertion point. The kernel writes
+/// result i to output i. The chain of result i's destination operands starts at output i's argument.
 ///
-/// The body holds:
-/// - `linalg.generic` on static shapes. Indexing maps are dims plus constants; maps of outputs, too, may have offsets
-/// (pads
-///   and concatenations write boxes). Producers of one pointwise use are fused into their consumers, so that constants,
-///   broadcasts and iotas have become maps and scalars. Bodies may read tensors at computed places (`tensor.extract`).
+/// The body contains:
+/// - `linalg.generic` on static shapes. Indexing maps consist of dimensions plus constants; the maps of outputs may
+/// have
+///   offsets too, because pads and concatenations write boxes. Element-wise producers with one use are fused into their
+///   consumers, so that constants, broadcasts and iotas become maps and scalars. Bodies may read tensors at computed
+///   indices (`tensor.extract`).
 /// - `scf.for` that carries a tensor and inserts scalars into it (scatters).
-/// - `tensor.empty`: values that only the kernel sees. `arith.constant`: scalars that bodies use, and tables.
+/// - `tensor.empty`: values that only the kernel reads. `arith.constant`: tables, and scalars that bodies use.
 ///
-/// Fails with a diagnostic where an operation of the body is not fusible. Where buffers lie is not part of this form:
-/// see the kernel's signature.
+/// Fails with a diagnostic if an operation of the body cannot be fused. Positions of buffers in memory are not part of
+/// this form: see the kernel's signature.
 mlir::FailureOr<mlir::func::FuncOp> lowerKernelToLinalg(exec::KernelOp kernel, mlir::OpBuilder &builder);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes that show what targets read --------------*- C++ -*-===//
+//===- Passes.h - Passes that show the input of the targets -----*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

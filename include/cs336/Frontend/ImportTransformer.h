@@ -20,12 +20,12 @@ namespace cs336 {
 /// |------------------|-----------------------------------------------------------------|
 /// | forward          | @forward(parameters, tokens) -> logits [B, S, V]                |
 /// | loss             | @loss(parameters, tokens, targets) -> loss []                   |
-/// | forward_backward | @forward_backward: the loss, of which passes make gradients     |
-/// | train            | @train: the loss, of which passes make a step; @loss; @forward  |
+/// | forward_backward | @forward_backward: the loss, which passes differentiate           |
+/// | train            | @train: the loss, which passes make a step; @loss; @forward     |
 ///
-/// Parameters stand in the order of a state_dict and have its names; tokens and targets are i64 [B, S] in
-/// [0, vocab_size). The locations of operations name layer and operation: "layers.0.attn.q_proj". The context must
-/// have the cs336 and func dialects loaded. Fails with a diagnostic at `loc` if the description is impossible.
+/// Parameters are in the order of a state_dict and have its names; tokens and targets are i64 [B, S] in [0,
+/// vocab_size). The locations of operations name layer and operation: "layers.0.attn.q_proj". The context must have the
+/// cs336 and func dialects loaded. Fails with a diagnostic at `loc` if the description is impossible.
 llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importTransformer(const ModelDescription &description,
                                                                      mlir::Location loc);
 

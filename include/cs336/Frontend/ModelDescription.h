@@ -1,4 +1,4 @@
-//===- ModelDescription.h - What to build, from JSON or flags ---*- C++ -*-===//
+//===- ModelDescription.h - The model to build, from JSON or flags -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,8 @@
 //   {"size": "small", "context_length": 512, "batch_size": 8, "mode": "train", "dtype": "f32",
 //    "optimizer": {"form": "pytorch", "lr": 1e-3, "weight_decay": 0.1, "max_norm": 1.0}}
 //
-// UTF-8. Every key is optional, and given once; "size" gives the hyper-parameters that others then replace.
+// The text is UTF-8. Every key is optional and may occur once. "size" sets hyper-parameters, which other keys then
+// replace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +28,9 @@ namespace cs336 {
 struct OptimizerConfig {
   AdamWForm form = AdamWForm::PyTorch;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0.01;
-  /// Gradients are scaled down to this norm; 0 leaves them as they are.
+  /// Gradients are scaled down to this norm; 0 leaves them unchanged.
   double maxNorm = 0.0;
-  /// Linear warm-up, then cosine to `minLr` until `cosineSteps`; both 0 keep `lr`.
+  /// Linear warm-up, then a cosine down to `minLr` at `cosineSteps`; if both are 0, the rate is always `lr`.
   int64_t warmupSteps = 0, cosineSteps = 0;
   double minLr = 0.0;
 
@@ -48,24 +49,24 @@ struct OptimizerConfig {
 
   /// Sets one field by its key. The error names the key and the value.
   llvm::Error set(llvm::StringRef key, const llvm::json::Value &value);
-  /// Null, with a diagnostic, if the numbers make no optimizer.
+  /// Returns null, with a diagnostic, if a number is out of range.
   OptimizerAttr getAttr(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, mlir::MLIRContext *context) const;
 };
 
 /// The floating-point type of parameters and activations as they are built.
 enum class BuildType { F32, F64 };
 
-/// A model, what its entry points compute, and in which type.
+/// A model, the mode of its entry points, and its type.
 struct ModelDescription {
   TransformerConfig transformer;
   OptimizerConfig optimizer;
   Mode mode = Mode::Train;
   BuildType dtype = BuildType::F32;
 
-  /// Reads a JSON object. The error says where the text is malformed, or which key has which wrong value.
+  /// Reads a JSON object. The error has the position of malformed text, or the key and its wrong value.
   static llvm::Expected<ModelDescription> fromJSON(llvm::StringRef text);
 
-  /// Replaces what the object's keys name. Does not verify.
+  /// Replaces the fields that the object's keys name. Does not verify.
   llvm::Error update(const llvm::json::Object &object);
 };
 

@@ -29,7 +29,7 @@ struct TransformerConfig {
   /// Base of the rotary embedding's wavelengths.
   double ropeTheta = 10000.0;
 
-  /// An integer hyper-parameter under the name that configurations and command lines use.
+  /// An integer hyper-parameter and its name in configurations and on command lines.
   struct IntegerField {
     llvm::StringLiteral key;
     int64_t TransformerConfig::*member;
@@ -37,17 +37,17 @@ struct TransformerConfig {
   };
   static llvm::ArrayRef<IntegerField> getIntegerFields();
 
-  /// Takes width, depth, heads and d_ff of a size that studies name: small, medium, large, xl, 2.7B, 2.35B, 10B or
-  /// tiny. The error lists them.
+  /// Sets width, depth, heads and d_ff to those of a named size: small, medium, large, xl, 2.7B, 2.35B, 10B or tiny.
+  /// The error lists the sizes.
   llvm::Error setSize(llvm::StringRef size);
   static llvm::SmallVector<llvm::StringRef> getSizeNames();
 
-  /// Whether a model can be built: every error names the key, its value and what would do. Guarantees that the
-  /// elements of every tensor, and of all parameters together, are fewer than 2^45.
+  /// Returns an error if the model cannot be built. The error names the key, its value and the accepted values. On
+  /// success, every tensor has, and all parameters together have, fewer than 2^45 elements.
   llvm::Error verify() const;
 
   int64_t getHeadDim() const { return dModel / numHeads; }
-  /// 2Vd + L(4d² + 3·d·d_ff + 2d) + d.
+  /// Returns 2Vd + L(4d² + 3·d·d_ff + 2d) + d.
   int64_t getParameterCount() const;
 };
 

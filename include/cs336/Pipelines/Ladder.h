@@ -1,4 +1,4 @@
-//===- Ladder.h - The pipeline with one pass more at a time -----*- C++ -*-===//
+//===- Ladder.h - Pipelines that add one pass at a time ---------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,15 +17,15 @@ namespace cs336 {
 
 /// A pipeline with one optimization more than the rung below it.
 struct Rung {
-  /// What is added: the pass's name, or "none" of the lowest.
+  /// The added pass, or "none" for the lowest rung.
   llvm::StringRef name;
-  /// Options of `--cs336-pipeline` that set all of them.
+  /// Options of `--cs336-pipeline` for the whole rung.
   std::string options;
 };
 
-/// From a kernel for each operation, in float32, to all fusion in `type`: every optional pass that makes steps faster,
-/// added in turn. Those that do nothing in the type are not there. The lowest keeps all results for the backward pass,
-/// where the pipeline without fusion would compute large ones again to save memory.
+/// Returns the rungs from one kernel per operation in float32 to all fusion in `type`. Each rung adds one optional pass
+/// that makes steps faster. Passes without an effect in the type are left out. The lowest rung keeps all results for
+/// the backward pass, where the pipeline without fusion would compute large ones again to save memory.
 std::vector<Rung> getLadder(ComputeType type);
 
 } // namespace cs336

@@ -22,18 +22,18 @@ class OpPassManager;
 
 namespace cs336 {
 
-/// The arithmetic of matrix products, and what autocast makes of everything else.
+/// The arithmetic of matmuls, and the types that autocast gives all other operations.
 enum class ComputeType { FP32, TF32, BF16, FP16 };
 
-/// Which operations share kernels. Each level includes those before it.
+/// The operations that may share kernels. Each level includes those before it.
 enum class Fusion { None, Elementwise, Softmax, Flash, All };
 
-/// As command lines spell it: "fp32", "tf32", "bf16", "fp16".
+/// Returns the spelling of command lines: "fp32", "tf32", "bf16" or "fp16".
 llvm::StringRef stringifyComputeType(ComputeType type);
-/// "none", "elementwise", "softmax", "flash", "all".
+/// Returns "none", "elementwise", "softmax", "flash" or "all".
 llvm::StringRef stringifyFusion(Fusion level);
 
-/// The values of `--dtype` and `--fusion`, wherever these are flags or options.
+/// Return the values of `--dtype` and `--fusion`, for flags and options.
 llvm::cl::ValuesClass getComputeTypeValues();
 llvm::cl::ValuesClass getFusionValues();
 
@@ -45,38 +45,41 @@ struct ExtraPasses : mlir::detail::PassOptions::Option<std::string> {
 
 /// Options of `--cs336-pipeline`.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  Option<Target> target{*this, "target", llvm::cl::desc("What the program is planned for"), llvm::cl::init(Target::CPU),
-                        llvm::cl::values(clEnumValN(Target::CPU, "cpu", "buffers aligned to 64 bytes, a cache line"),
-                                         clEnumValN(Target::CUDA, "cuda",
-                                                    "to 256 bytes, as device allocations; commands get workspaces"))};
+  Option<Target> target{
+      *this, "target", llvm::cl::desc("Target that the program is planned for"), llvm::cl::init(Target::CPU),
+      llvm::cl::values(clEnumValN(Target::CPU, "cpu", "buffers aligned to 64 bytes, a cache line"),
+                       clEnumValN(Target::CUDA, "cuda",
+                                  "buffers aligned to 256 bytes, as device allocations; commands have workspaces"))};
   Option<ComputeType> dtype{*this, "dtype", llvm::cl::desc("Mixed precision"), llvm::cl::init(ComputeType::FP32),
                             getComputeTypeValues()};
-  Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Which operations share kernels"), llvm::cl::init(Fusion::All),
-                        getFusionValues()};
+  Option<Fusion> fusion{*this, "fusion", llvm::cl::desc("Operations that may share kernels"),
+                        llvm::cl::init(Fusion::All), getFusionValues()};
   Option<unsigned> checkpoint{
       *this, "checkpoint",
-      llvm::cl::desc("Of so many blocks (layers) keep only the input for the backward pass; 0 keeps all activations"),
+      llvm::cl::desc("Number of consecutive blocks (layers) per kept input; 0 keeps all activations"),
       llvm::cl::init(0)};
   Option<uint64_t> recomputePointwise{
       *this, "recompute-pointwise",
-      llvm::cl::desc("Pointwise results of at least so many bytes are computed again for the backward pass where their "
-                     "operands are kept anyway; 0 keeps all. If it is not given: none at a level of fusion, else those "
-                     "of 1 MiB, if that saves a twentieth")};
+      llvm::cl::desc(
+          "Size in bytes of the smallest element-wise result that the backward pass computes again from kept "
+          "operands; 0 keeps all results. Default: 0 with fusion; without fusion 1 MiB, if the largest live "
+          "set shrinks by 5 %")};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),
-                                     clEnumValN(Mode::Loss, "loss", "the same; the result is called \"loss\""),
+                                     clEnumValN(Mode::Loss, "loss", "as forward; the result is called \"loss\""),
                                      clEnumValN(Mode::ForwardBackward, "forward_backward",
                                                 "gradients of the loss for floating-point arguments"))};
   Option<bool> mergeGemms{*this, "merge-gemms", llvm::cl::desc("Pack weights that share an input"),
                           llvm::cl::init(true)};
   Option<bool> weightShadows{*this, "weight-shadows",
-                             llvm::cl::desc("Keep rounded copies of parameters, which updates write; from the level "
-                                            "elementwise on"),
+                             llvm::cl::desc("Keep copies of parameters in the low type, which updates write. Requires "
+                                            "--fusion elementwise or higher"),
                              llvm::cl::init(true)};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
-      llvm::cl::desc("Let products add what they are added to, and compute ReLU; from the level elementwise on"),
+      llvm::cl::desc(
+          "Compute additions, biases and ReLUs in the epilogues of GEMMs. Requires elementwise fusion or higher"),
       llvm::cl::init(true)};
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
@@ -105,7 +108,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   bool fuses(Fusion part) const { return fusion >= part; }
 };
 
-/// Adds `--cs336-autocast` to the type; nothing for fp32, which is the types that the program has.
+/// Adds `--cs336-autocast` with the type. Adds nothing for fp32, which keeps the types of the program.
 void addAutocast(mlir::OpPassManager &manager, ComputeType type);
 
 /// Takes the reason why a pipeline cannot be built, and returns failure.
@@ -121,7 +124,7 @@ llvm::LogicalResult buildPlanning(mlir::OpPassManager &manager, const PipelineOp
 /// Splits the text of options ("dtype=bf16 extra-after-fusion='cse'") at spaces outside of quotes and braces.
 llvm::SmallVector<llvm::StringRef> splitPipelineOptions(llvm::StringRef text);
 
-/// Makes `--cs336-pipeline` known to command lines and textual pipelines.
+/// Registers `--cs336-pipeline` for command lines and textual pipelines.
 void registerPipelines();
 
 } // namespace cs336

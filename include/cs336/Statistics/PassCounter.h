@@ -1,4 +1,4 @@
-//===- PassCounter.h - Numbers that a pass reports of itself ----*- C++ -*-===//
+//===- PassCounter.h - Numbers that a pass counts ---------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 
 namespace cs336 {
 
-/// A number with what it says.
+/// A number with its name and description.
 struct PassCount {
   PassCount(llvm::StringLiteral name, llvm::StringLiteral description) : name(name), description(description) {}
 
@@ -27,11 +27,11 @@ struct PassCount {
   std::atomic<uint64_t> value = 0;
 };
 
-/// The base, beside its generated one, of a pass that counts. A copy of a pass shares its numbers, so that what MLIR's
-/// copies for threads and nested pipelines count adds up.
+/// The base class of a pass that counts, beside its generated base. A copy of a pass shares its numbers, so that the
+/// counts of MLIR's copies for threads and nested pipelines add up.
 ///
-/// This stands in place of MLIR's own Pass::Statistic, which counts nothing when MLIR was built as packages of it are,
-/// with NDEBUG and without LLVM_FORCE_ENABLE_STATS.
+/// It replaces MLIR's own Pass::Statistic, which counts nothing in release builds of MLIR: it requires assertions or
+/// LLVM_FORCE_ENABLE_STATS.
 class CountingPass {
 public:
   virtual ~CountingPass();
@@ -43,7 +43,7 @@ private:
   llvm::SmallVector<std::shared_ptr<const PassCount>> counts;
 };
 
-/// A pass's member that counts, from any thread:
+/// A member of a pass that counts, from any thread:
 ///
 ///     PassCounter numMerged{this, "num-merged", "Number of linears replaced"};
 class PassCounter {

@@ -1,4 +1,4 @@
-//===- PassStatistics.h - The table of what passes counted ------*- C++ -*-===//
+//===- PassStatistics.h - The table of pass statistics ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,9 @@ class PassManager;
 
 namespace cs336 {
 
-/// When `manager` is destroyed, prints to `out` what every CountingPass that it ran has counted, a line a number: pass,
-/// name, value, description. Passes stand in the order in which they first ran. A pipeline that failed prints what it
-/// had counted. `out` must outlive `manager`.
+/// Makes `manager` print to `out`, when it is destroyed, the numbers of every CountingPass that it ran: pass, name,
+/// value and description, one number per line. Passes are in the order in which they first ran. A pipeline that failed
+/// prints the numbers up to its failure. `out` must outlive `manager`.
 void enablePassStatistics(mlir::PassManager &manager, llvm::raw_ostream &out);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- BuildId.h - Which build of the compiler this is ----------*- C++ -*-===//
+//===- BuildId.h - Identification of this build of the compiler -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace cs336 {
 
-/// What the linker wrote into the programs and libraries that hold this compiler, MLIR and LLVM, each a hash of its
-/// content: another build has another. Nothing if one of them has no such note.
+/// Returns the build ids that the linker wrote into the programs and libraries with this compiler, MLIR and LLVM. Each
+/// is a hash of the file's content, so that two builds differ. Returns nullopt if one of the files has no build id.
 std::optional<std::string> getCompilerBuildId();
 
 } // namespace cs336

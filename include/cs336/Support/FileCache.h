@@ -1,4 +1,4 @@
-//===- FileCache.h - Results kept on disk by what they come from *- C++ -*-===//
+//===- FileCache.h - Results on disk by a hash of their inputs ------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@
 
 namespace cs336 {
 
-/// A hash of everything that a result depends on, part by part. Each part counts with its length, so that parts cannot
-/// run into each other.
+/// Hashes everything that a result depends on, part by part. The length of each part is hashed too, so that two parts
+/// cannot be confused with one.
 class CacheKey {
 public:
   void add(llvm::StringRef part);
@@ -29,16 +29,16 @@ private:
   llvm::SHA256 hash;
 };
 
-/// Bytes by a key that says what they come from: one file per entry, named by its key and with the key in it. Processes
-/// may share a folder: an entry appears whole or not at all. One that was damaged, or stands under the name of another,
-/// counts as absent, as do all in a folder that other users may write to. A lookup never fails.
+/// A cache of bytes by key: one file per entry, whose name and first line contain the key. Processes may share a
+/// folder: an entry is either complete or absent. Damaged entries, entries under the name of another key, and folders
+/// that other users may write to count as absent. A lookup never fails.
 class FileCache {
 public:
-  /// What the folder may grow to before the entries that were unused for longest are removed.
+  /// When the folder exceeds this size, the least recently used entries are removed.
   static constexpr uint64_t kDefaultMaxBytes = uint64_t(1) << 30;
 
-  /// `folder` is made by the first store, for this user alone. `magic` starts every entry, and names the kind and
-  /// version of what it holds.
+  /// The first store creates `folder`, for this user alone. Every entry starts with `magic`, which names the kind and
+  /// version of its content.
   FileCache(llvm::StringRef folder, llvm::StringRef magic, uint64_t maxBytes = kDefaultMaxBytes)
       : folder(folder.str()), magic(magic.str()), maxBytes(maxBytes) {}
 
@@ -46,14 +46,15 @@ public:
 
   std::optional<std::string> find(llvm::StringRef key) const;
 
-  /// Writes the entry, in place of one of the same key. Fails where it cannot be written; nothing is left behind then.
+  /// Writes the entry, or replaces the entry with the same key. On an error, no partial file is left.
   llvm::Error store(llvm::StringRef key, llvm::StringRef bytes) const;
 
-  /// Removes what was not used for a month, and what is above the bound; at most once in 20 minutes by all processes.
+  /// Removes entries that were not used for a month, and entries beyond the size limit. All processes together do so at
+  /// most once in 20 minutes.
   void prune() const;
 
 private:
-  /// The first line of an entry.
+  /// Returns the first line of an entry.
   std::string getHeader(llvm::StringRef key, llvm::StringRef bytes) const;
 
   std::string folder, magic;

@@ -13,10 +13,9 @@
 
 namespace cs336 {
 
-/// Returns an error, with the place, for text in MLIR's syntax that nests deeper than 256 levels. MLIR's parser,
-/// printer and passes recurse over regions, attributes, types and locations, and would overflow the stack. An alias
-/// counts as deep as what it stands for, and an affine expression as deep as it has operators. Bytecode, which is not
-/// text, is not looked at.
+/// Returns an error with a position for text in MLIR's syntax that nests deeper than 256 levels. MLIR's parser, printer
+/// and passes recurse over regions, attributes, types and locations, and would overflow the stack. An alias counts as
+/// deep as its definition, and an affine expression as deep as its number of operators. Bytecode is not checked.
 llvm::Error checkNesting(llvm::MemoryBufferRef text);
 
 } // namespace cs336

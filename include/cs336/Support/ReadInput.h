@@ -1,4 +1,4 @@
-//===- ReadInput.h - What tools are given to read ---------------*- C++ -*-===//
+//===- ReadInput.h - Reading input files ------------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

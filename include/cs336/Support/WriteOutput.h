@@ -1,4 +1,4 @@
-//===- WriteOutput.h - Files as a whole or not at all -----------*- C++ -*-===//
+//===- WriteOutput.h - Writing output files atomically ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,9 @@
 
 namespace cs336 {
 
-/// Gives `path` what `print` writes, as `runtime::ReplaceFile` does; "-" is standard output. On an error, of `print` or
-/// of the system (a full disk, say), a file is as it was before. LLVM's own `writeToOutput` does the same, but ends the
-/// process where a disk is full, and flushes nothing to disk.
+/// Writes the output of `print` to `path`, as `runtime::ReplaceFile` does; "-" is standard output. On an error of
+/// `print` or of the system (such as a full disk), an existing file is unchanged. LLVM's own `writeToOutput` ends the
+/// process if a disk is full, and does not flush to disk.
 llvm::Error writeOutput(llvm::StringRef path, llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print,
                         runtime::ReplaceFileOptions options = {});
 

@@ -23,32 +23,32 @@ enum class Target { CPU, CUDA };
 /// A function of a code object.
 ///
 /// CPU: `void symbol(void *const *buffers, int64_t begin, int64_t end)` computes rows [begin, end) of [0, rows).
-/// buffers[i] points at element 0 of operand i, inputs before outputs; an output may be an input's buffer where
-/// `exec::KernelOp::canWriteOver` holds. Behind them stands the address of `threadBytes` bytes, where there are any,
-/// which calls at the same time do not share.
+/// buffers[i] points to element 0 of operand i, inputs before outputs; an output may be an input's buffer if
+/// `exec::KernelOp::canWriteOver` holds. They are followed by the address of `threadBytes` bytes, if not 0, which
+/// concurrent calls do not share.
 ///
-/// CUDA: a grid of `blocks` blocks of `threads` threads with `sharedBytes` of dynamic shared memory. Its parameters
-/// are the operands' pointers, inputs before outputs before the launch's workspace.
+/// CUDA: a grid of `blocks` blocks of `threads` threads with `sharedBytes` of dynamic shared memory. Its parameters are
+/// the pointers of inputs, of outputs, and then of the launch's workspace.
 struct KernelFunction {
   std::string symbol;
   int64_t blocks = 0, threads = 0, sharedBytes = 0;
 };
 
-/// How to launch a kernel.
+/// The functions of a kernel, and the code that contains them.
 struct CompiledKernel {
-  /// Run one after the other: one on the CPU.
+  /// The functions, in the order of execution. There is one on the CPU.
   llvm::SmallVector<KernelFunction, 1> functions;
-  /// Which code objects hold them: one for each architecture.
+  /// The code objects that contain them: one per architecture.
   llvm::SmallVector<uint32_t, 1> objects;
-  /// CPU: the rows, and the fewest that are worth a thread.
+  /// CPU: the number of rows, and the fewest rows that are worth a thread.
   int64_t rows = 1, grain = 1;
-  /// The source, where there is any.
+  /// The source text, or "".
   std::string text;
-  /// CPU: scratch memory of each thread, on a cache line.
+  /// CPU: workspace per thread in bytes, aligned to a cache line.
   int64_t threadBytes = 0;
-  /// CUDA: scratch memory of each launch, aligned as all storage is.
+  /// CUDA: workspace per launch in bytes, aligned like all storage.
   int64_t workspaceBytes = 0;
-  /// Bytes that the address of element 0 of each operand must be a multiple of. Where it is empty, the elements' own.
+  /// Alignment in bytes of the address of element 0 of each operand. Empty for that of the elements.
   llvm::SmallVector<int64_t, 0> alignments = {};
 };
 
@@ -56,9 +56,9 @@ struct CompiledKernel {
 struct CodeObject {
   /// "x86_64", "sm_90a".
   std::string target;
-  /// CPU: instruction set extensions that it may use, named as in /proc/cpuinfo: "avx2", "fma", "avx512f".
+  /// CPU: instruction set extensions that the code may use, named as in /proc/cpuinfo: "avx2", "fma", "avx512f".
   std::vector<std::string> features;
-  /// An ELF shared object, which names the libraries that it needs; or a cubin.
+  /// An ELF shared object, which names the libraries that it requires, or a cubin.
   std::vector<uint8_t> image;
 };
 

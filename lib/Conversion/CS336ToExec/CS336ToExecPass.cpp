@@ -1,4 +1,4 @@
-//===- CS336ToExecPass.cpp - Functions on tensors become entry points -===//
+//===- CS336ToExecPass.cpp - Converts functions on tensors to entries -----===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,13 +33,14 @@ static LogicalResult verifyValues(func::FuncOp function) {
   return success();
 }
 
-/// Entry points have a mode, one block, values that buffers can hold, and names that no variable has.
+/// Verifies that an entry point has a mode, one block, values that buffers can store, and argument names that are not
+/// symbols of the module.
 static LogicalResult verifyFunction(func::FuncOp function, const SymbolTable &symbols) {
   if (!getMode(function))
     return function.emitError() << "@" << function.getSymName()
-                                << " computes on tensors but is no entry point: give it the attribute cs336.mode";
+                                << " computes on tensors but is not an entry point: set its attribute cs336.mode";
   if (!function.getBody().hasOneBlock())
-    return function.emitError() << "an entry point has one block, @" << function.getSymName() << " has "
+    return function.emitError() << "an entry point must have one block, but @" << function.getSymName() << " has "
                                 << function.getBody().getBlocks().size();
   if (failed(verifyValues(function)))
     return failure();
@@ -72,7 +73,7 @@ private:
   PassCounter numEntries{this, "num-entries", "Number of entry points"};
   PassCounter numKernels{this, "num-kernels", "Number of distinct kernels"};
   PassCounter numLaunches{this, "num-launches", "Number of launches"};
-  PassCounter numRequiredCopies{this, "num-required-copies", "Number of copies because strides cannot say a layout"};
+  PassCounter numRequiredCopies{this, "num-required-copies", "Number of copies to layouts that strides cannot express"};
   PassCounter numResultCopies{this, "num-result-copies", "Number of copies of results at the end of an entry"};
   PassCounter numInPlace{this, "num-in-place", "Number of results written over an operand or a variable's old value"};
 };

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Collectives and checks move dense buffers.
+/// Returns `buffer`, or a dense copy of it: collectives and checks require dense buffers.
 static Value makeDense(OpBuilder &builder, Location loc, Value buffer) {
   bool isDense = exec::dropOffset(cast<MemRefType>(buffer.getType())).getLayout().isIdentity();
   return isDense ? buffer : exec::createDenseCopy(builder, loc, buffer);

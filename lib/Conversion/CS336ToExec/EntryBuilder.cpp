@@ -1,4 +1,4 @@
-//===- EntryBuilder.cpp - A function becomes an entry -===//
+//===- EntryBuilder.cpp - Builds the entry of a function ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,11 +34,11 @@ LogicalResult EntryBuilder::build() {
     if (lastUses.isNeeded(&op) && failed(convert(&op)))
       return failure();
   finishResults(block.getTerminator());
-  // An operation may have asked for a view and then have taken the storage in another layout.
+  // Erases unused views. An operation may request a view and then use the storage in another layout.
   for (ViewOp view : llvm::make_early_inc_range(entry.getBody().getOps<ViewOp>()))
     if (view.use_empty())
       view.erase();
-  // A function may have arguments that it no longer reads, weights that have shadows above all.
+  // Erases unused arguments, mostly weights that have been replaced with derived weights.
   for (GetOp get : llvm::make_early_inc_range(entry.getBody().getOps<GetOp>()))
     if (get.use_empty())
       get.erase();
@@ -111,7 +111,7 @@ void EntryBuilder::place(Value tensor, Value storage) {
 EntryBuilder::Placement EntryBuilder::getPlacement(Value tensor) {
   if (auto found = placements.find(tensor); found != placements.end())
     return found->second;
-  // Only rematerializable operations have not been converted where they stand.
+  // Only rematerializable operations have not been converted at their position.
   Operation *op = tensor.getDefiningOp();
   if (auto view = dyn_cast<ViewOpInterface>(op)) {
     convertView(view);
@@ -282,7 +282,7 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
 }
 
 //===----------------------------------------------------------------------===//
-// Results that were not produced where they belong
+// Results that were not computed into their destination
 //===----------------------------------------------------------------------===//
 
 void EntryBuilder::fillResult(Value tensor, Value source, Value target, Location loc) {
@@ -300,7 +300,7 @@ void EntryBuilder::finishResults(Operation *terminator) {
     if (!output.isWritten)
       fillResult(output.value, getSource(output.value), output.storage, getLoc(output.value));
 
-  // Then variables, as if at once: a value that lies in a variable which is about to change is saved before.
+  // Then variables, as if all at the same time: a value in a variable that is about to change is copied first.
   llvm::SmallDenseSet<Value> changing;
   for (const VariableResult &variable : results.getVariables())
     if (!variable.isWritten)

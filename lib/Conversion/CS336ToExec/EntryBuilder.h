@@ -1,4 +1,4 @@
-//===- EntryBuilder.h - A function becomes an entry -*- C++ -*-===//
+//===- EntryBuilder.h - Builds the entry of a function ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,19 +17,19 @@
 
 namespace cs336 {
 
-/// What the conversion did, for the pass's statistics.
+/// Counts of the conversion, for the pass's statistics.
 struct ConversionCounts {
   unsigned launches = 0, requiredCopies = 0, resultCopies = 0, inPlace = 0;
 };
 
-/// Converts one function, operation by operation in its order. Every tensor has a placement: storage, and the layout
-/// that reads the tensor out of it.
+/// Converts one function, operation by operation in its order. Every tensor has a placement: storage, and the layout in
+/// which the storage contains the tensor.
 class EntryBuilder {
 public:
-  /// `builder` stands where the entry is to be built.
+  /// `builder` is at the position of the new entry.
   EntryBuilder(mlir::func::FuncOp function, KernelTable &kernels, mlir::OpBuilder &builder, ConversionCounts &counts);
 
-  /// Builds the entry. The function is left as it was.
+  /// Builds the entry. Does not change the function.
   mlir::LogicalResult build();
 
 private:
@@ -45,25 +45,26 @@ private:
   mlir::LogicalResult convertToCommands(CommandLoweringInterface op);
   void finishResults(mlir::Operation *terminator);
 
-  /// Where `tensor` is; views of rematerialised values, and their kernels, are made on demand.
+  /// Returns the placement of `tensor`. Creates views of rematerialized values, and launches of their kernels, on
+  /// demand.
   Placement getPlacement(mlir::Value tensor);
-  /// Whether nothing has computed `tensor` yet, and its kernel reads nothing: a constant or an iota.
+  /// Returns whether `tensor` has no placement yet, and its kernel reads nothing: a constant or an iota.
   bool isUnplacedLiteral(mlir::Value tensor) const;
   void materialize(mlir::Value tensor, mlir::Value storage);
-  /// The buffer that reads `tensor`.
+  /// Returns the buffer that contains `tensor`.
   mlir::Value getBuffer(mlir::Value tensor);
   void place(mlir::Value tensor, mlir::Value storage);
 
-  /// Storage for a result of `op`, which reads `operands`: where the result is needed in the end, over an operand, or
-  /// new. `kernel` is null for other commands.
+  /// Returns storage for a result of `op`, which reads `operands`: the result's final destination, the storage of an
+  /// operand, or new storage. `kernel` is null for other commands.
   mlir::Value chooseStorage(mlir::Operation *op, mlir::Value result, unsigned index, exec::KernelOp kernel,
                             llvm::ArrayRef<Placement> operands, llvm::ArrayRef<mlir::Value> taken);
   bool mayReplaceVariable(const VariableResult &variable, mlir::Operation *op, unsigned index, exec::KernelOp kernel,
                           llvm::ArrayRef<Placement> operands);
-  /// Whether a launch of `kernel` may write result `index` to `storage`, parts of which it may read.
+  /// Returns whether a launch of `kernel` may write result `index` to `storage`, parts of which it may read.
   static bool mayLaunchInto(mlir::Value storage, unsigned index, exec::KernelOp kernel,
                             llvm::ArrayRef<Placement> operands);
-  /// Fills `target` with a value that the function returns and that lies in `source`, or nowhere if that is null.
+  /// Fills `target` with a returned value. The value is in `source`; if `source` is null, it has no placement yet.
   void fillResult(mlir::Value tensor, mlir::Value source, mlir::Value target, mlir::Location loc);
 
   mlir::func::FuncOp function;
@@ -73,9 +74,9 @@ private:
   LastUses lastUses;
   ResultPlan results;
   llvm::DenseMap<mlir::Value, Placement> placements;
-  /// The tensor that storage holds; an allocation may be overwritten once that is dead.
+  /// The tensor in each storage. An allocation may be overwritten when its tensor is dead.
   llvm::DenseMap<mlir::Value, mlir::Value> contents;
-  /// Views that exist, by storage and type.
+  /// Existing views, by storage and type.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> views;
 };
 

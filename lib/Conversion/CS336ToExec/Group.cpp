@@ -44,7 +44,8 @@ void Group::numberValues() {
     numbers[argument] = numbers.lookup(value);
 }
 
-/// Other operations read memory anyhow: what they read is better left strided than computed into a temporary.
+/// Returns whether operands of `op` may be rematerialized. Other operations access memory at computed positions:
+/// strided operands are better for them than temporaries.
 static bool mayRematerializeFor(Operation *op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
   return fusible && llvm::is_contained({FusionKind::Pointwise, FusionKind::RowReduction}, fusible.getFusionKind());

@@ -14,11 +14,12 @@
 
 namespace cs336 {
 
-/// Operations in order, numbered values, and what they read: a kernel before it is outlined. Value `i` is input `i`;
-/// after the inputs come the results of the operations.
+/// A kernel before it is outlined: its operations in order, its inputs, and numbered values. Value `i` is input `i`;
+/// the results of the operations follow the inputs.
 class Group {
 public:
-  /// The group that computes `op`: the operation, or the body of a `cs336.fused`, and what is rematerialised before it.
+  /// Returns the group that computes `op`: the operation, or the body of a `cs336.fused`, after the operations that are
+  /// rematerialized for it.
   static Group collect(mlir::Operation *op);
 
   mlir::Location getLoc() const { return loc; }
@@ -30,10 +31,10 @@ public:
 private:
   explicit Group(mlir::Location loc) : loc(loc) {}
 
-  /// Makes `value` readable in the group: computes it again if it is rematerializable, as an input otherwise.
+  /// Makes `value` available in the group: rematerializes it if possible, or adds it as an input.
   void require(mlir::Value value, bool mayRematerialize);
   void append(mlir::Operation *op);
-  /// Inputs become known one by one; numbers are given when all are.
+  /// Numbers the values. Numbers depend on the count of inputs, so this follows the collection of all of them.
   void numberValues();
 
   mlir::Location loc;

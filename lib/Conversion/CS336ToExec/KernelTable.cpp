@@ -22,8 +22,8 @@ static FunctionType getSignature(const Group &group, ArrayRef<MemRefType> operan
   return FunctionType::get(group.getLoc().getContext(), operands, results);
 }
 
-/// All that tells kernels apart: types, operations, attributes, and who reads what. Everything is uniqued, so that its
-/// address stands for it.
+/// Encodes everything that distinguishes kernels: types, operations, attributes, and the operands of each operation.
+/// All of these are uniqued, so that their addresses identify them.
 static std::vector<const void *> encode(const Group &group, FunctionType signature) {
   std::vector<const void *> key{signature.getAsOpaquePointer()};
   auto addNumber = [&](Value value) {

@@ -15,14 +15,14 @@
 
 namespace cs336 {
 
-/// Outlines groups; groups of equal structure, attributes and layouts share a kernel. A kernel is called after its
+/// Outlines groups. Groups of equal structure, attributes and layouts share a kernel. A kernel is named after its
 /// operations and a hash of its text ("sigmoid_mul_3f2a"), so that equal kernels have equal names in every module.
 class KernelTable {
 public:
   /// Kernels are inserted at `position`, under names that are free in `symbols`.
   KernelTable(mlir::SymbolTable &symbols, mlir::Block::iterator position) : symbols(symbols), position(position) {}
 
-  /// The kernel that computes `group` from operands of these layouts, into dense results.
+  /// Returns the kernel that computes `group` from operands of these layouts, into dense results.
   exec::KernelOp getOrCreate(const Group &group, llvm::ArrayRef<mlir::MemRefType> operandLayouts);
 
   unsigned size() const { return kernels.size(); }

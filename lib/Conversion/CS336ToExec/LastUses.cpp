@@ -1,4 +1,4 @@
-//===- LastUses.cpp - When a tensor is read for the last time -===//
+//===- LastUses.cpp - The last read of each tensor ------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ bool cs336::isRematerializable(Operation *op) {
 LastUses::LastUses(Block &block) {
   for (auto [position, op] : llvm::enumerate(block))
     positions[&op] = position;
-  // Backwards, so that all readers of an operation's results are known before it.
+  // Backwards, so that all readers of an operation's results are visited before it.
   for (Operation &op : llvm::reverse(block)) {
     bool passesOn = isa<ViewOpInterface>(op) || isRematerializable(&op);
     unsigned position = positions.lookup(&op);

@@ -1,4 +1,4 @@
-//===- LastUses.h - When a tensor is read for the last time -*- C++ -*-===//
+//===- LastUses.h - The last read of each tensor ----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,17 +13,18 @@
 
 namespace cs336 {
 
-/// Positions in a block of the last commands that read each value. Views and rematerialised operations pass on: their
-/// operands are read by whoever reads their results.
+/// Positions in a block of the last commands that read each value. The operands of views and of rematerialized
+/// operations count as read by the readers of their results.
 class LastUses {
 public:
   explicit LastUses(mlir::Block &block);
 
-  /// Whether anything that matters reads `value`.
+  /// Returns whether any command or return reads `value`.
   bool isRead(mlir::Value value) const { return lastReads.contains(value); }
-  /// Whether any result of `op` is read.
+  /// Returns whether any result of `op` is read.
   bool isNeeded(mlir::Operation *op) const;
-  /// Whether nothing reads `value` after `op`; `op` itself may. What the function returns is read at its end.
+  /// Returns whether nothing reads `value` after `op`; `op` itself may. Returned values are read at the end of the
+  /// function.
   bool isDeadAfter(mlir::Value value, mlir::Operation *op) const;
 
 private:
@@ -31,7 +32,7 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
 };
 
-/// Whether `op` is computed again by every kernel that reads it.
+/// Returns whether every kernel that reads `op` computes it again.
 bool isRematerializable(mlir::Operation *op);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- MatmulLowering.cpp - Matrix products as strided GEMMs -===//
+//===- MatmulLowering.cpp - Matmuls as strided GEMMs ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace cs336::exec;
 static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
 
 namespace {
-/// A matrix, or a batch of them, in storage.
+/// A matrix, or a batch of matrices, in storage.
 struct Matrix {
   Value buffer;
   BufferLayout layout;
@@ -32,7 +32,7 @@ struct Matrix {
 };
 } // namespace
 
-/// Copies a matrix whose layout no GEMM takes.
+/// Copies a matrix if GEMM does not accept its layout.
 static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   MemRefType type = matrix.layout.getType();
   if (GemmOp::acceptsLayout(type))
@@ -41,7 +41,7 @@ static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
 }
 
-/// Makes all axes but the last one, if strides can say it.
+/// Flattens all axes but the last into one, if strides can express it.
 static bool flattenRows(BufferLayout &layout) {
   int64_t rows = 1, stride = 0;
   for (auto [size, axisStride] :
@@ -54,7 +54,7 @@ static bool flattenRows(BufferLayout &layout) {
       return false;
     rows *= size;
   }
-  // Of one row, the stride has no say; the one that a dense matrix would have is as good as any.
+  // The stride of a single row has no effect. Use that of a dense matrix.
   if (rows == 1)
     stride = layout.sizes.back();
   layout.sizes = {rows, layout.sizes.back()};
@@ -62,7 +62,7 @@ static bool flattenRows(BufferLayout &layout) {
   return true;
 }
 
-/// One matrix for all batches.
+/// Uses one matrix for all batches.
 static void repeat(BufferLayout &layout, ArrayRef<int64_t> batch) {
   layout.sizes.insert(layout.sizes.begin(), batch.begin(), batch.end());
   layout.strides.insert(layout.strides.begin(), batch.size(), 0);
@@ -82,7 +82,7 @@ void cs336::lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, OpBuilder &build
     BufferLayout flat = a.layout;
     if (flattenRows(flat) && GemmOp::acceptsLayout(flat.getType())) {
       a.layout = flat;
-      flattenRows(c.layout); // Dense, so it can.
+      flattenRows(c.layout); // Succeeds: the layout is dense.
     } else {
       repeat(b.layout, ArrayRef(a.layout.sizes).drop_back(2));
     }
@@ -96,7 +96,7 @@ void cs336::lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, OpBuilder &build
   };
   Value dView;
   if (Value addend = buffers.getAddend()) {
-    // It lies as the output does, which is dense.
+    // It has the output's layout, which is dense.
     Matrix d(makeDense(addend));
     int64_t offset = d.layout.offset;
     d.layout = c.layout;

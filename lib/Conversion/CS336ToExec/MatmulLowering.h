@@ -1,4 +1,4 @@
-//===- MatmulLowering.h - Matrix products as strided GEMMs -*- C++ -*-===//
+//===- MatmulLowering.h - Matmuls as strided GEMMs --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace cs336 {
 
-/// Builds the GEMM that computes `op` from its operands' `buffers` into dense storage `output`, and the copies that
-/// operands need whose layout no GEMM takes.
+/// Builds the GEMM that computes `op` from its operands' `buffers` into dense storage `output`. Copies operands first
+/// if GEMM does not accept their layouts.
 void lowerMatmul(MatmulOp op, MatmulOp::Adaptor buffers, mlir::OpBuilder &builder, mlir::Value output);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- ResultPlan.cpp - Where a function's results belong -===//
+//===- ResultPlan.cpp - Destinations of a function's results --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ void ResultPlan::addOutput(Value value, Value storage) {
 }
 
 void ResultPlan::addVariable(Value value, Value storage, Value oldValue) {
-  // A variable that keeps its value needs nothing.
+  // A variable that keeps its value needs no command.
   if (value == oldValue)
     return;
   variableOf.try_emplace(value, variables.size());

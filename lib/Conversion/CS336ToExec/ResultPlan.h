@@ -1,4 +1,4 @@
-//===- ResultPlan.h - Where a function's results belong -*- C++ -*-===//
+//===- ResultPlan.h - Destinations of a function's results ------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 
 namespace cs336 {
 
-/// A value that goes to the caller.
+/// A value that the caller receives.
 struct OutputResult {
   mlir::Value value;
   mlir::Value storage;
@@ -25,12 +25,12 @@ struct OutputResult {
 struct VariableResult {
   mlir::Value value;
   mlir::Value storage;
-  /// The function's argument that holds the old value; null if it has none.
+  /// The function's argument with the old value; null if it has none.
   mlir::Value oldValue;
   bool isWritten = false;
 };
 
-/// What a function returns, and whether it has been written to its place.
+/// The results of a function, and whether each has been written to its destination.
 class ResultPlan {
 public:
   void addOutput(mlir::Value value, mlir::Value storage);
@@ -39,7 +39,7 @@ public:
   llvm::MutableArrayRef<OutputResult> getOutputs() { return outputs; }
   llvm::MutableArrayRef<VariableResult> getVariables() { return variables; }
 
-  /// The first place that `value` goes to, or null.
+  /// Returns the first output that `value` is written to, or null.
   OutputResult *findOutput(mlir::Value value);
   VariableResult *findVariable(mlir::Value value);
 

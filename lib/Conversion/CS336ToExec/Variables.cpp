@@ -21,7 +21,7 @@ static FailureOr<Port> readPort(func::FuncOp function, DictionaryAttr attributes
                                 StringRef kinds) {
   Port port{getPortKind(attributes), getPortName(attributes), attributes};
   if (port.kind.empty() || port.name.empty())
-    return function.emitError() << what << ' ' << index << " of @" << function.getSymName() << " needs cs336.kind ("
+    return function.emitError() << what << ' ' << index << " of @" << function.getSymName() << " requires cs336.kind ("
                                 << kinds << ") and cs336.name";
   return port;
 }
@@ -44,7 +44,7 @@ struct Variable {
   func::FuncOp function;
 };
 
-/// Collects the variables of functions one after the other.
+/// Collects the variables of one function after another.
 class VariableCollector {
 public:
   LogicalResult collect(func::FuncOp function);
@@ -57,7 +57,8 @@ private:
 };
 } // namespace
 
-/// `mine` of this function and `theirs` of an earlier one describe one variable; either may say nothing.
+/// Merges the attribute `mine` of this function with `theirs` of an earlier function. Either may be absent; an error if
+/// they differ.
 template <typename AttrT>
 static LogicalResult merge(AttrT &theirs, AttrT mine, StringRef what, StringRef name, func::FuncOp earlier,
                            func::FuncOp function) {
@@ -72,7 +73,7 @@ static LogicalResult merge(AttrT &theirs, AttrT mine, StringRef what, StringRef 
 LogicalResult VariableCollector::add(func::FuncOp function, const Port &port, Type tensorType) {
   // Kinds of variables and of ports have the same names.
   VariableKind kind = *symbolizeVariableKind(port.kind);
-  // Passes that pack variables may have made one that is too large.
+  // Passes that pack variables may have created one that is too large.
   if (!isStorable(tensorType))
     return function.emitError() << '\'' << port.name << "' of @" << function.getSymName() << " must be " << kStorable
                                 << ", is " << tensorType;

@@ -13,7 +13,7 @@
 
 namespace cs336 {
 
-/// What an argument or result of a function is to its entry.
+/// The kind and name of an argument or result of a function.
 struct Port {
   llvm::StringRef kind, name;
   mlir::DictionaryAttr attributes;
@@ -21,12 +21,12 @@ struct Port {
   bool isVariable() const;
 };
 
-/// Reads the attributes of an argument or result; an error names what is missing.
+/// Return the attributes of an argument or result. The error names the missing attribute.
 mlir::FailureOr<Port> getArgumentPort(mlir::func::FuncOp function, unsigned index);
 mlir::FailureOr<Port> getResultPort(mlir::func::FuncOp function, unsigned index);
 
-/// Creates an `exec.variable` for every parameter, state and derived value of `functions`, one a name, in the order of
-/// first mention. Functions that disagree about one are an error.
+/// Creates an `exec.variable` for every parameter, state and derived value of `functions`, one per name, in the order
+/// of their first occurrence. Fails with a diagnostic if functions disagree about a variable.
 mlir::LogicalResult createVariables(llvm::ArrayRef<mlir::func::FuncOp> functions, mlir::OpBuilder &builder);
 
 } // namespace cs336

@@ -30,7 +30,7 @@ static std::string getFolderOfExecutables(StringRef folder) {
 
 ExecutableCache::ExecutableCache(StringRef folder) : files(getFolderOfExecutables(folder), kMagic) {}
 
-/// Whether a compilation gives more than an executable.
+/// Returns whether a compilation gives more than an executable.
 static bool hasSideOutputs(ModuleOp module, const CompileOptions &options) {
   return !options.dumpDir.empty() || options.passStatistics || (options.timing && *options.timing) ||
          module.getContext()->getRemarkEngine();

@@ -30,7 +30,7 @@ static std::string resolve(llvm::StringRef path) {
   return error ? path.str() : resolved.string();
 }
 
-/// Whether what is written to the path takes the place of what was written before.
+/// Returns whether what is written to the path takes the place of what was written before.
 static bool isReplaced(llvm::StringRef path) {
   return !path.empty() && path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
 }

@@ -17,7 +17,7 @@ namespace cl = llvm::cl;
 absl::Status cs336::refuseFlag(const cl::Option &flag, llvm::StringRef reason) {
   if (flag.getNumOccurrences() == 0)
     return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag.ArgStr.str(), " does nothing: ", reason.str()));
+  return absl::InvalidArgumentError(absl::StrCat("--", flag.ArgStr.str(), " has no effect: ", reason.str()));
 }
 
 absl::Status cs336::refuseFlags(const cl::OptionCategory &category, cl::SubCommand &subcommand,

@@ -18,7 +18,7 @@
 using namespace cs336;
 using namespace cs336::runtime;
 
-/// Whether every value of `from` is a value of `to`.
+/// Returns whether every value of `from` is a value of `to`.
 static bool isWidening(DType from, DType to) {
   switch (from) {
   case DType::kF32:

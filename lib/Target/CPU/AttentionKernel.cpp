@@ -43,7 +43,7 @@ public:
   AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &sizes, ValueRange operands, int64_t vectorBits,
                    OpBuilder &builder);
 
-  /// Whether the operands lie as blocks are read, and panels fit.
+  /// Returns whether the operands lie as blocks are read, and panels fit.
   bool isSupported();
   LLVM::LLVMFuncOp emitForward(StringRef symbol);
   LLVM::LLVMFuncOp emitBackward(StringRef symbol);
@@ -78,7 +78,7 @@ private:
   OpBuilder &builder;
   Location loc;
   FloatType compute;
-  /// Whether the output has fewer digits than what it was computed from.
+  /// Returns whether the output has fewer digits than what it was computed from.
   bool outputIsRounded;
   int64_t lanes;
   /// Storages of the kernel; positions of the operation's operands and results among them.

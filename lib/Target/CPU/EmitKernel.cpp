@@ -359,7 +359,7 @@ bool KernelEmitter::isComputedInPhase(const Nest &nest, unsigned statement, unsi
   return false;
 }
 
-/// Whether a value of this phase must be in memory.
+/// Returns whether a value of this phase must be in memory.
 bool KernelEmitter::isNeededOutside(unsigned phase, unsigned storage) const {
   if (plan.storages[storage].kind == Storage::Kind::Operand)
     return true;

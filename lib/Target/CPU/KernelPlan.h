@@ -35,7 +35,7 @@ struct Storage {
   llvm::SmallVector<int64_t> strides;
   /// Elements to allocate for a temporary, and where they start in the thread's memory, in bytes.
   int64_t elements = 0, offset = 0;
-  /// Whether a statement writes it, and whether one reads or writes it at computed places.
+  /// Returns whether a statement writes it, and whether one reads or writes it at computed places.
   bool isWritten = false, isScattered = false;
 };
 
@@ -62,7 +62,7 @@ struct Statement {
   std::vector<Access> inputs, outputs;
 
   mlir::linalg::GenericOp getGeneric() const { return llvm::cast<mlir::linalg::GenericOp>(op); }
-  /// Whether output `index` combines the values of several iterations.
+  /// Returns whether output `index` combines the values of several iterations.
   bool isReduction(unsigned index) const;
 };
 

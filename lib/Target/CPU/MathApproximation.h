@@ -19,7 +19,7 @@ namespace cs336::cpu {
 /// subnormal arguments.)
 void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
 
-/// Whether the patterns expand the operation.
+/// Returns whether the patterns expand the operation.
 bool hasMathApproximation(mlir::Operation *op);
 
 } // namespace cs336::cpu

@@ -35,8 +35,8 @@ static bool isLibraryCall(Operation *op) {
   return !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp, math::RsqrtOp, math::SqrtOp>(op);
 }
 
-/// Whether iterations read one element of the tensor after the other, when the innermost loop changes the values for
-/// which `isVarying` holds.
+/// Returns whether iterations read one element of the tensor after the other, when the innermost loop changes the
+/// values for which `isVarying` holds.
 static bool readsNeighbours(const KernelPlan &plan, tensor::ExtractOp extract, function_ref<bool(Value)> isVarying) {
   SmallVector<Value> indices(extract.getIndices());
   if (llvm::any_of(ArrayRef(indices).drop_back(), isVarying) || !indices.back().getDefiningOp<linalg::IndexOp>())

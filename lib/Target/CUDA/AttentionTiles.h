@@ -56,7 +56,7 @@ private:
     int64_t warps;
     /// Of a streamed tile, and how many of those are in shared memory.
     int64_t tileRows, stages;
-    /// Whether the left operands stay in registers.
+    /// Returns whether the left operands stay in registers.
     bool keepsLeft;
     /// Parts of the columns that blocks of their own compute.
     int64_t slices = 1;

@@ -30,7 +30,7 @@ public:
   const DeviceKernel &getBody() const { return body; }
   /// Neighbouring elements that a thread takes at once.
   int64_t getWidth() const { return width; }
-  /// Whether a member ends with fewer elements than that.
+  /// Returns whether a member ends with fewer elements than that.
   bool hasRest() const;
   size_t getNumMembers() const { return sizes.size(); }
   int64_t getLargestSize() const { return *llvm::max_element(sizes); }

@@ -154,7 +154,7 @@ static const void *getOwner(Value buffer) {
   return storage;
 }
 
-/// Whether a batch cannot pass the command, and the command not join it.
+/// Returns whether a batch cannot pass the command, and the command not join it.
 static bool conflicts(const Batch &batch, CommandOpInterface command) {
   if (command.getRecordedEvent() || command.getAwaitedEvent())
     return true;

@@ -143,7 +143,7 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
   os << operands << "//\n//===----------------------------------------------------------------------===//\n\n";
 }
 
-/// Whether `name` can be that of a C function.
+/// Returns whether `name` can be that of a C function.
 static bool isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });

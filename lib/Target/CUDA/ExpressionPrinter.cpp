@@ -29,9 +29,9 @@ struct Spelling {
   llvm::StringLiteral text;
   Precedence precedence = Precedence::Primary;
   llvm::StringLiteral noun = "";
-  /// Whether the result needs no rounding when the operands are representable in a narrow float type.
+  /// Returns whether the result needs no rounding when the operands are representable in a narrow float type.
   bool exact = false;
-  /// Whether the operands are read as unsigned numbers.
+  /// Returns whether the operands are read as unsigned numbers.
   bool isUnsigned = false;
 };
 

@@ -30,7 +30,7 @@ public:
 
   /// Zero, as an element in memory.
   static Expression printZero(mlir::Type type);
-  /// Whether the text calls functions of scalar.cuh.
+  /// Returns whether the text calls functions of scalar.cuh.
   static bool usesScalarFunctions(mlir::Operation *op);
   static bool usesScalarFunctions(mlir::TypedAttr constant);
 

@@ -60,7 +60,7 @@ std::optional<LinearForm> cs336::cuda::getLinearForm(AffineExpr index, unsigned 
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Whether the index, at every point, depends on (outer, inner) through outer · extent(inner) + inner only.
+/// Returns whether the index, at every point, depends on (outer, inner) through outer · extent(inner) + inner only.
 static bool walksAsOne(AffineExpr index, unsigned outer, unsigned inner, ArrayRef<int64_t> extents) {
   if (std::optional<LinearForm> form = getLinearForm(index, extents.size()))
     return form->coefficients[outer] == form->coefficients[inner] * extents[inner];
@@ -110,7 +110,7 @@ void cs336::cuda::mergeDimensions(KernelProgram &program) {
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// Whether every coefficient but that of `dim` is a multiple of `width`.
+/// Returns whether every coefficient but that of `dim` is a multiple of `width`.
 static bool othersAreMultiples(const LinearForm &form, unsigned dim, int64_t width) {
   return llvm::all_of(llvm::enumerate(form.coefficients),
                       [&](auto step) { return step.index() == dim || step.value() % width == 0; });
@@ -123,7 +123,7 @@ struct ContiguousAccess {
   int64_t elementBytes;
   int64_t alignment;
 
-  /// Whether groups of `width` elements can be accessed at once: all start at a multiple of their size.
+  /// Returns whether groups of `width` elements can be accessed at once: all start at a multiple of their size.
   bool allowsWidth(unsigned dim, int64_t width) const {
     return form.coefficients[dim] == 1 && alignment % std::min(width * elementBytes, accessBytes) == 0 &&
            form.constant % width == 0 && othersAreMultiples(form, dim, width);
@@ -133,7 +133,7 @@ struct ContiguousAccess {
 };
 } // namespace
 
-/// Whether all elements of a vector along `dim` are in the box if one is.
+/// Returns whether all elements of a vector along `dim` are in the box if one is.
 static bool holdsWholeVectors(const Box &box, unsigned numDims, unsigned dim, int64_t width) {
   return llvm::all_of(box.ranges, [&](const Box::Range &range) {
     if (!range.index.isFunctionOfDim(dim))

@@ -36,10 +36,10 @@ int64_t getLargestValue(mlir::AffineExpr index, llvm::ArrayRef<int64_t> extents,
 /// begins or ends within a vector; else one.
 int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim);
 
-/// Whether the operands that most elements are read from are contiguous along the dimension.
+/// Returns whether the operands that most elements are read from are contiguous along the dimension.
 bool isContiguousAlong(const KernelProgram &program, unsigned dim);
 
-/// Whether the number of points, of a nest's iterations or an operand's index exceeds what 31 bits hold.
+/// Returns whether the number of points, of a nest's iterations or an operand's index exceeds what 31 bits hold.
 bool needs64BitIndices(const KernelProgram &program);
 
 /// How many points there are, and how they lie: "6144 = 96 x 64 (i0, i1, …)".

@@ -68,7 +68,7 @@ private:
   FailureOr<unsigned> load(unsigned operand, const Indices &at);
   /// The box at hand, and within it the points where `ranges` hold.
   unsigned narrowBox(ArrayRef<Box::Range> ranges);
-  /// Whether nothing says what the tensor's elements are: what a kernel only writes.
+  /// Returns whether nothing says what the tensor's elements are: what a kernel only writes.
   bool isUndefined(Value tensor);
   unsigned getConstant(TypedAttr value);
   FailureOr<AffineExpr> getAddress(unsigned operand, const Indices &at);

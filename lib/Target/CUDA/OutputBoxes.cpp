@@ -56,7 +56,7 @@ std::optional<OutputBox> cs336::cuda::findBox(Value tensor) {
   return box;
 }
 
-/// Whether no element is in both of two boxes of one shape.
+/// Returns whether no element is in both of two boxes of one shape.
 static bool areApart(OutputBox &lhs, OutputBox &rhs) {
   return llvm::any_of(llvm::zip_equal(lhs.loops, rhs.loops, lhs.getShape()), [](auto dim) {
     auto [ofLhs, ofRhs, extent] = dim;

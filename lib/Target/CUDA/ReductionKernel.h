@@ -68,7 +68,7 @@ protected:
       : kernel(kernel), reduction(std::move(reduction)), vectors(vectors), grid(grid),
         indices(needs64Bit(this->reduction, grid)) {}
 
-  /// Whether the vectors lie along a dimension of a point; else each is of elements that are combined.
+  /// Returns whether the vectors lie along a dimension of a point; else each is of elements that are combined.
   bool holdsPoints() const { return vectors.width > 1 && vectors.dim < reduction.program.getPoint().end; }
   /// Writes the body of the function that reads the operands.
   virtual void emitStage(llvm::raw_ostream &os) const = 0;

@@ -191,7 +191,7 @@ SmallVector<unsigned> RowProgram::collectScalars(unsigned number) const {
   return found;
 }
 
-/// Whether it pays to hold a value in a register rather than to compute it again.
+/// Returns whether it pays to hold a value in a register rather than to compute it again.
 static bool takesLong(const Scalar &scalar) {
   if (scalar.kind == Scalar::Kind::Gather)
     return true;

@@ -46,9 +46,9 @@ struct RowProgram {
   const LoopNest &getColumns() const { return program.nests[1]; }
   int64_t getNumRows() const { return program.getNumPoints(); }
   int64_t getNumElements() const { return program.getNumIterations(getColumns()); }
-  /// Whether the index changes along a row.
+  /// Returns whether the index changes along a row.
   bool movesAlongRow(mlir::AffineExpr index) const;
-  /// Whether the index is another one in another row.
+  /// Returns whether the index is another one in another row.
   bool movesWithRow(mlir::AffineExpr index) const;
   /// Scalars that are computed once a row and are known after so many passes.
   llvm::SmallVector<unsigned> getScalarsOfRows(unsigned level) const;
@@ -56,9 +56,9 @@ struct RowProgram {
   llvm::SmallVector<unsigned> getScalarsOfElement(unsigned id) const;
   /// The term of a picked sum.
   unsigned getPickedTerm(unsigned id) const;
-  /// Whether something that each element has its own of is computed from the scalar, which is one of a row.
+  /// Returns whether something that each element has its own of is computed from the scalar, which is one of a row.
   bool isUsedByElements(unsigned id) const;
-  /// Whether the scalar is one of a row, by which float32 numbers of elements are divided.
+  /// Returns whether the scalar is one of a row, by which float32 numbers of elements are divided.
   bool dividesElements(unsigned id) const;
 
 private:

@@ -19,8 +19,8 @@ struct RowTeam {
   int64_t threads;
   /// Vectors that a thread takes at most.
   int64_t steps;
-  /// Whether a thread loads all its vectors once and holds them in registers through all passes; if not, every pass
-  /// reads the row again.
+  /// Returns whether a thread loads all its vectors once and holds them in registers through all passes; if not, every
+  /// pass reads the row again.
   bool holdsRow;
 
   bool isWithinWarp() const { return threads <= threadsPerWarp; }

@@ -300,7 +300,7 @@ Expression ScalarEmitter::printStored(const Store &store) {
   return ExpressionPrinter::printStored(scalar.type, value);
 }
 
-/// Whether the expression is a variable, an element of one, or a number.
+/// Returns whether the expression is a variable, an element of one, or a number.
 static bool isWord(const Expression &expression) {
   return expression.precedence == Precedence::Primary && StringRef(expression.text).find('(') == StringRef::npos;
 }

@@ -90,9 +90,9 @@ private:
   Expression printGather(const Scalar &scalar);
   /// The place's number in its buffer at a lane.
   Expression printIndex(mlir::AffineExpr index);
-  /// Whether the index is that number, at a lane.
+  /// Returns whether the index is that number, at a lane.
   Expression printIndexTest(mlir::AffineExpr index, const Expression &number);
-  /// Whether a store rounds what the scalar rounds.
+  /// Returns whether a store rounds what the scalar rounds.
   bool isRoundedByStore(unsigned id) const;
   Expression printStored(const Store &store);
   std::string element(unsigned operand, mlir::AffineExpr index) const;

@@ -3,7 +3,7 @@
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 
 func.func @rank(%q: tensor<5x8xf32>) {
-  // expected-error@+1 {{takes [batch, positions, heads, head_dim], has 'tensor<5x8xf32>' and 'tensor<5x8xf32>'}}
+  // expected-error@+1 {{requires operands [batch, positions, heads, head_dim], has 'tensor<5x8xf32>' and 'tensor<5x8xf32>'}}
   %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<5x8xf32>, tensor<5x8xf32> -> tensor<1x1x5xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @head_dim(%q: tensor<1x5x1x8xf32>, %k: tensor<1x5x1x16xf32>) {
 // -----
 
 func.func @no_keys(%q: tensor<1x5x1x8xf32>, %k: tensor<1x0x1x8xf32>) {
-  // expected-error@+1 {{needs at least one query, key, head and feature}}
+  // expected-error@+1 {{requires at least one query, key, head and feature}}
   %o, %lse = cs336.attention %q, %k, %k {scale = 1.0 : f64} : tensor<1x5x1x8xf32>, tensor<1x0x1x8xf32> -> tensor<1x1x5xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @no_keys(%q: tensor<1x5x1x8xf32>, %k: tensor<1x0x1x8xf32>) {
 // -----
 
 func.func @heads(%q: tensor<1x5x4x8xf32>, %k: tensor<1x5x3x8xf32>) {
-  // expected-error@+1 {{key heads must divide query heads: 4 is no multiple of 3}}
+  // expected-error@+1 {{number of query heads must be a multiple of that of key heads: 4 is not a multiple of 3}}
   %o, %lse = cs336.attention %q, %k, %k {scale = 1.0 : f64} : tensor<1x5x4x8xf32>, tensor<1x5x3x8xf32> -> tensor<1x4x5xf32>
   return
 }

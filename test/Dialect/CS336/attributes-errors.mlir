@@ -12,7 +12,7 @@ func.func private @result_kind() -> (tensor<4xf32> {cs336.kind = "input"})
 
 // -----
 
-// expected-error@+1 {{cs336.name must be a string that is not empty}}
+// expected-error@+1 {{cs336.name must be a non-empty string}}
 func.func private @name(tensor<4xf32> {cs336.name = ""})
 
 // -----
@@ -32,7 +32,7 @@ func.func private @views_of_scalar(tensor<f32> {cs336.views = [#cs336.view<"a", 
 
 // -----
 
-// expected-error@+1 {{view 'a' has 0 rows, needs at least one}}
+// expected-error@+1 {{view 'a' has 0 rows, must have at least one}}
 func.func private @empty_view(tensor<4xf32> {cs336.views = [#cs336.view<"a", 0>, #cs336.view<"b", 4>]})
 
 // -----
@@ -47,12 +47,12 @@ func.func private @init(tensor<4xf32> {cs336.init = "zeros"})
 
 // -----
 
-// expected-error@+1 {{truncated_normal needs a positive std and cut}}
+// expected-error@+1 {{truncated_normal requires a positive std and cut}}
 func.func private @random(tensor<4xf32> {cs336.init = #cs336.init<truncated_normal>})
 
 // -----
 
-// expected-error@+1 {{zeros takes neither std nor cut}}
+// expected-error@+1 {{zeros does not accept std or cut}}
 func.func private @zeros(tensor<4xf32> {cs336.init = #cs336.init<zeros, std = 1.0>})
 
 // -----
@@ -62,7 +62,7 @@ func.func private @mode() attributes {cs336.mode = "train"}
 
 // -----
 
-// expected-error@+1 {{attribute 'cs336.mode' belongs on a function}}
+// expected-error@+1 {{attribute 'cs336.mode' is for functions only}}
 module attributes {cs336.mode = #cs336.mode<train>} {}
 
 // -----
@@ -117,7 +117,7 @@ func.func private @schedule() attributes {cs336.optimizer = #cs336.optimizer<war
 
 // -----
 
-// expected-error@+1 {{ones takes no value}}
+// expected-error@+1 {{ones does not accept a value}}
 func.func private @ones(tensor<4xf32> {cs336.init = #cs336.init<ones value = 2.0>})
 
 // -----

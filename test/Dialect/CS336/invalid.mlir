@@ -83,7 +83,7 @@ func.func @broadcast_count(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @broadcast_order(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{dims must ascend strictly and lie below the result's rank 2}}
+  // expected-error@+1 {{dims must be strictly increasing and less than the result's rank 2}}
   %0 = cs336.broadcast %x dims = [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @transpose_shape(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @slice(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{the box leaves the tensor along axis 1: offset 6 plus size 4 exceeds 8}}
+  // expected-error@+1 {{the box exceeds the tensor along axis 1: offset 6 plus size 4 exceeds 8}}
   %0 = cs336.slice %x offsets = [0, 6] : tensor<4x8xf32> -> tensor<4x4xf32>
   return
 }
@@ -155,7 +155,7 @@ func.func @slice_rank(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @pad(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{the box leaves the tensor along axis 0}}
+  // expected-error@+1 {{the box exceeds the tensor along axis 0}}
   %0 = cs336.pad %x offsets = [1, 0] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -171,7 +171,7 @@ func.func @concat_rank(%x: tensor<4x8xf32>, %y: tensor<4xf32>) {
 // -----
 
 func.func @concat_axis(%x: tensor<4x8xf32>, %y: tensor<4x7xf32>) {
-  // expected-error@+1 {{operands differ along axis 1, which is not the concatenated one}}
+  // expected-error@+1 {{operands differ along axis 1, which is not the concatenated axis}}
   %0 = cs336.concat axis = 0 %x, %y : tensor<4x8xf32>, tensor<4x7xf32> -> tensor<8x8xf32>
   return
 }
@@ -187,7 +187,7 @@ func.func @concat_result(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @concat_nothing() {
-  // expected-error@+1 {{needs at least one operand}}
+  // expected-error@+1 {{requires at least one operand}}
   %0 = "cs336.concat"() {axis = 0 : i64} : () -> tensor<4xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @concat_nothing() {
 // -----
 
 func.func @reduce_twice(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{axis 1 is named twice}}
+  // expected-error@+1 {{axis 1 occurs twice}}
   %0 = cs336.reduce sum %x axes = [1, 1] : tensor<4x8xf32> -> tensor<4xf32>
   return
 }
@@ -243,7 +243,7 @@ func.func @matmul_batch(%a: tensor<2x4x8xf32>, %b: tensor<3x8x3xf32>) {
 // -----
 
 func.func @matmul_inner(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
-  // expected-error@+1 {{inner sizes differ: 8 of the left and 3 of the right matrix}}
+  // expected-error@+1 {{inner sizes differ: 8 of the left matrix and 3 of the right matrix}}
   %0 = cs336.matmul %a, %b {transpose_b} : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x8xf32>
   return
 }
@@ -283,7 +283,7 @@ func.func @embedding_grad(%ids: tensor<4xi64>, %g: tensor<5x8xf32>) {
 // -----
 
 func.func @linear(%x: tensor<4x8xf32>, %w: tensor<3x9xf32>) {
-  // expected-error@+1 {{input has 8 features, weight takes 9}}
+  // expected-error@+1 {{input has 8 features, but weight has 9}}
   %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<3x9xf32> -> tensor<4x3xf32>
   return
 }
@@ -291,7 +291,7 @@ func.func @linear(%x: tensor<4x8xf32>, %w: tensor<3x9xf32>) {
 // -----
 
 func.func @linear_weight(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
-  // expected-error@+1 {{needs an input […, in] and a weight [out, in]}}
+  // expected-error@+1 {{requires an input […, in] and a weight [out, in]}}
   %0 = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x1xf32>
   return
 }
@@ -323,7 +323,7 @@ func.func @rope_odd(%x: tensor<4x7xf32>) {
 // -----
 
 func.func @rope_rank(%x: tensor<8xf32>) {
-  // expected-error@+1 {{needs an input […, positions, head_dim]}}
+  // expected-error@+1 {{requires an input […, positions, head_dim]}}
   %0 = cs336.rope %x theta = 1.0e+04 : tensor<8xf32>
   return
 }
@@ -377,7 +377,7 @@ func.func @fused_results(%x: tensor<4xf32>) {
 // -----
 
 func.func @fused_content(%x: tensor<4x4xf32>) {
-  // expected-error@+1 {{holds 'cs336.matmul', which is not fusible}}
+  // expected-error@+1 {{contains 'cs336.matmul', which is not fusible}}
   %0 = cs336.fused(%x) {
   ^bb0(%a: tensor<4x4xf32>):
     %p = cs336.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
@@ -433,7 +433,7 @@ func.func @scatter(%x: tensor<5xf32>) {
 // -----
 
 func.func @root(%x: tensor<4xf32>) {
-  // expected-error@+1 {{root 2 is no rank of a world of 2}}
+  // expected-error@+1 {{root 2 is not a rank of a world of 2}}
   %0 = cs336.broadcast_rank %x root = 2 world = 2 : tensor<4xf32>
   return
 }
@@ -474,7 +474,7 @@ func.func @check_bound_of_floats(%x: tensor<4xf32>) {
 // -----
 
 func.func @slice_offset_overflows(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{the box leaves the tensor along axis 1: offset 9223372036854775807 plus size 8 exceeds 8}}
+  // expected-error@+1 {{the box exceeds the tensor along axis 1: offset 9223372036854775807 plus size 8 exceeds 8}}
   %0 = cs336.slice %x offsets = [0, 9223372036854775807] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -482,7 +482,7 @@ func.func @slice_offset_overflows(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @pad_offset_overflows(%x: tensor<4x8xf32>) {
-  // expected-error@+1 {{the box leaves the tensor along axis 0: offset 9223372036854775807 plus size 4 exceeds 8}}
+  // expected-error@+1 {{the box exceeds the tensor along axis 0: offset 9223372036854775807 plus size 4 exceeds 8}}
   %0 = cs336.pad %x offsets = [9223372036854775807, 0] : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }

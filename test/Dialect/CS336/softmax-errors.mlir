@@ -3,7 +3,7 @@
 // RUN: cs336-opt %s --verify-diagnostics --split-input-file
 
 func.func @scalar(%x: tensor<f32>) {
-  // expected-error@+1 {{needs a tensor of rank 1 or more}}
+  // expected-error@+1 {{requires a tensor of rank 1 or more}}
   %0 = cs336.softmax %x : tensor<f32>
   return
 }

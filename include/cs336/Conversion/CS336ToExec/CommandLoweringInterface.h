@@ -15,7 +15,7 @@
 
 namespace cs336 {
 
-/// Teaches the cs336 dialect's products and collectives how they become commands.
+/// Registers the lowerings of the cs336 dialect's matmuls and collectives to commands.
 void registerCommandLoweringModels(mlir::DialectRegistry &registry);
 
 } // namespace cs336

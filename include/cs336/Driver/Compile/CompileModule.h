@@ -27,32 +27,32 @@ class TimingScope;
 namespace cs336 {
 
 struct CompileOptions {
-  /// What the text after `--cs336-pipeline=` would say, e.g. "dtype=bf16"; empty takes every default.
+  /// The text after `--cs336-pipeline=`, such as "dtype=bf16". Empty for the defaults.
   std::string pipeline;
-  /// The kind of device that the program is for. It sets the pipeline's option `target`.
+  /// The target of the program. It sets the pipeline's option `target`.
   Target target = Target::CPU;
   /// CPU: the instruction set of kernels: "host", "generic", or "x86-64-v2" to "x86-64-v4".
   std::string cpu = "host";
-  /// CUDA: the architectures that kernels get machine code for: "sm_80", "sm_90a".
+  /// CUDA: the architectures to generate machine code for, such as "sm_80" and "sm_90a".
   std::vector<std::string> architectures = {"sm_90a"};
-  /// Folder that keeps executables and, for CUDA, machine code between runs, see ExecutableCache and CubinCache; empty
-  /// for none.
+  /// The folder that keeps executables and, for CUDA, machine code between runs. See ExecutableCache and CubinCache.
+  /// Empty to keep nothing.
   std::string cacheFolder = runtime::CacheFolder();
-  /// Where to write the IR after every pass, the plan, and the kernels' text and machine code; made if it is missing.
-  /// Empty for nowhere.
+  /// The folder for the IR after every pass, the plan, and the kernels' text and machine code. It is created if it does
+  /// not exist. Empty to write nothing.
   std::string dumpDir;
-  /// Where the time of each phase goes; may be null.
+  /// Receives the time of each phase. May be null.
   mlir::TimingScope *timing = nullptr;
-  /// Where the table of what each pass counted goes; may be null.
+  /// Receives the table of pass statistics. May be null.
   llvm::raw_ostream *passStatistics = nullptr;
 };
 
-/// Runs the pipeline on what is not planned yet: a module that already holds planned entries is left as it is.
+/// Runs the pipeline on a module that is not planned yet. Leaves modules with planned entries as they are.
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The bytes of an executable (a .cs336x file) for the module, which ends as planned exec IR, or as it was where the
-/// executable is in the cache. The module's context must have been made from a registry with `registerDialects`. Fails
-/// with diagnostics.
+/// Returns the bytes of an executable (a .cs336x file) for the module. The module becomes planned exec IR, or stays as
+/// it was if the executable is in the cache. The module's context must be created from a registry with
+/// `registerDialects`. Fails with diagnostics.
 llvm::FailureOr<std::vector<uint8_t>> compileModule(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- OutputPaths.h - Files that a tool is asked to write ------*- C++ -*-===//
+//===- OutputPaths.h - Output files of a tool -------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,11 +21,12 @@ struct OutputPath {
   llvm::StringRef path;
 };
 
-/// INVALID_ARGUMENT if two flags name one file, of which one would be lost: by the same path, by two spellings of it,
-/// or by links. Standard output, devices and pipes hold what several flags write.
+/// Returns INVALID_ARGUMENT if two flags name the same file, by the same path, by two spellings of it, or by links: one
+/// output would be lost. Several flags may write to standard output, to a device or to a pipe.
 absl::Status checkDistinct(llvm::ArrayRef<OutputPath> outputs);
 
-/// INVALID_ARGUMENT if an output names a file that `--dump-dir` `folder` writes. An empty folder holds none.
+/// Returns INVALID_ARGUMENT if an output names a file that `--dump-dir` writes to `folder`. If `folder` is empty, it
+/// writes none.
 absl::Status checkOutsideDump(llvm::ArrayRef<OutputPath> outputs, llvm::StringRef folder);
 
 } // namespace cs336

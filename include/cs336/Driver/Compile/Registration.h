@@ -1,4 +1,4 @@
-//===- Registration.h - What the tools know about ---------------*- C++ -*-===//
+//===- Registration.h - Dialects and passes of the tools --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,21 +14,21 @@ class DialectRegistry;
 
 namespace cs336 {
 
-/// The project's dialects with the interfaces that lowering them needs; enough to compile a module.
+/// Registers the project's dialects with the interfaces that lowering them requires: enough to compile a module.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// As `registerDialects`, and everything that mlir-opt knows.
+/// Does the same as `registerDialects`, and adds all dialects of mlir-opt.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
 /// The project's passes and pipelines and MLIR's general ones (canonicalize, cse, …), for command lines and textual
 /// pipelines.
 void registerPasses();
 
-/// As `registerPasses`, and everything that mlir-opt knows.
+/// Does the same as `registerPasses`, and adds all passes of mlir-opt.
 void registerAllPasses();
 
-/// Makes printed IR carry its locations unless `--mlir-print-debuginfo=false` is given: they say which layer an
-/// operation is from, and would be lost in a pipe. Call after the printer's command-line options were registered.
+/// Makes printed IR carry its locations unless `--mlir-print-debuginfo=false` is given. Locations name the layer of an
+/// operation, and would be lost in a pipe. Call it after the printer's command-line options are registered.
 void printLocationsByDefault();
 
 } // namespace cs336

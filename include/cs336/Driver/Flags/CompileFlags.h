@@ -22,14 +22,15 @@
 
 namespace cs336 {
 
-/// One of the compilations that flags describe.
+/// One of the pipelines that the flags select.
 struct PipelineVariant {
-  /// Of `--cs336-pipeline`.
+  /// The options of `--cs336-pipeline`.
   std::string options;
-  /// Of a ladder: the pass that this rung adds ("none" at its foot), and the type at its top. Empty without one.
+  /// With a ladder: the pass that this rung adds ("none" for the lowest), and the compute type of the highest rung.
+  /// Empty without a ladder.
   std::string added, ladder;
 
-  /// Whether `type`, which it computes in, is the type at the top of its ladder; without one, any is.
+  /// Returns whether `type`, the pipeline's compute type, is that of the highest rung. Without a ladder every type is.
   bool isTopType(ComputeType type) const { return ladder.empty() || ladder == stringifyComputeType(type); }
 };
 
@@ -37,28 +38,31 @@ struct PipelineVariant {
 /// `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
-  /// How many values `--dtype` and `--fusion` take: a tool that sweeps takes lists with commas, and has `--ladder`.
+  /// Returns whether `--dtype` and `--fusion` take one value, or lists with commas as in a tool that sweeps, which also
+  /// has
+  /// `--ladder`.
   enum class Sweep { No, Yes };
 
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No);
 
-  /// INVALID_ARGUMENT for flags that would do nothing: `--fusion` beside `--ladder`, an option of `--pipeline-options`
-  /// that another flag sets too, and `--arch` for the CPU or without a name.
+  /// Returns INVALID_ARGUMENT for flags without an effect: `--fusion` with `--ladder`, an option of
+  /// `--pipeline-options` that another flag sets too, and `--arch` for the CPU or without a name.
   absl::Status check(runtime::DeviceId device) const;
 
-  /// INVALID_ARGUMENT if two of a tool's other outputs, or one of them and a file that `--dump-dir` writes, are one
-  /// file.
+  /// Returns INVALID_ARGUMENT if two of a tool's other outputs are the same file, or if one of them is a file that
+  /// `--dump-dir` writes.
   absl::Status checkOutputs(llvm::ArrayRef<OutputPath> outputs) const;
 
-  /// INVALID_ARGUMENT for flags of machine code, for a tool that makes none: `--arch`, `--cpu` and `--no-cache`.
+  /// Returns INVALID_ARGUMENT for flags of machine code, in a tool that does not generate it: `--arch`, `--cpu` and
+  /// `--no-cache`.
   absl::Status checkWithoutCode() const;
 
-  /// Every combination of `--dtype` and `--fusion`, the last varying fastest; or, with `--ladder`, every type's ladder.
-  /// Without a sweep there is one.
+  /// Returns every combination of `--dtype` and `--fusion`, the last varying fastest, or every type's ladder with
+  /// `--ladder`. Without a sweep there is one pipeline.
   std::vector<PipelineVariant> getPipelines() const;
 
-  /// Calls `function` with the options that the flags describe for the device, the pipeline's being the last of
-  /// `getPipelines`, and prints the timing, if asked for, once it returns.
+  /// Calls `function` with the options that the flags describe for the device and the last pipeline of `getPipelines`.
+  /// Prints the timing, if requested, when `function` returns.
   template <typename Function>
   auto compile(runtime::DeviceId device, Function &&function) const {
     mlir::DefaultTimingManager manager;

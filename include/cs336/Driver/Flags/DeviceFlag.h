@@ -35,15 +35,14 @@ namespace cs336 {
 class DeviceFlag : public llvm::cl::opt<runtime::DeviceId> {
 public:
   DeviceFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
-      : opt("device", llvm::cl::desc("cpu (default), cuda, or cuda:N for the GPU of that number"),
-            llvm::cl::value_desc("device"), llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
+      : opt("device", llvm::cl::desc("cpu (default), cuda, or cuda:N for GPU number N"), llvm::cl::value_desc("device"),
+            llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
 };
 
-/// What programs for the device are planned and compiled for.
+/// Returns the target that programs for the device are planned and compiled for.
 Target getTarget(runtime::DeviceId device);
 
-/// What kernels for the device are compiled for where nobody says: the architecture of that GPU, or sm_90a where there
-/// is none.
+/// Returns the default architectures of kernels for the device: that of the GPU, or sm_90a if there is no GPU.
 std::vector<std::string> getArchitectures(runtime::DeviceId device);
 
 } // namespace cs336

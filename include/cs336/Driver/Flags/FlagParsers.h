@@ -1,4 +1,4 @@
-//===- FlagParsers.h - Values that flags refuse -----------------*- C++ -*-===//
+//===- FlagParsers.h - Parsers that reject unusable values of flags -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,20 +15,20 @@
 
 namespace cs336 {
 
-/// Refuses an empty value. It would count as a flag that was not given, and usually comes from a shell's variable that
-/// is not set: `--params "$FILE"`.
+/// Rejects an empty value. It would count as a flag that was not given, and usually comes from a shell variable that is
+/// not set: `--params "$FILE"`.
 class NonEmptyTextParser : public llvm::cl::parser<std::string> {
 public:
   using parser::parser;
 
   bool parse(llvm::cl::Option &option, llvm::StringRef name, llvm::StringRef text, std::string &value) {
     if (text.empty())
-      return option.error("the value is empty: give one, or leave the flag out");
+      return option.error("the value is empty: pass a value, or omit the flag");
     return parser::parse(option, name, text, value);
   }
 };
 
-/// Refuses infinities and NaN, which LLVM's own parser reads.
+/// Rejects infinities and NaN, which LLVM's own parser accepts.
 class FiniteNumberParser : public llvm::cl::parser<double> {
 public:
   using parser::parser;
@@ -40,10 +40,10 @@ public:
   }
 };
 
-/// A flag with a name or a path.
+/// A flag whose value is a name or a path.
 using TextFlag = llvm::cl::opt<std::string, /*ExternalStorage=*/false, NonEmptyTextParser>;
 
-/// Flags with a number and with a list of numbers.
+/// Flags whose value is a number or a list of numbers.
 using RealFlag = llvm::cl::opt<double, /*ExternalStorage=*/false, FiniteNumberParser>;
 using RealListFlag = llvm::cl::list<double, bool, FiniteNumberParser>;
 

@@ -1,4 +1,4 @@
-//===- GivenFlags.h - Which flags a command line has ------------*- C++ -*-===//
+//===- GivenFlags.h - Flags that a command line contains --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,11 @@
 
 namespace cs336 {
 
-/// INVALID_ARGUMENT, "--arch does nothing: " and the reason, if the command line has the flag: what would do nothing is
-/// refused, so that nobody takes it to have done something.
+/// Returns INVALID_ARGUMENT with "--arch has no effect: " and the reason if the command line contains the flag. Flags
+/// without an effect are errors, so that nothing is ignored silently.
 absl::Status refuseFlag(const llvm::cl::Option &flag, llvm::StringRef reason);
 
-/// The same for every flag of a category.
+/// Does the same for every flag of a category.
 absl::Status refuseFlags(const llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand,
                          llvm::StringRef reason);
 

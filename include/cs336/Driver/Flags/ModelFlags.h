@@ -16,25 +16,25 @@
 
 namespace cs336 {
 
-/// One flag for every key of a model description (`--d-model`, `--size`, `--mode`, …; `--build-dtype` for "dtype", as
-/// `--dtype` is that of computing) and of its optimizer (`--lr`, …), with the spellings of published scripts as aliases
-/// (`--d_model`, `--n_layers`, …). Where a tool sweeps, a flag takes a list with commas.
+/// One flag per key of a model description (`--d-model`, `--size`, `--mode`, …) and of its optimizer (`--lr`, …), with
+/// the spellings of published scripts as aliases (`--d_model`, `--n_layers`, …). The key "dtype" has the flag
+/// `--build-dtype`, because `--dtype` is the compute type. In a tool that sweeps, a flag takes a list with commas.
 class ModelFlags {
 public:
   ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
-  /// `base` with what the flags say, one description for every combination of the flags' values, the last flag's
-  /// varying fastest. The error names the value, and the flag or its key.
+  /// Returns `base` with the flags' values: one description per combination of values, the last flag's varying fastest.
+  /// The error names the value, and the flag or its key.
   llvm::Expected<std::vector<ModelDescription>> apply(const ModelDescription &base) const;
 
-  /// As `apply`, for a tool that wants one model: lists are errors.
+  /// Does the same for a tool with one model: lists are errors.
   llvm::Expected<ModelDescription> applyOne(const ModelDescription &base) const;
 
-  /// Whether the flag that sets this key was given.
+  /// Returns whether the flag that sets this key was given.
   bool sets(llvm::StringRef key) const;
 
 private:
-  /// Whose key a flag sets.
+  /// The object whose key a flag sets.
   enum class Owner { Model, Optimizer };
   enum class Kind { Text, Integer, Real };
   struct Flag {
@@ -43,7 +43,7 @@ private:
     Kind kind;
     std::unique_ptr<llvm::cl::opt<std::string>> option;
 
-    /// One of its values as a description in JSON has it.
+    /// Converts one value of the flag to the JSON value of a description.
     llvm::Expected<llvm::json::Value> parse(llvm::StringRef text) const;
   };
 
@@ -53,7 +53,7 @@ private:
   llvm::cl::SubCommand &subcommand;
   std::vector<Flag> flags;
   std::vector<std::unique_ptr<llvm::cl::alias>> aliases;
-  /// The options keep references to their names and descriptions.
+  /// The options keep references to their names and descriptions, which these strings own.
   std::vector<std::unique_ptr<std::string>> texts;
 };
 

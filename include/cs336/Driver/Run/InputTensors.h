@@ -1,4 +1,4 @@
-//===- InputTensors.h - What an entry is run with ---------------*- C++ -*-===//
+//===- InputTensors.h - The inputs of a run ---------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,19 +16,19 @@
 
 namespace cs336 {
 
-/// The entry's inputs out of .npy, .npz and .safetensors files. Each is a path, whose tensors have their names in the
-/// file (a .npy file's is the file's without extension), or NAME=PATH for a file with one tensor. Values are widened to
-/// the input's type where that loses nothing. Errors name the input that is missing, unknown, given twice, or of
-/// another type.
+/// Reads the entry's inputs from .npy, .npz and .safetensors files. Each string is either a path, whose tensors have
+/// their names in the file (a .npy file has its file name without extension), or NAME=PATH for a file with one tensor.
+/// Values are widened to the input's type if that is exact. Returns an error that names the input that is missing,
+/// unknown, given twice, or of another type.
 absl::StatusOr<runtime::TensorMap> readInputs(const format::EntryT &entry, llvm::ArrayRef<std::string> files);
 
-/// Uniform integers below each input's bound, or below 2 without one, and standard normal numbers.
+/// Returns random inputs: uniform integers below each input's bound (2 without a bound), and standard normal numbers.
 absl::StatusOr<runtime::TensorMap> makeRandomInputs(const format::EntryT &entry, uint64_t seed);
 
-/// The tensors as arguments of Session::Run; `tensors` must outlive them.
+/// Returns the tensors as arguments of Session::Run. `tensors` must outlive them.
 std::vector<runtime::NamedTensor> asArguments(const runtime::TensorMap &tensors);
 
-/// "arg0: f32[4, 8], tokens: i64[4, 256] in [0, 97)".
+/// Lists the inputs: "arg0: f32[4, 8], tokens: i64[4, 256] in [0, 97)".
 std::string describeInputs(const format::EntryT &entry);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- Program.h - What a tool was asked to run -----------------*- C++ -*-===//
+//===- Program.h - The program that a tool runs -----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,20 +19,20 @@ namespace cs336 {
 
 struct LoadedProgram {
   std::shared_ptr<const runtime::Executable> executable;
-  /// Whether it was IR: the options have no part in what was compiled before.
+  /// True if the program was IR. Compile options have no effect on executables.
   bool wasCompiled;
 };
 
-/// The program in a file: an executable, or IR in any phase (text or bytecode), which is compiled. The compiler's
-/// diagnostics go to the standard error stream; the status then says only that compiling failed.
+/// Loads the program in a file: an executable, or IR in any phase (text or bytecode), which is compiled. The compiler's
+/// diagnostics go to standard error; the returned status only states that the compilation failed.
 absl::StatusOr<LoadedProgram> loadProgram(llvm::StringRef path, const CompileOptions &options);
 
-/// Of IR in memory, as `loadProgram` compiles it; `name` stands for its path in messages.
+/// Compiles IR in memory as `loadProgram` does. `name` replaces the path in messages.
 absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compileProgram(std::unique_ptr<llvm::MemoryBuffer> text, llvm::StringRef name, const CompileOptions &options);
 
-/// The entry called `name`; without a name the only one, or the first of train, forward_backward, loss and forward
-/// that there is. The error lists the entries.
+/// Returns the entry called `name`. Without a name, returns the only entry, or the first that exists of train,
+/// forward_backward, loss and forward. The error lists the entries.
 absl::StatusOr<const format::EntryT *> findEntry(const runtime::Executable &executable, llvm::StringRef name);
 
 } // namespace cs336

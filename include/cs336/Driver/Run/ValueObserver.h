@@ -1,4 +1,4 @@
-//===- ValueObserver.h - Seeing the values that a run computes --*- C++ -*-===//
+//===- ValueObserver.h - Observing the values that a run computes -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace cs336 {
 
-/// Sees every tensor that a command writes and whose name, or whose command's name or location, matches a glob.
+/// Receives every tensor that a command writes and whose name, or whose command's name or location, matches a glob.
 class ValueObserver : public runtime::RunObserver {
 public:
   explicit ValueObserver(llvm::GlobPattern pattern) : pattern(std::move(pattern)) {}

@@ -14,8 +14,8 @@
 
 namespace cs336 {
 
-/// Everything that mlir-opt does, with the project's dialects and passes, printing locations by default.
-/// To be called by `toolMain`. `registerMore` may add dialects; passes are added by registering them before the call.
+/// Does what mlir-opt does, with the project's dialects and passes, and prints locations by default. Call it from
+/// `toolMain`. `registerMore` may add dialects; register further passes before the call.
 llvm::LogicalResult optMain(int argc, char **argv,
                             llvm::function_ref<void(mlir::DialectRegistry &)> registerMore = nullptr);
 

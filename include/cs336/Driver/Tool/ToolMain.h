@@ -1,4 +1,4 @@
-//===- ToolMain.h - How every tool starts and ends --------------*- C++ -*-===//
+//===- ToolMain.h - Start and end of every tool -----------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace cs336 {
 
-/// Runs a tool's `body`, and returns the exit code that it returns. LLVM ends a process by a signal where memory or
-/// threads are exhausted or standard output cannot be written; here each is an error message and exit code 1. A file
-/// that was being written is removed.
+/// Runs a tool's `body`, and returns its exit code. LLVM ends a process by a signal if memory or threads are exhausted
+/// or standard output cannot be written. This function prints an error message and returns 1 instead. It removes a file
+/// that was being written.
 int toolMain(int argc, char **argv, llvm::function_ref<int()> body);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- CPUTarget.h - Kernels as machine code of the CPU ------------*- C++ -*-===//
+//===- CPUTarget.h - Kernels as machine code of the CPU ---------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,20 +22,21 @@ struct CPUTargetOptions {
   std::string cpu = "host";
 };
 
-/// What "host" stands for on this machine: "x86-64-v4", or the architecture's name where there are no levels.
+/// Returns the value that "host" stands for on this machine: "x86-64-v4", or the name of an architecture without
+/// levels.
 std::string getHostInstructionSet();
 
-/// Compiles every `exec.kernel` of the module to one ELF shared object, in parallel where the context allows. The
-/// result depends on nothing but the kernels, the operands that launches write over, and the instruction set. A symbol
+/// Compiles every `exec.kernel` of the module to one ELF shared object, in parallel if the context allows it. The
+/// result depends only on the kernels, on the operands that launches write over, and on the instruction set. A symbol
 /// ends with its kernel's signature (runtime/format/KernelSignature.h). Fails with a diagnostic for an unknown `cpu`,
-/// for an operation without a lowering, for a kernel with too many values between its operations, and where temporary
+/// for an operation without a lowering, for a kernel with too many values between its operations, and if temporary
 /// files cannot be written.
 mlir::FailureOr<CompiledKernels> compileKernelsForCPU(mlir::ModuleOp module, const CPUTargetOptions &options,
                                                       mlir::TimingScope *timing = nullptr);
 
 /// Builds the kernel's function at the builder's insertion point: an `llvm.func` whose body has loops of scf around
-/// loads, operations and stores, of vectors for registers of `vectorBits` bits and of scalars. It is what
-/// `compileKernelsForCPU` optimizes and generates code for.
+/// loads, operations and stores. These are on vectors for registers of `vectorBits` bits, and on scalars.
+/// `compileKernelsForCPU` optimizes this function and generates code for it.
 mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernelToCPULoops(exec::KernelOp kernel, int64_t vectorBits,
                                                               mlir::OpBuilder &builder, CompiledKernel &compiled);
 

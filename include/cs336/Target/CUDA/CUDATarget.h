@@ -18,21 +18,21 @@
 namespace cs336 {
 
 struct CUDATargetOptions {
-  /// Real architectures, each of which gets machine code of its own: "sm_80", "sm_90a".
+  /// The real architectures, each with its own machine code: "sm_80", "sm_90a".
   std::vector<std::string> architectures;
-  /// Folder that keeps machine code between runs (see CubinCache); empty for none.
+  /// The folder that keeps machine code between runs (see CubinCache). Empty to keep nothing.
   std::string cacheFolder;
-  /// Folder for the text of each kernel, its machine code, and a table of their registers; empty for nowhere.
+  /// The folder for the text of each kernel, its machine code, and a table of registers. Empty to write nothing.
   std::string dumpDir;
 };
 
-/// Compiles every kernel that the module launches, each as a translation unit of its own, in parallel where the context
-/// allows. It takes NVRTC, and neither a GPU nor a driver. Code that is in the cache is not compiled again; a cache
-/// that cannot be written to is a warning.
+/// Compiles every kernel that the module launches, each as its own translation unit, in parallel if the context allows
+/// it. It requires NVRTC, but neither a GPU nor a driver. Code in the cache is not compiled again. Warns if the cache
+/// cannot be written.
 ///
-/// Fails with a diagnostic if NVRTC is missing or does not know an architecture, if no schedule accepts a kernel, if a
-/// launch lacks the workspace that its kernel needs (`--exec-add-workspaces`), and if a kernel's text does not compile:
-/// the error is at the operation that the kernel is from and holds NVRTC's messages.
+/// Fails with a diagnostic if NVRTC is missing or does not support an architecture, if no schedule accepts a kernel, if
+/// a launch lacks the workspace that its kernel requires (`--exec-add-workspaces`), and if a kernel's text does not
+/// compile. The latter error has the location of the kernel's operation and contains NVRTC's messages.
 mlir::FailureOr<CompiledKernels> compileKernelsForCUDA(mlir::ModuleOp module, const CUDATargetOptions &options,
                                                        mlir::TimingScope *timing = nullptr);
 

@@ -21,52 +21,54 @@ namespace cs336::cuda {
 
 using cs336::KernelFunction;
 
-/// A kernel as schedules read it: linalg on tensors, and how each operand lies in memory. Of a kernel whose outputs
-/// have several shapes, each shape is a part of its own, except for the schedules of outputs of any shapes.
+/// A kernel as schedules read it: linalg on tensors, and the layout of each operand in memory. If the outputs of a
+/// kernel have several shapes, each shape is a part with its own DeviceKernel, except for the schedules of outputs of
+/// any shapes.
 struct DeviceKernel {
   exec::KernelOp source;
   /// The name of the `__global__` function that writes the outputs: the kernel's symbol, numbered if there are parts.
   std::string name;
-  /// Takes the inputs, then the outputs' previous contents; returns a tensor an output.
+  /// Takes the inputs, then the outputs' previous contents; returns one tensor per output.
   mlir::func::FuncOp function;
-  /// One an argument of `function`.
+  /// One type per argument of `function`.
   llvm::SmallVector<mlir::MemRefType> operands;
-  /// Bytes that the address of element 0 of each operand is a multiple of, in every launch.
+  /// Alignment in bytes of the address of element 0 of each operand, in every launch.
   llvm::SmallVector<int64_t> alignments;
   unsigned numInputs;
   /// The outputs to write.
   llvm::SmallVector<unsigned> outputs;
-  /// Whether a launch puts an output over an input that rows of it are computed from: all of a row is to be read first.
+  /// Returns whether a launch writes an output over an input that rows of it are computed from, so that a whole row
+  /// must be read first.
   bool overwritesRows = false;
 
-  /// Storage is aligned to at least this.
+  /// The least alignment of storage.
   static constexpr int64_t storageAlignment = 16;
 
-  /// All of a kernel, whose linalg form is built at the builder's insertion point. Fails with a diagnostic where it has
-  /// none. The alignments are those of storage: whoever knows of launches that pass views lowers them.
+  /// Reads a whole kernel, and builds its linalg form at the builder's insertion point. Fails with a diagnostic if it
+  /// has none. The alignments are those of storage; callers that have launches with views lower them.
   static mlir::FailureOr<DeviceKernel> read(exec::KernelOp kernel, mlir::OpBuilder &builder);
 
-  /// `in0`, `in1`, …, `out0`, …: the names of the function's parameters.
+  /// Returns the name of a function parameter: `in0`, `in1`, …, `out0`, ….
   std::string getOperandName(unsigned operand) const;
   llvm::ArrayRef<int64_t> getOutputShape(unsigned output) const { return operands[numInputs + output].getShape(); }
 };
 
-/// Files of runtime/kernels that a kernel's text uses, by name.
+/// Names of the files of runtime/kernels that a kernel's text uses.
 using DeviceSources = llvm::SmallSetVector<llvm::StringRef, 4>;
 
 /// A kernel with every choice made.
 class ScheduledKernel {
 public:
   virtual ~ScheduledKernel() = default;
-  /// What one launch of the kernel runs, one after the other. All take the same operands: the kernel's, then the
+  /// Returns the functions that one launch runs, in order. All take the same operands: those of the kernel, then the
   /// workspace if there is one.
   virtual llvm::SmallVector<KernelFunction> getFunctions() const = 0;
-  /// Bytes of the scratch memory that the functions hand to each other; 0 if there is none.
+  /// Returns the bytes of the workspace through which the functions exchange data; 0 for none.
   virtual int64_t getWorkspaceBytes() const { return 0; }
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
-  /// One sentence for the comment above the kernel: what a thread does.
+  /// Returns one sentence for the comment above the kernel: the work of a thread.
   virtual std::string describe() const = 0;
-  /// Lines of that comment that say what the operands are, where a line each would be too many.
+  /// Returns lines of that comment that describe the operands together, where one line per operand would be too many.
   virtual std::string describeOperands() const { return ""; }
   /// Writes the functions.
   virtual void emit(llvm::raw_ostream &os) const = 0;
@@ -81,53 +83,57 @@ class KernelSchedule {
 public:
   virtual ~KernelSchedule() = default;
   virtual llvm::StringRef getName() const = 0;
-  /// Whether a row is written only after all that is computed from it, outputs of other shapes too, was read.
+  /// Returns whether a row is written only after all inputs of its computation, including those of outputs of other
+  /// shapes, were read.
   virtual bool canOverwriteRows() const { return false; }
-  /// Null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …". It stays empty where
-  /// the schedule is for single operations and the kernel has none of them.
+  /// Returns null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …". It stays empty
+  /// if the schedule is for single operations and the kernel does not contain them.
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
 };
 
-/// Attention and its gradient, without scores in memory; see AttentionSchedule.cpp.
+/// Creates the schedule of attention and its gradient, without scores in memory. See AttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createAttentionSchedule();
 
-/// The same without tiles, of any sizes and in float64; see PlainAttentionSchedule.cpp.
+/// Creates the schedule of attention without tiles, of any sizes and in float64. See PlainAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
 
-/// One grid for a kernel that does one thing to many buffers; see BatchedSchedule.cpp.
+/// Creates the schedule with one grid for a kernel that does the same work on many buffers. See BatchedSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedSchedule();
 
-/// The same for reductions to single elements; see BatchedReductionSchedule.cpp.
+/// Creates the same for reductions to single elements. See BatchedReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBatchedReductionSchedule();
 
-/// A team of threads keeps a row while its reductions follow each other; see RowsSchedule.cpp.
+/// Creates the schedule in which a row team keeps a row while its reductions follow each other. See RowsSchedule.cpp.
 std::unique_ptr<KernelSchedule> createRowsSchedule();
 
-/// Each thread computes the same few neighbouring elements of every output; see PointwiseSchedule.cpp.
+/// Creates the schedule in which each thread computes the same few consecutive elements of every output. See
+/// PointwiseSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPointwiseSchedule();
 
-/// Neighbouring threads reduce neighbouring columns; see ColumnReductionSchedule.cpp.
+/// Creates the schedule in which neighbouring threads reduce neighbouring columns. See ColumnReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createColumnReductionSchedule();
 
-/// A warp, a block or several blocks reduce a row; see RowReductionSchedule.cpp.
+/// Creates the schedule in which a warp, a block or several blocks reduce a row. See RowReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createRowReductionSchedule();
 
-/// Each thread computes one element with all its reductions; see SerialReductionSchedule.cpp.
+/// Creates the schedule in which each thread computes one element with all its reductions. See
+/// SerialReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createSerialReductionSchedule();
 
-/// Adds rows to those of a table that the kernel computes; see ScatterSchedule.cpp.
+/// Creates the schedule that adds rows to those of a table that the kernel computes. See ScatterSchedule.cpp.
 std::unique_ptr<KernelSchedule> createScatterSchedule();
 
-/// Blocks turn tiles of operands that lie in another order; see TransposeSchedule.cpp.
+/// Creates the schedule in which blocks transpose tiles of operands with another order of elements. See
+/// TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
-/// The schedules of single operations that have kernels of their own, which come first.
+/// Creates the schedules of single operations with their own kernels. They come first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules();
 
-/// The schedules of outputs of any shapes, which come before those of outputs of one.
+/// Creates the schedules of outputs of any shapes. They come before those of outputs of one shape.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules();
 
-/// All schedules of outputs of one shape, the most specialised first.
+/// Creates all schedules of outputs of one shape, the most specialised first.
 llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
 
 } // namespace cs336::cuda

@@ -15,9 +15,9 @@
 
 namespace cs336 {
 
-/// The bytes of a .cs336x file (runtime/format/Executable.fbs) with the module's variables and entries, and
-/// `kernels`, the machine code. Buffers that no command uses are left out; streams and events
-/// are numbered from 0 in order of first use.
+/// Returns the bytes of a .cs336x file (runtime/format/Executable.fbs) with the module's variables and entries, and
+/// `kernels`, the machine code. Buffers that no command uses are left out; streams and events are numbered from 0 in
+/// order of first use.
 ///
 /// Fails with a diagnostic if the module has no entry, an entry has no memory plan (`--exec-plan-memory`), or
 /// `kernels` lacks a kernel that is launched.

@@ -1,4 +1,4 @@
-//===- KernelSignatures.h - What kernels' code assumes of launches -*- C++ -*-===//
+//===- KernelSignatures.h - Requirements of kernels' code on launches -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,11 +24,11 @@
 namespace cs336 {
 
 /// Describes kernels of a module for the runtime, which checks every launch of an executable against it. Kernels are
-/// compiled for the launches of their module, so an output may be written over those inputs only for which one of these
-/// launches does so, and integers must be in the ranges that they have in one of these launches.
+/// compiled for the launches of their module: an output may be written over an input only if one of these launches does
+/// so, and integers must be in the ranges that they have in one of these launches.
 class KernelSignatures {
 public:
-  /// The module's entries have been verified.
+  /// The module's entries must be verified.
   explicit KernelSignatures(mlir::ModuleOp module);
 
   std::unique_ptr<format::SignatureT> describe(exec::KernelOp kernel, const CompiledKernel &compiled) const;
@@ -37,15 +37,15 @@ public:
   uint32_t getVariant(exec::LaunchOp launch) const { return variants.lookup(launch); }
 
 private:
-  /// The least and the most integer of each operand, where they are known.
+  /// The smallest and the largest integer of each operand, if they are known.
   using Ranges = std::vector<std::optional<std::pair<int64_t, int64_t>>>;
 
   void addRanges(exec::LaunchOp launch, mlir::ArrayRef<mlir::IntegerValueRange> operands);
   void describeRanges(exec::KernelOp kernel, format::SignatureT &signature) const;
 
-  /// By kernel: pairs of an output and an input that one launch gives the same buffer.
+  /// Per kernel: pairs of an output and an input that have the same buffer in one launch.
   llvm::StringMap<std::set<std::pair<unsigned, unsigned>>> writtenOver;
-  /// By kernel: the different ranges of its launches, by position.
+  /// Per kernel: the different ranges of its launches, with their positions.
   llvm::StringMap<std::map<Ranges, uint32_t>> ranges;
   llvm::DenseMap<exec::LaunchOp, uint32_t> variants;
 };

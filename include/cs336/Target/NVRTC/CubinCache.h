@@ -17,15 +17,15 @@
 
 namespace cs336 {
 
-/// Machine code by the content of what it was compiled from. A lookup or a store never makes compiling fail.
+/// A cache of machine code by a hash of its source. Errors of the cache never make a compilation fail.
 class CubinCache {
 public:
-  /// The entries are in `folder`/cubins, which the first store makes.
+  /// The entries are in `folder`/cubins, which the first store creates.
   explicit CubinCache(llvm::StringRef folder, uint64_t maxBytes = FileCache::kDefaultMaxBytes);
 
   llvm::StringRef getFolder() const { return files.getFolder(); }
 
-  /// The name of the entry for what `compiler` makes of `text`, in which lines that are comments do not count.
+  /// Returns the key of the machine code that `compiler` generates for `text`. Lines that are comments do not count.
   static std::string getKey(const NVRTC &compiler, llvm::StringRef text, llvm::StringRef architecture);
 
   std::optional<Cubin> find(llvm::StringRef key) const;

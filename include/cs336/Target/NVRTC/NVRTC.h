@@ -1,4 +1,4 @@
-//===- NVRTC.h - CUDA C++ text to machine code ------------------*- C++ -*-===//
+//===- NVRTC.h - From CUDA C++ text to machine code -------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,11 +17,11 @@
 
 namespace cs336 {
 
-/// Machine code of all kernels of a text.
+/// The machine code of all kernels of a text.
 struct Cubin {
   struct Kernel {
     std::string name;
-    /// A thread's registers, and bytes of local memory that they spill to.
+    /// Registers per thread, and bytes of local memory that they spill to.
     unsigned registers = 0;
     unsigned spilledBytes = 0;
   };
@@ -30,31 +30,33 @@ struct Cubin {
   std::vector<Kernel> kernels;
 };
 
-/// NVIDIA's runtime compiler, loaded when it is needed: it needs neither a GPU nor a driver, and nothing here links it.
+/// NVIDIA's runtime compiler, loaded on first use. It requires neither a GPU nor a driver, and nothing links against
+/// it.
 class NVRTC {
 public:
-  /// Loads the library from a CUDA toolkit's root (the folder that holds `include` and `lib` or `lib64`). With an empty
-  /// `toolkit` the places are, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV), those
-  /// beside the installed Python package, and /usr/local/cuda. Fails with the places that were searched.
+  /// Loads the library from a CUDA toolkit's root (the folder that contains `include` and `lib` or `lib64`). With an
+  /// empty `toolkit` it searches, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV),
+  /// those beside the installed Python package, and /usr/local/cuda. Fails with the places that were searched.
   static llvm::Expected<NVRTC> load(llvm::StringRef toolkit = "");
-  /// The library that `load` would take, its size and when it was written: another version differs in one of them.
-  /// Loads nothing.
+  /// Returns the library that `load` would load, its size and its time of modification: another version differs in one
+  /// of them. Loads nothing.
   static llvm::Expected<std::string> identify(llvm::StringRef toolkit = "");
 
-  /// "13.0"
+  /// Returns the version, such as "13.0".
   std::string getVersion() const;
-  /// The root that the library was found in.
+  /// Returns the root in which the library was found.
   llvm::StringRef getToolkit() const { return toolkit; }
 
-  /// The architectures that text is compiled for, without the suffixes of specific ones: "sm_75", "sm_80", ….
+  /// Returns the architectures that text is compiled for, without the suffixes of specific ones: "sm_75", "sm_80", ….
   llvm::Expected<std::vector<std::string>> getSupportedArchitectures() const;
-  /// Fails, with those that there are, unless the name is that of an architecture, such as "sm_80" or "sm_90a".
+  /// Fails, with the list of architectures, unless the name is that of an architecture, such as "sm_80" or "sm_90a".
   llvm::Error checkArchitecture(llvm::StringRef architecture) const;
 
-  /// The options that decide what code comes of a text, without the folder of the toolkit's headers.
+  /// Returns the options that determine the code that is generated from a text, without the folder of the toolkit's
+  /// headers.
   static std::vector<std::string> getOptions(llvm::StringRef architecture);
-  /// Compiles the text for a real architecture (`sm_80`, `sm_90a`, …). Fails with the compiler's messages. May be
-  /// called by several threads at once.
+  /// Compiles the text for a real architecture (`sm_80`, `sm_90a`, …). Fails with the compiler's messages. Several
+  /// threads may call it at the same time.
   llvm::Expected<Cubin> compile(llvm::StringRef text, llvm::StringRef name, llvm::StringRef architecture) const;
 
 private:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything here is built from differentiable primitives in the type of the forward operation, so that the gradient of
-// a bf16 value is bf16. Factors that turn out not to be needed (a constant's gradient) are dead code for the caller.
+// All adjoints are built from differentiable primitives in the type of the forward operation, so that the gradient of a
+// bf16 value is bf16. Gradients that are not used (of a constant) are dead code, which the caller erases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ LogicalResult LogOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   return success();
 }
 
-/// d x^(−1/2) = −½ x^(−3/2), from the result alone.
+/// Computes d x^(−1/2) = −½ x^(−3/2) from the result alone.
 LogicalResult RsqrtOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Gradients &operandGradients) {
   ImplicitLocOpBuilder b(getLoc(), builder);
   Value cube = mul(b, mul(b, getResult(), getResult()), getResult());
@@ -127,7 +127,7 @@ LogicalResult DivOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   return success();
 }
 
-/// The chosen operand takes the gradient; where both are equal each takes half.
+/// Gives the gradient to the chosen operand. Where both are equal, each gets half.
 static void buildExtremumAdjoint(ImplicitLocOpBuilder &b, Predicate lhsWins, Value lhs, Value rhs, Value gradient,
                                  Gradients &operandGradients) {
   Value zero = splatLike(b, gradient, 0.0), half = scale(b, gradient, 0.5);
@@ -149,7 +149,7 @@ LogicalResult MinOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   return success();
 }
 
-/// dx = y·x^(y−1), 0 where y = 0 (else 0·∞ at x = 0); dy = xʸ·ln x, 0 where x = 0 (its limit for y > 0).
+/// Computes dx = y·x^(y−1), 0 where y = 0 (else 0·∞ at x = 0), and dy = xʸ·ln x, 0 where x = 0 (its limit for y > 0).
 LogicalResult PowOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Gradients &operandGradients) {
   ImplicitLocOpBuilder b(getLoc(), builder);
   Value base = getLhs(), exponent = getRhs();
@@ -233,7 +233,7 @@ LogicalResult ConcatOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions, products, gathers
+// Reductions, matmuls, gathers
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Gradients &operandGradients) {
@@ -253,7 +253,7 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
     return success();
   }
 
-  // A maximum shares its gradient equally among the elements that attain it.
+  // Distributes the gradient of a maximum equally among the elements that attain it.
   Value attains = CompareOp::create(b, Predicate::EQ, getOperand(), spread(getResult()));
   Value count =
       ReduceOp::create(b, getResult().getType(), ReduceKind::Sum, CastOp::create(b, type, attains), getAxes());
@@ -273,7 +273,7 @@ static Value transposeMatrices(ImplicitLocOpBuilder &b, Value value) {
   return TransposeOp::create(b, type.clone(shape), value, perm);
 }
 
-/// [b…, m, n] as [b…·m, n].
+/// Reshapes [b…, m, n] to [b…·m, n].
 static Value flattenRows(ImplicitLocOpBuilder &b, Value value) {
   RankedTensorType type = tensorType(value);
   int64_t columns = type.getShape().back();
@@ -283,9 +283,10 @@ static Value flattenRows(ImplicitLocOpBuilder &b, Value value) {
   return ReshapeOp::create(b, type.clone({rows, columns}), value);
 }
 
-/// With A', B' the factors as multiplied: dA' = dC·B'ᵀ, dB' = A'ᵀ·dC. A factor stored transposed has its gradient
-/// stored so too, by exchanging the sides of the product. A matrix B that serves all batches sums over them: the
-/// batches' rows are the rows of one product. dC is that of the sum, before a ReLU, whose result says where it passes.
+/// Computes dA' = dC·B'ᵀ and dB' = A'ᵀ·dC, where A' and B' are the operands after their transposition. For an operand
+/// that is stored transposed, the operands of its gradient's matmul are exchanged, so that the gradient is stored
+/// transposed too. If all batches share a matrix B, its gradient is a sum over batches: one matmul over the rows of all
+/// batches. dC is the gradient of the sum before a ReLU; the ReLU's result shows where the gradient passes.
 LogicalResult MatmulOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Gradients &operandGradients) {
   ImplicitLocOpBuilder b(getLoc(), builder);
   Value lhs = getLhs(), rhs = getRhs(), gradient = gradients[0];

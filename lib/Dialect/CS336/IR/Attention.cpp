@@ -26,7 +26,7 @@ static typename Op::Sizes getSizesOf(Op op) {
 AttentionOp::Sizes AttentionOp::getSizes() { return getSizesOf(*this); }
 AttentionBackwardOp::Sizes AttentionBackwardOp::getSizes() { return getSizesOf(*this); }
 
-/// The sums' type: [B, H, Sq], not narrower than float32.
+/// Returns the type of log_sum_exp: [B, H, Sq], not narrower than float32.
 static RankedTensorType getLogSumExpType(RankedTensorType query) {
   return RankedTensorType::get({query.getDimSize(0), query.getDimSize(2), query.getDimSize(1)},
                                getComputeType(query.getElementType()));
@@ -53,7 +53,7 @@ template <typename Op>
 static LogicalResult verifyAttention(Op op) {
   RankedTensorType query = tensorType(op.getQuery()), key = tensorType(op.getKey());
   if (query.getRank() != 4 || key.getRank() != 4)
-    return op.emitOpError() << "takes [batch, positions, heads, head_dim], has " << query << " and " << key;
+    return op.emitOpError() << "requires operands [batch, positions, heads, head_dim], has " << query << " and " << key;
   if (query.getElementType() != key.getElementType())
     return op.emitOpError() << "element types differ: " << query << " and " << key << "; insert a cs336.cast";
   if (query.getDimSize(0) != key.getDimSize(0))
@@ -63,10 +63,10 @@ static LogicalResult verifyAttention(Op op) {
     return op.emitOpError() << "head_dim differs: " << query.getDimSize(3) << " of queries and " << key.getDimSize(3)
                             << " of keys";
   if (llvm::is_contained(query.getShape(), 0) || llvm::is_contained(key.getShape(), 0))
-    return op.emitOpError() << "needs at least one query, key, head and feature, has " << query << " and " << key;
+    return op.emitOpError() << "requires at least one query, key, head and feature, has " << query << " and " << key;
   if (query.getDimSize(2) % key.getDimSize(2) != 0)
-    return op.emitOpError() << "key heads must divide query heads: " << query.getDimSize(2) << " is no multiple of "
-                            << key.getDimSize(2);
+    return op.emitOpError() << "number of query heads must be a multiple of that of key heads: " << query.getDimSize(2)
+                            << " is not a multiple of " << key.getDimSize(2);
   if (op.getLogSumExp().getType() != getLogSumExpType(query))
     return op.emitOpError() << "log_sum_exp must be [batch, heads, queries], not narrower than f32: "
                             << getLogSumExpType(query) << ", is " << op.getLogSumExp().getType();
@@ -88,17 +88,17 @@ bool AttentionOp::keepsResultType(unsigned result) {
   return result == cast<OpResult>(getLogSumExp()).getResultNumber();
 }
 
-/// Two products of [Sq, D] by [D, Sk] a head. A causal mask leaves half of them.
+/// Returns the FLOPs of two matmuls of [Sq, D] by [D, Sk] per head. A causal mask leaves half of them.
 template <typename Op>
 static int64_t countForward(Op op) {
   auto sizes = op.getSizes();
-  // Halved by a mask before it can saturate.
+  // Halved for a causal mask before it can saturate.
   int64_t perPair = (op.getCausal() ? 2 : 4) * sizes.headDim;
   return multiplySaturating(multiplySaturating(perPair, sizes.keys), sizes.batch * sizes.heads * sizes.queries);
 }
 
 int64_t AttentionOp::getFlops() { return countForward(*this); }
-/// Five products: the scores again, then four gradients.
+/// Counts five matmuls: the scores again, then four gradients.
 int64_t AttentionBackwardOp::getFlops() { return multiplySaturating(countForward(*this) / 2, 5); }
 
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange gradients,

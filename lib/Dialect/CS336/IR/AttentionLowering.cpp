@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operations' definitions, a statement a line, with scores and probabilities as tensors. Targets compute attention
-// by blocks, in schedules of their own; this is what is left for sizes that those do not take.
+// The definitions of the operations, one statement per line, with scores and probabilities as tensors. Targets have
+// schedules that compute attention by tiles. They use this form for sizes that those schedules do not accept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@ using namespace cs336;
 using Lowered = FailureOr<SmallVector<Value>>;
 
 namespace {
-/// A tensor and what its axes are, a letter each: b batch, i query, j key, k key head, g place in the group of query
-/// heads that share it, d feature; H is the query head that k and g name.
+/// A tensor and its axes, one letter each: b batch, i query, j key, k key head, g position in the group of query heads
+/// that share it, d feature; H is the query head that k and g name.
 struct Indexed {
   Value tensor;
   StringRef axes;
 };
 
-/// Scalar arithmetic of one element.
+/// Builds the scalar arithmetic of one element.
 using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
 /// Builds statements over the axes of an attention.
@@ -46,17 +46,17 @@ public:
               {'k', sizes.keyHeads}, {'g', sizes.group},   {'d', sizes.headDim}};
   }
 
-  /// Σ over the axes that `axes` lacks of the product of two tensors.
+  /// Multiplies two tensors and sums over the axes that `axes` does not contain.
   Indexed sumOfProducts(Indexed lhs, Indexed rhs, StringRef axes);
-  /// Combines one axis, the last.
+  /// Reduces the last axis.
   Indexed reduce(Indexed input, bool isMax);
-  /// An element of the result for one of every input.
+  /// Computes each element of the result from one element of every input.
   Indexed map(ArrayRef<Indexed> inputs, StringRef axes, Body body, Value init = Value());
   Value write(Indexed input, Indexed init);
 
-  /// scale · Σ_d q·k, over [b, i, k, g, j].
+  /// Computes scale · Σ_d q·k, over [b, i, k, g, j].
   Indexed buildScores(Value query, Value key);
-  /// The number where query i sees key j, else `hidden`, inside of a statement over [b, i, k, g, j].
+  /// Returns the number where query i sees key j, else `hidden`, inside a statement over [b, i, k, g, j].
   Value hide(OpBuilder &b, Location at, Value number, double hidden);
 
   Value constant(OpBuilder &b, Location at, double value) {
@@ -81,7 +81,7 @@ private:
 };
 } // namespace
 
-/// H stands for k and g.
+/// Returns whether `axis` is one of `axes`. H stands for k and g.
 static bool isAxisOf(char axis, StringRef axes) {
   return axes.contains(axis) || (axes.contains('H') && (axis == 'k' || axis == 'g'));
 }
@@ -99,7 +99,7 @@ AffineMap StatementBuilder::getMap(StringRef loops, StringRef axes) {
   return AffineMap::get(loops.size(), 0, exprs, builder.getContext());
 }
 
-/// Loops that `axes` does not have are reduced over.
+/// Reduces over the loops that `axes` does not contain.
 Indexed StatementBuilder::build(StringRef loops, ArrayRef<Indexed> inputs, Value init, StringRef axes, Body body) {
   SmallVector<Value> tensors;
   SmallVector<AffineMap> maps;
@@ -153,7 +153,7 @@ Indexed StatementBuilder::map(ArrayRef<Indexed> inputs, StringRef axes, Body bod
   return build(axes, inputs, init ? init : makeTensor(axes), axes, body);
 }
 
-/// Rounds a result to where it belongs.
+/// Rounds a result to the type of its destination.
 Value StatementBuilder::write(Indexed input, Indexed init) {
   Type element = getElementTypeOrSelf(init.tensor.getType());
   return build(input.axes, input, init.tensor, init.axes,
@@ -218,7 +218,8 @@ Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs
         return s.hide(b, at, power, 0.0);
       });
   Indexed slopes = s.sumOfProducts(gradient, value, s.kScores);
-  // The same but for the rounding of the output, with which rows of score gradients would not sum to zero.
+  // Computes the same without the rounding of the output, which would keep rows of score gradients from summing to
+  // zero.
   bool outputIsRounded = getElementTypeOrSelf(output.tensor.getType()).getIntOrFloatBitWidth() < 32;
   Indexed delta =
       outputIsRounded ? s.sumOfProducts(probabilities, slopes, s.kRows) : s.sumOfProducts(gradient, output, s.kRows);

@@ -27,9 +27,9 @@ void CS336Dialect::registerAttributes() {
 
 LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t rows) {
   if (name.empty())
-    return emitError() << "a view needs a name";
+    return emitError() << "a view must have a name";
   if (rows <= 0)
-    return emitError() << "view '" << name << "' has " << rows << " rows, needs at least one";
+    return emitError() << "view '" << name << "' has " << rows << " rows, must have at least one";
   return success();
 }
 
@@ -37,11 +37,11 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ini
                                Real value) {
   bool isRandom = kind == InitKind::TruncatedNormal;
   if (isRandom && !(std > 0 && cut > 0))
-    return emitError() << "truncated_normal needs a positive std and cut, has " << std << " and " << cut;
+    return emitError() << "truncated_normal requires a positive std and cut, has " << std << " and " << cut;
   if (!isRandom && (std != 0 || cut != 0))
-    return emitError() << stringifyInitKind(kind) << " takes neither std nor cut";
+    return emitError() << stringifyInitKind(kind) << " does not accept std or cut";
   if (kind != InitKind::Constant && value != 0)
-    return emitError() << stringifyInitKind(kind) << " takes no value";
+    return emitError() << stringifyInitKind(kind) << " does not accept a value";
   if (!std::isfinite(value))
     return emitError() << "the value of a constant must be finite, is " << value;
   return success();

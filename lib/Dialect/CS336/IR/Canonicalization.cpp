@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What differentiation and merged products leave behind: gradients of slices that together fill a tensor, layout
-// operations on layout operations. None changes a rounding.
+// Simplifies the results of differentiation and of merged GEMMs: gradients of slices that together fill a tensor, and
+// layout operations on layout operations. No pattern changes a rounding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace cs336;
 // Add
 //===----------------------------------------------------------------------===//
 
-/// Collects the padded tensors that a tree of additions sums, if it sums nothing else, and no more than can stand side
-/// by side along the result's longest axis: each root is tried, and trees may be deep.
+/// Collects the padded tensors that a tree of additions sums. Fails if the tree sums anything else, or more tensors
+/// than fit side by side along the result's longest axis: every root is tried, and trees may be deep.
 static bool collectPads(AddOp root, SmallVectorImpl<PadOp> &pads) {
   int64_t most = 0;
   for (int64_t size : shapeOf(root.getResult()))
@@ -44,7 +44,7 @@ static bool collectPads(AddOp root, SmallVectorImpl<PadOp> &pads) {
   return true;
 }
 
-/// The one axis along which `pad` is smaller than its result, if that is so.
+/// Returns the axis along which `pad` is smaller than its result, if there is exactly one.
 static std::optional<int64_t> getPaddedAxis(PadOp pad) {
   std::optional<int64_t> padded;
   for (auto [axis, sizes] : llvm::enumerate(llvm::zip_equal(shapeOf(pad.getOperand()), shapeOf(pad.getResult())))) {
@@ -57,8 +57,8 @@ static std::optional<int64_t> getPaddedAxis(PadOp pad) {
   return padded;
 }
 
-/// Boxes that tile a tensor along one axis, each padded with zeros and summed, stand one after the other. (A negative
-/// zero keeps its sign, which x + 0 would lose.)
+/// Replaces a sum of padded boxes that tile a tensor along one axis with a concatenation. (A negative zero keeps its
+/// sign, which x + 0 would lose.)
 static LogicalResult concatenateSummedPads(AddOp op, PatternRewriter &rewriter) {
   SmallVector<PadOp> pads;
   if (!collectPads(op, pads))
@@ -128,7 +128,7 @@ void NotOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext
 // Matmul
 //===----------------------------------------------------------------------===//
 
-/// Whether `transpose` exchanges the last two axes and no others.
+/// Returns whether `transpose` exchanges the last two axes and no others.
 static bool swapsMatrices(TransposeOp transpose) {
   auto expected = llvm::to_vector(llvm::seq<int64_t>(0, transpose.getPerm().size()));
   if (expected.size() < 2)
@@ -137,7 +137,7 @@ static bool swapsMatrices(TransposeOp transpose) {
   return transpose.getPerm() == ArrayRef<int64_t>(expected);
 }
 
-/// A product reads a transposed matrix as it is stored.
+/// Makes a matmul read a transposed matrix as it is stored.
 static LogicalResult absorbTranspose(MatmulOp op, PatternRewriter &rewriter) {
   auto lhs = op.getLhs().getDefiningOp<TransposeOp>();
   auto rhs = op.getRhs().getDefiningOp<TransposeOp>();
@@ -165,7 +165,7 @@ void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Moving axes of size 1 moves no elements.
+/// Replaces a transposition that moves only axes of size 1 with a reshape.
 static LogicalResult reshapeInsteadOfTranspose(TransposeOp op, PatternRewriter &rewriter) {
   int64_t previous = -1;
   for (int64_t axis : op.getPerm()) {
@@ -194,7 +194,7 @@ static LogicalResult composeSlices(SliceOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A box that lies inside one part of a concatenation is a box of that part.
+/// Replaces a slice inside one operand of a concatenation with a slice of that operand.
 static LogicalResult sliceOnePart(SliceOp op, PatternRewriter &rewriter) {
   auto concat = op.getOperand().getDefiningOp<ConcatOp>();
   if (!concat)
@@ -214,7 +214,7 @@ static LogicalResult sliceOnePart(SliceOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
-/// The box that was padded, out of what it was padded to.
+/// Replaces the slice of a pad that returns the padded box with that box.
 static LogicalResult slicePadded(SliceOp op, PatternRewriter &rewriter) {
   auto pad = op.getOperand().getDefiningOp<PadOp>();
   if (!pad || pad.getOperand().getType() != op.getType() || pad.getOffsets() != op.getOffsets())
@@ -248,10 +248,10 @@ void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
 // Reduce
 //===----------------------------------------------------------------------===//
 
-/// A sum or maximum of one element is that element.
+/// Replaces a sum or maximum of one element with that element.
 static LogicalResult reshapeInsteadOfReduce(ReduceOp op, PatternRewriter &rewriter) {
   bool hasOneElement = llvm::all_of(op.getAxes(), [&](int64_t axis) { return shapeOf(op.getOperand())[axis] == 1; });
-  // Without a gradient, the reduction says more than a reshape could.
+  // A reduction without a gradient cannot be expressed by a reshape.
   if (!hasOneElement || op.getStopGradient())
     return failure();
   rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());

@@ -34,7 +34,7 @@ int64_t cs336::detail::getOperandAndResultBytes(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sources, layout, reductions, products
+// Sources, layout, reductions, matmuls
 //===----------------------------------------------------------------------===//
 
 int64_t ConstantOp::getFlops() { return 0; }

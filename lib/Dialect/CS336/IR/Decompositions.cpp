@@ -17,7 +17,7 @@ using namespace cs336;
 using Replacements = FailureOr<SmallVector<Value>>;
 
 namespace {
-/// Builds primitives at one location, as formulas read.
+/// Builds primitives at one location, so that the code reads like a formula.
 class Formula {
 public:
   Formula(Operation *op, OpBuilder &builder) : b(op->getLoc(), builder) {}
@@ -49,13 +49,13 @@ public:
     RankedTensorType type = tensorType(value);
     return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
   }
-  /// In float32 at least.
+  /// Casts to float32, unless the value is wider.
   Value widen(Value value) {
     bool isLow = tensorType(value).getElementTypeBitWidth() < 32;
     return isLow ? convert(value, b.getF32Type()) : value;
   }
 
-  /// Over the last axis.
+  /// Reduces over the last axis.
   Value reduceRow(ReduceKind kind, Value value, bool stopGradient = false) {
     RankedTensorType type = tensorType(value);
     return ReduceOp::create(b, type.clone(type.getShape().drop_back()), kind, value,
@@ -97,7 +97,7 @@ Replacements LinearOp::decompose(OpBuilder &builder) {
   return one(isVector ? f.reshape(product, shape) : product);
 }
 
-/// In float32 at least, so that a low result is rounded once.
+/// Computes in float32 or wider, so that a low result is rounded once.
 Replacements SiluOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   Value x = f.widen(getOperand());
@@ -105,14 +105,14 @@ Replacements SiluOp::decompose(OpBuilder &builder) {
   return one(f.convert(y, getResult().getType().getElementType()));
 }
 
-/// `x ≤ 0` rather than `x > 0`, so that NaN passes through; the gradient of `select` at 0 is that of the zero.
+/// Tests `x ≤ 0` rather than `x > 0`, so that NaN passes through; the gradient of `select` at 0 is that of the zero.
 Replacements ReluOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   Value zero = f.splat(getOperand().getType(), 0.0);
   return one(f.select(f.compare(Predicate::LE, getOperand(), zero), zero, getOperand()));
 }
 
-/// In float32 at least: 1 + erf(x) in bf16 would have no digits left for negative x.
+/// Computes in float32 or wider: 1 + erf(x) in bf16 would have no digits left for negative x.
 Replacements GeluOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   Value x = f.widen(getOperand());
@@ -196,7 +196,7 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
   Value cosine = alongPairs(f.unary<CosOp>(angle));
   Value sine = alongPairs(f.unary<SinOp>(angle));
 
-  // Operands that are built stand in variables, as the order of arguments is the C++ compiler's to choose.
+  // Operands are built into variables first, because C++ does not define the evaluation order of arguments.
   Value evenCosine = f.mul(even, cosine), oddSine = f.mul(odd, sine);
   Value evenSine = f.mul(even, sine), oddCosine = f.mul(odd, cosine);
   Value rotatedEven = f.sub(evenCosine, oddSine);
@@ -205,7 +205,7 @@ Replacements RoPEOp::decompose(OpBuilder &builder) {
   return one(f.convert(f.reshape(rotated, shape), getResult().getType().getElementType()));
 }
 
-/// The loss does not depend on what is subtracted from a row, so no gradient is taken of the maximum.
+/// Does not differentiate the maximum: the loss does not depend on the number that is subtracted from a row.
 Replacements CrossEntropyOp::decompose(OpBuilder &builder) {
   Formula f(*this, builder);
   Value x = f.widen(getLogits());

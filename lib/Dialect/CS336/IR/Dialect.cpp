@@ -56,11 +56,11 @@ LogicalResult CS336Dialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return op->emitOpError() << "unknown attribute '" << name << "' of the cs336 dialect";
   }
   if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError() << "attribute '" << name << "' belongs on a function";
+    return op->emitOpError() << "attribute '" << name << "' is for functions only";
   return success();
 }
 
-/// `views` names row ranges that cover dimension 0 of `type` exactly.
+/// Verifies that `views` names row ranges that cover dimension 0 of `type` exactly.
 static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, const Twine &where) {
   auto views = dyn_cast<ArrayAttr>(attribute);
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -70,7 +70,7 @@ static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, 
   for (Attribute entry : views) {
     auto view = dyn_cast<ViewAttr>(entry);
     if (!view)
-      return op->emitOpError() << where << ": cs336.views holds " << entry << ", which is no #cs336.view";
+      return op->emitOpError() << where << ": cs336.views holds " << entry << ", which is not a #cs336.view";
     rows = addSaturating(rows, view.getRows());
   }
   if (rows != tensor.getDimSize(0))
@@ -94,7 +94,7 @@ static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute
   if (name == CS336Dialect::kNameAttr) {
     auto string = dyn_cast<StringAttr>(value);
     if (!string || string.empty())
-      return op->emitOpError() << where << ": cs336.name must be a string that is not empty";
+      return op->emitOpError() << where << ": cs336.name must be a non-empty string";
     return success();
   }
   if (name == CS336Dialect::kViewsAttr)
@@ -106,7 +106,7 @@ LogicalResult CS336Dialect::verifyRegionArgAttribute(Operation *op, unsigned reg
                                                      NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitOpError() << "attribute '" << attribute.getName() << "' belongs on a function's argument";
+    return op->emitOpError() << "attribute '" << attribute.getName() << "' is for arguments of functions only";
   Type type = function.getArgumentTypes()[index];
   std::string where = ("argument " + Twine(index)).str();
   if (attribute.getName() == kInitAttr) {
@@ -130,7 +130,7 @@ LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned 
                                                         NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitOpError() << "attribute '" << attribute.getName() << "' belongs on a function's result";
+    return op->emitOpError() << "attribute '" << attribute.getName() << "' is for results of functions only";
   std::string where = ("result " + Twine(index)).str();
   return verifyPortAttribute(op, attribute, function.getResultTypes()[index], where,
                              {"output", "gradient", "parameter", "state", "derived"});
@@ -156,13 +156,14 @@ static void printReal(OpAsmPrinter &printer, Operation *, FloatAttr attribute) {
 static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &predicate) {
   auto tensor = dyn_cast<RankedTensorType>(result);
   if (!tensor)
-    return parser.emitError(parser.getCurrentLocation(), "select needs a ranked tensor type");
+    return parser.emitError(parser.getCurrentLocation(), "select requires a ranked tensor type");
   predicate = tensor.clone(parser.getBuilder().getI1Type());
   return success();
 }
 static void printPredicateType(OpAsmPrinter &, Operation *, Type, Type) {}
 
-/// An addend has the result's type, and a bias is a row of it: nothing more is printed.
+/// Derives the types of addend and bias from the result: an addend has its type, and a bias is one row of it. They are
+/// not printed.
 static ParseResult parseProductTypes(OpAsmParser &parser, Type &result,
                                      const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType,
                                      const std::optional<OpAsmParser::UnresolvedOperand> &bias, Type &biasType) {
@@ -174,7 +175,8 @@ static ParseResult parseProductTypes(OpAsmParser &parser, Type &result,
     return success();
   auto tensor = dyn_cast<RankedTensorType>(result);
   if (!tensor || tensor.getRank() == 0)
-    return parser.emitError(parser.getCurrentLocation(), "a bias needs a result that is a ranked tensor with an axis");
+    return parser.emitError(parser.getCurrentLocation(),
+                            "a bias requires a result that is a ranked tensor with an axis");
   biasType = tensor.clone(tensor.getShape().take_back());
   return success();
 }
@@ -182,7 +184,7 @@ static void printProductTypes(OpAsmPrinter &printer, Operation *, Type result, V
   printer.printType(result);
 }
 
-/// The scalar operands of adamw share one floating-point type, printed once; `apply` is i1.
+/// Parses the one floating-point type that the scalar operands of adamw share; `apply` is i1.
 static ParseResult parseScalarTypes(OpAsmParser &parser, Type &lr, Type &correction1, Type &correction2, Type &scale,
                                     Type &apply) {
   if (parser.parseType(lr))
@@ -221,7 +223,7 @@ void LinearOp::build(OpBuilder &builder, OperationState &state, Value input, Val
   build(builder, state, type.clone(shape), input, weight, Precision::IEEE);
 }
 
-/// The implicit terminator of a group without results.
+/// Builds the implicit terminator of a group without results.
 void YieldOp::build(OpBuilder &builder, OperationState &state) {}
 
 #define GET_OP_CLASSES

@@ -39,14 +39,15 @@ AutocastPolicy DivOp::getAutocastPolicy() {
   return getSplat(getLhs()) ? AutocastPolicy::Float32 : AutocastPolicy::Widest;
 }
 
-/// Whether `attribute` is a splat of exactly `value`. Negative zero is not zero: x + (−0) is x, x + 0 is not for x =
-/// −0.
+/// Returns whether `attribute` is a splat of exactly `value`. Negative zero is not zero: x + (−0) is x, but x + 0 is
+/// not for x = −0.
 static bool isSplatOf(Attribute attribute, double value) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(attribute);
   return splat && splat == getSplat(cast<RankedTensorType>(splat.getType()), value);
 }
 
-/// Whether an operand known to the compiler holds floats; the folders of one kind must not see the other.
+/// Returns whether the constant operands are floating-point. Folders of floats and of integers must not see each
+/// other's attributes.
 static bool holdsFloats(ArrayRef<Attribute> operands) {
   return llvm::any_of(operands, [](Attribute operand) {
     auto elements = dyn_cast_or_null<ElementsAttr>(operand);
@@ -140,7 +141,7 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-/// Whether every value of `from` is a value of `to`.
+/// Returns whether every value of `from` is a value of `to`.
 static bool isExtension(Type from, Type to) {
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   return fromFloat && toFloat && APFloat::isRepresentableBy(fromFloat.getFloatSemantics(), toFloat.getFloatSemantics());
@@ -149,13 +150,13 @@ static bool isExtension(Type from, Type to) {
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();
-  // An extension loses nothing, so what follows it can start from the narrow value. A truncation would be lost.
+  // An extension is exact, so the next cast can start from the narrow value. A truncation is not.
   auto inner = getOperand().getDefiningOp<CastOp>();
   if (inner && isExtension(inner.getOperand().getType().getElementType(), inner.getType().getElementType())) {
     setOperand(inner.getOperand());
     return getResult();
   }
-  // Splats between floating-point types round as the operation would.
+  // Converts splats between floating-point types with the rounding of the operation.
   auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getOperand());
   auto type = dyn_cast<FloatType>(getType().getElementType());
   if (!splat || !type || !isa<FloatType>(splat.getElementType()))
@@ -172,7 +173,7 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-/// A splat stays one under any layout operation.
+/// Folds a layout operation of a splat to a splat.
 static OpFoldResult foldSplatLayout(Attribute operand, Type result) {
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(operand))
     return splat.resizeSplat(cast<ShapedType>(result));

@@ -22,7 +22,7 @@ using Ranges = ArrayRef<ConstantIntRanges>;
 static unsigned widthOf(Value value) { return ConstantIntRanges::getStorageBitwidth(value.getType()); }
 static ConstantIntRanges anyOf(Value value) { return ConstantIntRanges::maxRange(widthOf(value)); }
 
-/// The smallest range that holds all of some.
+/// Returns the smallest range that contains all of `ranges`.
 static ConstantIntRanges unite(Ranges ranges) {
   ConstantIntRanges all = ranges.front();
   for (const ConstantIntRanges &range : ranges.drop_front())
@@ -31,7 +31,7 @@ static ConstantIntRanges unite(Ranges ranges) {
 }
 
 namespace {
-/// An operation of one result, whose range is `InferredBy::infer(op, ranges of the operands)`.
+/// An operation with one result, whose range is `InferredBy::infer(op, ranges of the operands)`.
 template <typename OpT, typename InferredBy>
 struct Model : InferIntRangeInterface::ExternalModel<Model<OpT, InferredBy>, OpT> {
   void inferResultRanges(Operation *op, Ranges operands, SetIntRangeFn setRange) const {
@@ -55,7 +55,7 @@ struct OperandElements {
   static ConstantIntRanges infer(Operation *, Ranges operands) { return unite(operands); }
 };
 
-/// … or 0.
+/// The result's elements are elements of the operands, or 0.
 struct OperandElementsOrZero {
   static ConstantIntRanges infer(PadOp op, Ranges operands) {
     return operands.front().rangeUnion(ConstantIntRanges::constant(APInt::getZero(widthOf(op.getResult()))));
@@ -94,7 +94,7 @@ struct Combination {
     for (int64_t axis : op.getAxes())
       terms = terms.smul_ov(APInt(64, from.getDimSize(axis)), overflows);
     unsigned width = widthOf(op.getResult());
-    // A maximum of nothing is the least integer.
+    // The maximum of an empty set is the smallest integer.
     if (overflows || terms.isZero() || !terms.isSignedIntN(width))
       return anyOf(op.getResult());
     if (op.getKind() == ReduceKind::Max)
@@ -133,7 +133,7 @@ struct Choice {
   static ConstantIntRanges infer(SelectOp, Ranges operands) { return unite(operands.drop_front()); }
 };
 
-/// i1 extends with zeros, other integers with their sign; to i1, all but 0 is 1.
+/// Extends i1 with zeros and other integers with their sign. To i1, every integer but 0 becomes 1.
 struct Conversion {
   static ConstantIntRanges infer(CastOp op, Ranges operands) {
     unsigned from = widthOf(op.getOperand()), to = widthOf(op.getResult());
@@ -147,7 +147,7 @@ struct Conversion {
   }
 };
 
-/// Whatever the operand's integers are.
+/// The range is [0, bound), whatever the range of the operand.
 struct CheckModel : InferIntRangeInterface::ExternalModel<CheckModel, CheckBoundOp> {
   void inferResultRanges(Operation *op, Ranges, SetIntRangeFn setRange) const {
     auto check = cast<CheckBoundOp>(op);
@@ -160,7 +160,8 @@ struct CheckModel : InferIntRangeInterface::ExternalModel<CheckModel, CheckBound
   }
 };
 
-/// A predicate of floating-point numbers is one of two bits; of integers only if these are known.
+/// A comparison of floating-point numbers can have both results. One of integers has a known result only if their
+/// ranges are known.
 struct ComparisonModel : InferIntRangeInterface::ExternalModel<ComparisonModel, CompareOp> {
   void inferResultRanges(Operation *op, Ranges, SetIntRangeFn setRange) const {
     setRange(op->getResult(0), anyOf(op->getResult(0)));

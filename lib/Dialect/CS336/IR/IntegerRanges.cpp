@@ -1,4 +1,4 @@
-//===- IntegerRanges.cpp - Which integers tensors can hold ----------------===//
+//===- IntegerRanges.cpp - Ranges of the integers in tensors --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ ConstantIntRanges cs336::getRangeBelow(Type type, int64_t bound) {
   return ConstantIntRanges::fromSigned(APInt::getZero(width), largest);
 }
 
-/// What the elements of a value are elements of, inside and outside of a group; null for any other value.
+/// Returns the value that contains all elements of `value`, inside or outside a group, or null if there is none.
 static Value getAlias(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto group = dyn_cast_or_null<FusedOp>(argument.getOwner()->getParentOp());
@@ -40,7 +40,7 @@ static Value getAlias(Value value) {
   return group.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
 }
 
-/// The values that the range of one depends on.
+/// Returns the values that the range of `value` depends on.
 static SmallVector<Value> getSources(Value value) {
   if (Value alias = getAlias(value))
     return {alias};
@@ -75,8 +75,8 @@ IntegerValueRange IntegerRanges::infer(Value value) const {
 }
 
 IntegerValueRange IntegerRanges::get(Value value) {
-  // A value is visited twice: before its sources and after them. IR that is yet to be verified may have cycles, whose
-  // values are visited in some order and are unknown to each other.
+  // A value is visited twice: before its sources and after them. Unverified IR may have cycles, whose values are
+  // visited in some order and are unknown to each other.
   SmallVector<Value> pending{value};
   llvm::DenseSet<Value> visited;
   while (!pending.empty()) {

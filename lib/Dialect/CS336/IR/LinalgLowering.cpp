@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-// Everything but a scatter becomes `linalg.generic`. Layout operations say what they do in indexing maps; where they
-// shift a box the map has an offset (`d0 + 64`), on the input of a slice, on the output of a pad or a concatenation.
+// Everything but a scatter becomes `linalg.generic`. Layout operations are expressed by indexing maps. The map of a
+// shifted box has an offset (`d0 + 64`), on the input of a slice, and on the output of a pad or a concatenation.
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
@@ -26,7 +26,7 @@ using BodyBuilder = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
 static AffineMap identityMap(OpBuilder &builder, int64_t rank) { return builder.getMultiDimIdentityMap(rank); }
 
-/// The map to dims `dims` out of `rank`.
+/// Returns the map that selects the dimensions `dims` of `rank` dimensions.
 static AffineMap selectDims(OpBuilder &builder, int64_t rank, ArrayRef<int64_t> dims) {
   SmallVector<AffineExpr> exprs;
   for (int64_t dim : dims)
@@ -34,9 +34,9 @@ static AffineMap selectDims(OpBuilder &builder, int64_t rank, ArrayRef<int64_t> 
   return AffineMap::get(rank, 0, exprs, builder.getContext());
 }
 
-/// From indices of `box` to those of `whole`, which holds it at `offsets`. linalg takes a plain dim for an axis that is
-/// as long as its loop. Where the box begins at the origin but ends before the axis does, the same index is written
-/// modulo the axis' size.
+/// Returns the map from indices of `box` to those of `whole`, which contains it at `offsets`. linalg accepts a plain
+/// dimension only for an axis that is as long as its loop. If the box begins at the origin but ends before the axis
+/// does, the index is written modulo the axis' size.
 static AffineMap boxMap(OpBuilder &builder, ArrayRef<int64_t> offsets, Value box, Value whole) {
   SmallVector<AffineExpr> exprs;
   for (auto [dim, offset] : llvm::enumerate(offsets)) {
@@ -48,7 +48,7 @@ static AffineMap boxMap(OpBuilder &builder, ArrayRef<int64_t> offsets, Value box
   return AffineMap::get(offsets.size(), 0, exprs, builder.getContext());
 }
 
-/// A generic over parallel dims with one result. `maps` are those of the inputs, then that of `init`.
+/// Builds a generic over parallel dimensions with one result. `maps` are those of the inputs, then that of `init`.
 static Value buildParallel(OpBuilder &builder, Location loc, ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
                            BodyBuilder body) {
   SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(), utils::IteratorType::parallel);
@@ -198,8 +198,8 @@ Lowered ConcatOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRang
 
 FusionKind ReshapeOp::getFusionKind() { return FusionKind::Opaque; }
 
-/// Reads each element from where its row-major position lies in the operand. Where strides can say a reshape it is a
-/// view and never comes here.
+/// Reads each element from its row-major position in the operand. A reshape that strides can express is a view, and is
+/// not lowered here.
 Lowered ReshapeOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   ArrayRef<int64_t> from = getOperand().getType().getShape(), to = getResult().getType().getShape();
   Value result =
@@ -245,7 +245,7 @@ static Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value lh
   }
   if (kind == ReduceKind::Max)
     return arith::MaximumFOp::create(builder, loc, lhs, rhs);
-  // The order of a sum is the target's choice (and the same in every run).
+  // The order of a sum is the target's choice, and the same in every run.
   return arith::AddFOp::create(builder, loc, lhs, rhs, arith::FastMathFlags::reassoc);
 }
 
@@ -308,7 +308,7 @@ Lowered EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueR
 
 FusionKind EmbeddingGradOp::getFusionKind() { return FusionKind::Opaque; }
 
-/// Loops over positions, then columns, that carry the table along: which row a position adds to is data.
+/// Builds loops over positions, then columns, that carry the table: the row that a position adds to is data.
 Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Location loc = getLoc();
   Value ids = inputs[0], gradient = inputs[1];
@@ -320,7 +320,7 @@ Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, Va
   for (int64_t size : tensorType(gradient).getShape())
     sizes.push_back(arith::ConstantIndexOp::create(builder, loc, size));
   Value columns = sizes.pop_back_val();
-  // A loop is what targets recognise; one position is a loop that runs once.
+  // Targets recognise a loop, so one position becomes a loop with one iteration.
   bool isOnePosition = sizes.empty();
   if (isOnePosition)
     sizes.push_back(one);
@@ -378,7 +378,7 @@ struct AdamWScalars {
 };
 } // namespace
 
-/// The three new values; see the operation's description for the formulas.
+/// Returns the three new values; see the operation's description for the formulas.
 static std::array<Value, 3> buildAdamW(AdamWOp op, FloatArithmetic math, const AdamWScalars &x) {
   double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
   Value g = math.mul(x.gradient, x.scale);

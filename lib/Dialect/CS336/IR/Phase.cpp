@@ -21,7 +21,7 @@ StringRef cs336::stringifyPhase(Phase phase) {
   case Phase::Optimizer:
     return "optimizer";
   }
-  llvm_unreachable("a phase without a name");
+  llvm_unreachable("every phase has a name");
 }
 
 Phase cs336::getPhase(Location loc) {

@@ -29,7 +29,7 @@ static Value zeroOf(OpBuilder &builder, Location loc, Type type) {
 
 static Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type) {
   unsigned from = value.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
-  // bf16 and f16 convert from and to float32 only: nothing goes directly from one to the other or from float64.
+  // bf16 and f16 convert from and to float32 only: conversions between them and with float64 go through float32.
   bool needsStep = (from == 16 && to != 32) || (to == 16 && from != 32);
   if (needsStep)
     return convertFloat(builder, loc, convertFloat(builder, loc, value, builder.getF32Type()), type);
@@ -69,7 +69,7 @@ Value cs336::convertScalar(OpBuilder &builder, Location loc, Value value, Type t
 // Shapes of computations
 //===----------------------------------------------------------------------===//
 
-/// Runs `compute` on the scalars in their compute type and converts what it returns back.
+/// Runs `compute` on the scalars in their compute type, and converts its result back.
 template <typename Compute>
 static Value inComputeType(OpBuilder &builder, Location loc, ValueRange scalars, Compute compute) {
   Type type = scalars.front().getType();
@@ -79,7 +79,7 @@ static Value inComputeType(OpBuilder &builder, Location loc, ValueRange scalars,
   return convertScalar(builder, loc, compute(widened), type);
 }
 
-/// A float operation on any number of scalars.
+/// Builds a float operation on any number of scalars.
 template <typename FloatOp>
 static Value buildFloat(OpBuilder &builder, Location loc, ValueRange scalars) {
   return inComputeType(builder, loc, scalars, [&](ArrayRef<Value> values) -> Value {
@@ -87,7 +87,7 @@ static Value buildFloat(OpBuilder &builder, Location loc, ValueRange scalars) {
   });
 }
 
-/// One operation for floats, another for integers.
+/// Builds one operation for floats and another for integers.
 template <typename FloatOp, typename IntOp>
 static Value buildNumber(OpBuilder &builder, Location loc, ValueRange scalars) {
   if (isa<FloatType>(scalars.front().getType()))
@@ -134,7 +134,7 @@ Value ErfOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
 Value SigmoidOp::buildScalar(OpBuilder &builder, Location loc, ValueRange scalars) {
   return inComputeType(builder, loc, scalars, [&](ArrayRef<Value> values) -> Value {
     Value x = values.front();
-    // e⁻ˣ overflows to infinity for large negative x, where 1/(1 + ∞) is the right answer, 0.
+    // e⁻ˣ overflows to infinity for large negative x, where 1/(1 + ∞) is the correct result, 0.
     Value one = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(x.getType(), 1.0));
     Value exp = math::ExpOp::create(builder, loc, arith::NegFOp::create(builder, loc, x));
     return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, exp));

@@ -1,4 +1,4 @@
-//===- Ports.cpp - What crosses an entry point's boundary -----------------===//
+//===- Ports.cpp - Arguments and results of entry points ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

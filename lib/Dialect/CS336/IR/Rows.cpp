@@ -38,7 +38,7 @@ bool cs336::isOfRows(Value operand, ArrayRef<int64_t> shape) {
   return own == shape || (isMask && own == shape.take_back(own.size()));
 }
 
-/// The axes along which a reduction combines elements of rows of `shape`; nothing for other reductions.
+/// Returns the axes along which a reduction combines elements of rows of `shape`, or nullopt for other reductions.
 static std::optional<SmallVector<int64_t>> getRowAxes(FusibleOpInterface reduction, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> axes = reduction.getReducedAxes();
   int64_t rank = shape.size(), kept = rank - axes.size();
@@ -50,7 +50,7 @@ static std::optional<SmallVector<int64_t>> getRowAxes(FusibleOpInterface reducti
 
 bool cs336::keepsRowsApart(Block &block, ArrayRef<int64_t> shape) {
   std::optional<SmallVector<int64_t>> axes;
-  // Values that depend on the block's arguments, and those of them that are more than elements put elsewhere.
+  // Values that depend on the block's arguments, and the subset that is more than rearranged elements.
   llvm::SmallDenseSet<Value> read, computed;
   read.insert(block.args_begin(), block.args_end());
   for (Operation &op : block.without_terminator()) {
@@ -78,7 +78,7 @@ bool cs336::keepsRowsApart(Block &block, ArrayRef<int64_t> shape) {
   }
   if (!axes)
     return true;
-  // Outputs are elements of rows, or values of them.
+  // Outputs are elements of rows, or values per row.
   ArrayRef<int64_t> rows = shape.drop_back(axes->size());
   return llvm::all_of(block.getTerminator()->getOperands(),
                       [&](Value result) { return shapeOf(result) == shape || shapeOf(result) == rows; });

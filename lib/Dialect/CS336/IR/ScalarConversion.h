@@ -12,7 +12,7 @@
 
 namespace cs336 {
 
-/// The type that arithmetic on elements of `type` runs in: float32 for bf16 and f16, otherwise the type itself. Sums,
+/// Returns the type for arithmetic on elements of `type`: float32 for bf16 and f16, otherwise the type itself. Sums,
 /// products, quotients and square roots rounded from float32 equal those of the narrow type itself.
 mlir::Type getComputeType(mlir::Type type);
 

@@ -18,7 +18,7 @@ using namespace cs336;
 
 using Lowered = FailureOr<SmallVector<Value>>;
 
-/// Kernels keep the exponentials of a row in memory of their own. Those of longer rows are computed twice.
+/// Kernels keep the exponentials of a row in a workspace. Those of longer rows are computed twice.
 static constexpr int64_t kLongestStoredRow = 1 << 16;
 
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ template <typename RowOp>
 static LogicalResult verifyRows(RowOp op) {
   ArrayRef<int64_t> shape = tensorType(op.getResult()).getShape();
   if (shape.empty())
-    return op.emitOpError() << "needs a tensor of rank 1 or more";
+    return op.emitOpError() << "requires a tensor of rank 1 or more";
   if (!op.getScale().isFinite())
     return op.emitOpError() << "scale must be finite";
   if (!op.getMask())
@@ -68,8 +68,8 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &builder, ValueRange gradients,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Builds `linalg.generic` over the elements of a tensor. Bodies see scalars in the compute type, and the element of
-/// the result last.
+/// Builds `linalg.generic` over the elements of a tensor. Bodies receive scalars in the compute type, and the element
+/// of the result last.
 class RowBuilder {
 public:
   using Body = function_ref<Value(OpBuilder &, ValueRange)>;
@@ -77,13 +77,14 @@ public:
   RowBuilder(OpBuilder &builder, Location loc, RankedTensorType type)
       : builder(builder), loc(loc), type(type), compute(getComputeType(type.getElementType())) {}
 
-  /// A tensor of rows or, without the last axis, of what they reduce to.
+  /// Create a tensor of rows, or without the last axis a tensor of values per row.
   Value elements() { return empty(type.getShape()); }
   Value rows() { return empty(type.getShape().drop_back()); }
 
-  /// Computes every element of `init` from those of `inputs`: whole tensors, masks of their last axes, or row values.
+  /// Computes every element of `init` from those of `inputs`: whole tensors, masks of their last axes, or values per
+  /// row.
   Value parallel(ValueRange inputs, Value init, Body body) { return build(inputs, init, body); }
-  /// Combines what `body` makes of the elements of a row.
+  /// Combines the results of `body` for the elements of a row.
   template <typename CombineOp>
   Value reduce(ValueRange inputs, double neutral, arith::FastMathFlags flags, Body body) {
     Value start = build({}, rows(), [&](OpBuilder &b, ValueRange) { return constant(b, neutral); });
@@ -95,7 +96,7 @@ public:
   Value constant(OpBuilder &b, double value) const {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(compute, value));
   }
-  /// `value`, times `factor` if that is not 1.
+  /// Returns `value`, times `factor` if that is not 1.
   Value scale(OpBuilder &b, Value value, const APFloat &factor) const {
     if (factor.isExactlyValue(1.0))
       return value;
@@ -114,7 +115,7 @@ private:
 };
 } // namespace
 
-/// Masks have the last axes of the loops, anything else the first.
+/// Returns the indexing map of `value`. Masks have the last axes of the loops, all other values the first.
 AffineMap RowBuilder::getMap(Value value, int64_t loops) const {
   AffineMap identity = builder.getMultiDimIdentityMap(loops);
   int64_t rank = tensorType(value).getRank();
@@ -124,7 +125,7 @@ AffineMap RowBuilder::getMap(Value value, int64_t loops) const {
                         builder.getContext());
 }
 
-/// Runs over the elements of the first input, or of `init` where there is none.
+/// Loops over the elements of the first input, or of `init` if there is none.
 Value RowBuilder::build(ValueRange inputs, Value init, Body body) {
   int64_t rank = tensorType(inputs.empty() ? init : inputs.front()).getRank();
   SmallVector<AffineMap> maps;
@@ -151,7 +152,7 @@ Lowered SoftmaxOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRan
   Location loc = getLoc();
   RowBuilder rows(builder, loc, tensorType(inputs.front()));
   bool isMasked = getMask() != nullptr;
-  // From an element, and of the mask if there is one.
+  // Computes a logit from an element, and from the mask if there is one.
   auto buildLogit = [&](OpBuilder &b, ValueRange scalars) -> Value {
     Value scaled = rows.scale(b, scalars[0], getScale());
     if (!isMasked)

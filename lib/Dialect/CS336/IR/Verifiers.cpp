@@ -1,4 +1,4 @@
-//===- Verifiers.cpp - What the operations refuse -===//
+//===- Verifiers.cpp - Verifiers of the operations ------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ LogicalResult BroadcastOp::verify() {
   int64_t previous = -1;
   for (auto [axis, resultAxis] : llvm::enumerate(getDims())) {
     if (resultAxis <= previous || resultAxis >= static_cast<int64_t>(to.size()))
-      return emitOpError() << "dims must ascend strictly and lie below the result's rank " << to.size();
+      return emitOpError() << "dims must be strictly increasing and less than the result's rank " << to.size();
     if (from[axis] != to[resultAxis])
       return emitOpError() << "axis " << axis << " of size " << from[axis] << " becomes axis " << resultAxis
                            << " of size " << to[resultAxis] << "; only new axes can be repeated";
@@ -79,14 +79,14 @@ LogicalResult TransposeOp::verify() {
   return verifySameElementType(*this, getOperand(), getResult());
 }
 
-/// The box of shape `box` at `offsets` lies inside a tensor of shape `whole`.
+/// Verifies that the box of shape `box` at `offsets` is inside a tensor of shape `whole`.
 static LogicalResult verifyBox(Operation *op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> box,
                                ArrayRef<int64_t> whole) {
   if (box.size() != whole.size() || offsets.size() != whole.size())
     return op->emitOpError() << "operand, result and offsets must have the same rank";
   for (size_t axis = 0; axis < whole.size(); ++axis)
     if (offsets[axis] < 0 || box[axis] > whole[axis] || offsets[axis] > whole[axis] - box[axis])
-      return op->emitOpError() << "the box leaves the tensor along axis " << axis << ": offset " << offsets[axis]
+      return op->emitOpError() << "the box exceeds the tensor along axis " << axis << ": offset " << offsets[axis]
                                << " plus size " << box[axis] << " exceeds " << whole[axis];
   return success();
 }
@@ -105,7 +105,7 @@ LogicalResult PadOp::verify() {
 
 LogicalResult ConcatOp::verify() {
   if (getOperands().empty())
-    return emitOpError() << "needs at least one operand";
+    return emitOpError() << "requires at least one operand";
   SmallVector<int64_t> expected(shapeOf(getOperands().front()));
   if (failed(verifyAxis(*this, getAxis(), expected.size())))
     return failure();
@@ -118,14 +118,14 @@ LogicalResult ConcatOp::verify() {
       return emitOpError() << "operands must have the same rank";
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (axis != getAxis() && shape[axis] != expected[axis])
-        return emitOpError() << "operands differ along axis " << axis << ", which is not the concatenated one";
+        return emitOpError() << "operands differ along axis " << axis << ", which is not the concatenated axis";
     expected[getAxis()] = addSaturating(expected[getAxis()], shape[getAxis()]);
   }
   return verifyShape(*this, getResult(), "result", expected);
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions, products, gathers
+// Reductions, matmuls, gathers
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
@@ -135,7 +135,7 @@ LogicalResult ReduceOp::verify() {
     if (failed(verifyAxis(*this, axis, from.size())))
       return failure();
     if (isReduced[axis])
-      return emitOpError() << "axis " << axis << " is named twice";
+      return emitOpError() << "axis " << axis << " occurs twice";
     isReduced[axis] = true;
   }
   SmallVector<int64_t> expected;
@@ -169,7 +169,8 @@ LogicalResult MatmulOp::verify() {
   Sizes sizes = getSizes();
   int64_t rhsK = rhs.take_back(2)[getTransposeB() ? 1 : 0];
   if (sizes.k != rhsK)
-    return emitOpError() << "inner sizes differ: " << sizes.k << " of the left and " << rhsK << " of the right matrix";
+    return emitOpError() << "inner sizes differ: " << sizes.k << " of the left matrix and " << rhsK
+                         << " of the right matrix";
   SmallVector<int64_t> expected(lhs.drop_back(2));
   expected.append({sizes.m, sizes.n});
   if (failed(verifyShape(*this, getResult(), "result", expected)) ||
@@ -212,10 +213,10 @@ LogicalResult EmbeddingGradOp::verify() {
 LogicalResult LinearOp::verify() {
   ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
   if (weight.size() != 2 || input.empty())
-    return emitOpError() << "needs an input […, in] and a weight [out, in], has " << getInput().getType() << " and "
+    return emitOpError() << "requires an input […, in] and a weight [out, in], has " << getInput().getType() << " and "
                          << getWeight().getType();
   if (input.back() != weight[1])
-    return emitOpError() << "input has " << input.back() << " features, weight takes " << weight[1];
+    return emitOpError() << "input has " << input.back() << " features, but weight has " << weight[1];
   SmallVector<int64_t> expected(input.drop_back());
   expected.push_back(weight[0]);
   if (failed(verifyShape(*this, getResult(), "result", expected)) ||
@@ -227,7 +228,7 @@ LogicalResult LinearOp::verify() {
 static LogicalResult verifyNorm(Operation *op, Value input, Value weight, double eps) {
   ArrayRef<int64_t> shape = shapeOf(input);
   if (shape.empty())
-    return op->emitOpError() << "needs an input of rank 1 or more";
+    return op->emitOpError() << "requires an input of rank 1 or more";
   if (!(eps > 0))
     return op->emitOpError() << "eps must be positive, is " << eps;
   return verifyShape(op, weight, "weight", shape.take_back(1));
@@ -239,7 +240,7 @@ LogicalResult LayerNormOp::verify() { return verifyNorm(*this, getInput(), getWe
 LogicalResult RoPEOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getInput());
   if (shape.size() < 2)
-    return emitOpError() << "needs an input […, positions, head_dim], is " << getInput().getType();
+    return emitOpError() << "requires an input […, positions, head_dim], has " << getInput().getType();
   if (shape.back() % 2 != 0)
     return emitOpError() << "rotates pairs: head_dim must be even, is " << shape.back();
   if (!(getTheta().convertToDouble() > 0))
@@ -250,7 +251,7 @@ LogicalResult RoPEOp::verify() {
 LogicalResult CrossEntropyOp::verify() {
   ArrayRef<int64_t> logits = shapeOf(getLogits());
   if (logits.empty())
-    return emitOpError() << "logits need a last axis of classes";
+    return emitOpError() << "logits must have a last axis of classes";
   if (failed(verifyShape(*this, getTargets(), "targets", logits.drop_back())))
     return failure();
   return verifyShape(*this, getResult(), "result", {});
@@ -269,7 +270,7 @@ LogicalResult FusedOp::verify() {
     return emitOpError() << "must yield values of the results' types";
   for (Operation &op : block.without_terminator())
     if (!isa<FusibleOpInterface>(op))
-      return emitOpError() << "holds '" << op.getName() << "', which is not fusible";
+      return emitOpError() << "contains '" << op.getName() << "', which is not fusible";
   return success();
 }
 
@@ -290,13 +291,13 @@ static LogicalResult verifyWorld(Operation *op, int64_t world) {
   return success();
 }
 
-/// Axis 0 of `whole` is `world` times that of `part`; the rest is equal.
+/// Verifies that axis 0 of `whole` is `world` times that of `part`, and that all other axes are equal.
 static LogicalResult verifyParts(Operation *op, Value part, Value whole, int64_t world) {
   if (failed(verifyWorld(op, world)) || failed(verifySameElementType(op, part, whole)))
     return failure();
   SmallVector<int64_t> expected(shapeOf(part));
   if (expected.empty())
-    return op->emitOpError() << "needs tensors of rank 1 or more";
+    return op->emitOpError() << "requires tensors of rank 1 or more";
   expected[0] = multiplySaturating(expected[0], world);
   return verifyShape(op, whole, "the tensor of all ranks", expected);
 }
@@ -306,6 +307,6 @@ LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOperand(), ge
 LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getResult(), getOperand(), getWorld()); }
 LogicalResult BroadcastRankOp::verify() {
   if (static_cast<int64_t>(getRoot()) < 0 || getRoot() >= getWorld())
-    return emitOpError() << "root " << getRoot() << " is no rank of a world of " << getWorld();
+    return emitOpError() << "root " << getRoot() << " is not a rank of a world of " << getWorld();
   return verifyWorld(*this, getWorld());
 }

@@ -20,9 +20,9 @@ struct Layout {
 
 static Layout getLayout(MemRefType type) {
   Layout layout;
-  // Every buffer has a static strided layout; anything else would have failed the exec dialect's verifiers.
+  // Every buffer has a static strided layout; the exec dialect's verifiers reject all others.
   LogicalResult isStrided = type.getStridesAndOffset(layout.strides, layout.offset);
-  assert(succeeded(isStrided) && "a buffer without strides");
+  assert(succeeded(isStrided) && "every buffer has strides");
   (void)isStrided;
   return layout;
 }
@@ -66,13 +66,13 @@ FailureOr<MemRefType> SliceOp::getViewType(MemRefType source) {
 }
 
 /// Walks both shapes from the back. A run of source axes that nest without gaps (outer stride = inner stride · inner
-/// size) can be split and merged at will; a boundary between runs must be one in the result's shape too.
+/// size) can be split and merged freely; a boundary between runs must be a boundary in the result's shape too.
 FailureOr<MemRefType> ReshapeOp::getViewType(MemRefType source) {
   Layout from = getLayout(source);
   ArrayRef<int64_t> shape = resultShape(*this);
   Layout to{SmallVector<int64_t>(shape.size(), 1), from.offset};
 
-  // Axes of size 1 have no say.
+  // Axes of size 1 have no effect.
   SmallVector<std::pair<int64_t, int64_t>> axes; // size, stride
   for (auto [size, stride] : llvm::zip_equal(source.getShape(), from.strides))
     if (size != 1)
@@ -95,7 +95,7 @@ FailureOr<MemRefType> ReshapeOp::getViewType(MemRefType source) {
     if (runSize != 1)
       return failure();
   }
-  // What is left are leading axes of size 1, whose stride is that of a row-major tensor.
+  // The remaining axes are leading axes of size 1, whose strides are those of a row-major tensor.
   for (; next >= 0; --next)
     to.strides[next] = next + 1 < static_cast<int64_t>(shape.size()) ? to.strides[next + 1] * shape[next + 1] : 1;
   return makeView(source, shape, to);

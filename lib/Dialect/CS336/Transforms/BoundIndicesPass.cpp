@@ -1,4 +1,4 @@
-//===- BoundIndicesPass.cpp - Indices stay in bounds ----------------------===//
+//===- BoundIndicesPass.cpp - Keeps indices in bounds ---------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,13 +23,13 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-/// An operand that holds indices.
+/// An operand that contains indices.
 struct IndexOperand {
   IndexingOpInterface op;
   IndexUse use;
 
   Value get() const { return op->getOperand(use.operand); }
-  /// Starts an error with what the operation does.
+  /// Starts an error that names the indexed elements.
   InFlightDiagnostic emitError() const {
     return op->emitOpError() << "indexes the " << use.bound << ' ' << use.places << " with ";
   }
@@ -42,9 +42,9 @@ class BoundIndicesPass : public cs336::impl::BoundIndicesPassBase<BoundIndicesPa
   }
 
   LogicalResult boundIndices();
-  /// Bounds the input that the indices are, if they are one.
+  /// Sets the bound of an input if the indices are that input.
   LogicalResult boundInput(const IndexOperand &indices);
-  /// Has the indices checked as the program runs, unless their range is in bounds or never is.
+  /// Inserts a check of the indices, unless their range is always or never in bounds.
   LogicalResult proveOrCheck(const IndexOperand &indices, IntegerRanges &ranges);
   LogicalResult check(const IndexOperand &indices);
 
@@ -58,9 +58,9 @@ class BoundIndicesPass : public cs336::impl::BoundIndicesPassBase<BoundIndicesPa
     return bound ? std::optional(bound.getInt()) : std::nullopt;
   }
 
-  /// Inputs that the program gave no bound.
+  /// Inputs whose bound this pass has set.
   llvm::SmallDenseSet<BlockArgument> derived;
-  /// Checks that exist, by operand and bound.
+  /// Existing checks, by operand and bound.
   DenseMap<std::pair<Value, int64_t>, Value> checks;
 
   PassCounter numBounded{this, "num-bounded", "Number of inputs that got a bound"};
@@ -71,7 +71,7 @@ class BoundIndicesPass : public cs336::impl::BoundIndicesPassBase<BoundIndicesPa
 
 static constexpr RemarkOptions remarkOptions("cs336-bound-indices");
 
-/// The operand of a group that an argument of its body is; other values as they are.
+/// Returns the operand of a group that an argument of its body stands for. Returns other values unchanged.
 static Value getOutsideOfGroups(Value value) {
   while (auto argument = dyn_cast<BlockArgument>(value)) {
     auto group = dyn_cast<FusedOp>(argument.getOwner()->getParentOp());
@@ -82,7 +82,7 @@ static Value getOutsideOfGroups(Value value) {
   return value;
 }
 
-/// The argument of the function all of whose elements `value` holds, in whatever layout, and nothing else; or null.
+/// Returns the function argument whose elements `value` consists of, in any layout, or null.
 static BlockArgument findArgument(Value value) {
   auto count = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getNumElements(); };
   while (true) {
@@ -117,7 +117,8 @@ LogicalResult BoundIndicesPass::boundInput(const IndexOperand &indices) {
   return success();
 }
 
-/// The first element of a constant that is outside of [0, bound), and its indices; a splat has one element to look at.
+/// Returns the first element of a constant that is outside [0, bound), and its indices. A splat has one element to
+/// check.
 static std::optional<std::pair<APInt, SmallVector<int64_t>>> findOutside(DenseIntElementsAttr elements, int64_t bound) {
   auto isOutside = [bound](const APInt &element) { return element.isNegative() || element.getSExtValue() >= bound; };
   if (elements.empty())
@@ -142,7 +143,7 @@ LogicalResult BoundIndicesPass::proveOrCheck(const IndexOperand &indices, Intege
   if (DenseIntElementsAttr elements; matchPattern(getOutsideOfGroups(indices.get()), m_Constant(&elements)))
     if (auto outside = findOutside(elements, bound)) {
       auto position = llvm::map_range(outside->second, [](int64_t index) { return std::to_string(index); });
-      return indices.emitError() << "a constant that holds " << outside->first.getSExtValue() << " at ["
+      return indices.emitError() << "a constant that contains " << outside->first.getSExtValue() << " at ["
                                  << llvm::join(position, ", ") << ']' << requirement;
     }
   IntegerValueRange range = ranges.get(indices.get());
@@ -164,17 +165,18 @@ LogicalResult BoundIndicesPass::check(const IndexOperand &indices) {
   Block &block = getOperation().getBody().front();
   Operation *user = block.findAncestorOpInBlock(*indices.op);
   if (value.getParentBlock() != &block || !user)
-    return indices.emitError() << "integers that nothing bounds and that its group computes: compute them outside of "
+    return indices.emitError() << "integers without a known range that its group computes: compute them outside "
                                   "the group, where they can be checked, or clamp them with cs336.max and cs336.min";
   Value &checked = checks[{value, indices.use.bound}];
   if (!checked) {
     OpBuilder builder(user);
     checked =
         CheckBoundOp::create(builder, indices.op->getLoc(), value.getType(), value, indices.use.bound).getResult();
-    remark::missed(indices.op->getLoc(), remarkOptions("CheckedAtRunTime")) << remark::add(
-        "nothing bounds the indices of the {0} {1}: each run checks them", indices.use.bound, indices.use.places.str());
+    remark::missed(indices.op->getLoc(), remarkOptions("CheckedAtRunTime"))
+        << remark::add("the indices of the {0} {1} have no known range: each run checks them", indices.use.bound,
+                       indices.use.places.str());
   }
-  // An argument of a group is exchanged for all of its uses, which read the same integers.
+  // An argument of a group is replaced in all of its uses, which read the same integers.
   if (indices.get() == value)
     indices.op->setOperand(indices.use.operand, checked);
   else

@@ -21,7 +21,7 @@ using namespace cs336;
 static constexpr RemarkOptions remarkOptions("cs336-decompose");
 
 namespace {
-/// Composites still to replace; those that a replacement makes are added.
+/// The composites that remain to be replaced, including those in replacements.
 class Worklist : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { add(op); }

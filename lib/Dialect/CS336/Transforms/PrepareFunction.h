@@ -21,7 +21,7 @@ class PrepareFunction {
 public:
   explicit PrepareFunction(mlir::ModuleOp module);
 
-  /// Whether the function returns a derived value called `name`.
+  /// Returns whether the function returns a derived value called `name`.
   bool returns(llvm::StringRef name) const { return names.contains(name); }
   /// At the function's end, which is where what computes new values belongs.
   mlir::OpBuilder getBuilder();

@@ -60,7 +60,7 @@ std::optional<Scaling> cs336::matchScaling(Operation *op) {
 // Mask
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is 0 or −∞ everywhere, and not 0 alone.
+/// Returns whether `value` is 0 or −∞ everywhere, and not 0 alone.
 static bool isBias(Value value) {
   while (auto view = value.getDefiningOp<ViewOpInterface>())
     value = view->getOperand(0);

@@ -24,14 +24,14 @@ using namespace cs336::exec;
 
 static bool holdsIntegers(Value buffer) { return bufferType(buffer).getElementType().isSignlessInteger(); }
 
-/// Whether the buffer is all of its storage.
+/// Returns whether the buffer is all of its storage.
 static bool coversStorage(Value buffer) {
   MemRefType storage = getStorage(buffer).getBuffer().getType();
   return dropOffset(bufferType(buffer)).getLayout().isIdentity() &&
          bufferType(buffer).getNumElements() == storage.getNumElements();
 }
 
-/// Whether two places in the arena have a byte in common; before they are planned, none has.
+/// Returns whether two places in the arena have a byte in common; before they are planned, none has.
 static bool overlap(ArenaOpInterface a, ArenaOpInterface b) {
   if (!a.getOffset() || !b.getOffset())
     return false;

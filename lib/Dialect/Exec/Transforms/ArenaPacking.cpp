@@ -52,7 +52,7 @@ public:
     }
     top = std::max(top, end);
   }
-  /// Whether no other gap can fit better.
+  /// Returns whether no other gap can fit better.
   bool isPerfect() const { return bestGap == bytes; }
   int64_t getOffset() const { return best < 0 ? top : best; }
 

@@ -32,7 +32,7 @@ func.func @gradient(%g: tensor<2x4xf32>, %ids: tensor<2xi32> {cs336.kind = "inpu
 
 func.func @constant(%table: tensor<97x4xf32>) -> tensor<2x3x4xf32> {
   %ids = cs336.constant dense<[[0, 1, 2], [3, 4, 97]]> : tensor<2x3xi64>
-  // expected-error@below {{'cs336.embedding' op indexes the 97 rows of its table with a constant that holds 97 at [1, 2]: every index must be in [0, 97)}}
+  // expected-error@below {{'cs336.embedding' op indexes the 97 rows of its table with a constant that contains 97 at [1, 2]: every index must be in [0, 97)}}
   %x = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
   return %x : tensor<2x3x4xf32>
 }
@@ -41,7 +41,7 @@ func.func @constant(%table: tensor<97x4xf32>) -> tensor<2x3x4xf32> {
 
 func.func @splat(%table: tensor<97x1xf32>) -> tensor<268435456x1xf32> {
   %ids = cs336.constant dense<-1> : tensor<268435456xi32>
-  // expected-error@below {{a constant that holds -1 at [0]: every index must be in [0, 97)}}
+  // expected-error@below {{a constant that contains -1 at [0]: every index must be in [0, 97)}}
   %x = cs336.embedding %table, %ids : tensor<97x1xf32>, tensor<268435456xi32> -> tensor<268435456x1xf32>
   return %x : tensor<268435456x1xf32>
 }
@@ -50,7 +50,7 @@ func.func @splat(%table: tensor<97x1xf32>) -> tensor<268435456x1xf32> {
 
 func.func @scalar(%table: tensor<97x4xf32>) -> tensor<4xf32> {
   %id = cs336.constant dense<97> : tensor<i64>
-  // expected-error@below {{a constant that holds 97 at []: every index must be in [0, 97)}}
+  // expected-error@below {{a constant that contains 97 at []: every index must be in [0, 97)}}
   %x = cs336.embedding %table, %id : tensor<97x4xf32>, tensor<i64> -> tensor<4xf32>
   return %x : tensor<4xf32>
 }
@@ -73,7 +73,7 @@ func.func @group(%table: tensor<97x4xf32>, %ids: tensor<3xi64> {cs336.kind = "in
   %y = cs336.fused(%table, %ids) {
   ^bb0(%t: tensor<97x4xf32>, %i: tensor<3xi64>):
     %next = cs336.add %i, %i : tensor<3xi64>
-    // expected-error@below {{with integers that nothing bounds and that its group computes: compute them outside of the group}}
+    // expected-error@below {{with integers without a known range that its group computes: compute them outside the group}}
     %x = cs336.embedding %t, %next : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
     cs336.yield %x : tensor<3x4xf32>
   } : (tensor<97x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>

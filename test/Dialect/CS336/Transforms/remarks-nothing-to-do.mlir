@@ -7,7 +7,7 @@
 // RUN: cs336-opt %s --cs336-weight-shadows -o /dev/null --remarks-filter=cs336-weight-shadows 2>&1 | FileCheck %s --check-prefix=SHADOWS
 
 // CHECKPOINT: [Missed] NoGradients {{.*}}nothing is computed again: @forward computes no gradients
-// CHECKPOINT: [Missed] NoBlocks {{.*}}no stretches of the forward pass repeat
+// CHECKPOINT: [Missed] NoBlocks {{.*}}the forward pass has no consecutive equal blocks
 // CHECKPOINT: [Missed] SeveralBlocks {{.*}}nothing is computed again: @branches has several blocks
 
 // HOIST: [Missed] NotHoisted {{.*}}@forward computes it in each call: 128 FLOPs for 64 elements, below min-flops = {{[0-9]+}} an element

@@ -12,7 +12,7 @@ func.func @train(%w: tensor<8x6xf32> {cs336.kind = "parameter", cs336.name = "w"
   // CHECK: %[[BACK:.*]] = cs336.cast %[[Y]] : tensor<4x8xbf16> -> tensor<4x8xf32>
   // CHECK: cs336_test.opaque %[[BACK]] : tensor<4x8xf32>
   %0 = cs336.linear %x, %w : tensor<4x6xf32>, tensor<8x6xf32> -> tensor<4x8xf32>
-  // expected-error@+1 {{'cs336_test.opaque' op stands between parameter 'w' and the loss, and has no adjoint}}
+  // expected-error@+1 {{'cs336_test.opaque' op is between parameter 'w' and the loss, but has no adjoint}}
   %1 = cs336_test.opaque %0 : tensor<4x8xf32>
   %loss = cs336.reduce sum %1 axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %loss : tensor<f32>

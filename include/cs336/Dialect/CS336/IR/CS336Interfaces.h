@@ -1,4 +1,4 @@
-//===- CS336Interfaces.h - What passes ask of an operation ------*- C++ -*-===//
+//===- CS336Interfaces.h - Interfaces between operations and passes -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@
 
 namespace cs336 {
 
-/// What mixed precision does to an operation's floating-point operands and results.
+/// The types that mixed precision gives an operation's floating-point operands and results.
 enum class AutocastPolicy {
-  /// Rounds to the low type: matrix products.
+  /// Rounds to the low type: matmuls.
   Low,
   /// Widens to float32: exponentials, sums, losses.
   Float32,
@@ -28,7 +28,7 @@ enum class AutocastPolicy {
   Explicit,
 };
 
-/// What a kernel schedule has to provide for an operation.
+/// The part of a kernel schedule that an operation requires.
 enum class FusionKind {
   /// An element of the result depends on one element of every operand.
   Pointwise,

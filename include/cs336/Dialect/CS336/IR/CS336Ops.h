@@ -17,11 +17,11 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace cs336 {
-/// A splat of `value` rounded to the element type (integers truncate; i1 is value != 0).
+/// Returns a splat of `value` rounded to the element type (integers truncate; i1 is value != 0).
 mlir::DenseElementsAttr getSplat(mlir::RankedTensorType type, double value);
 
-/// The floating-point number that all elements of a constant have, also where it is repeated or reshaped: what PyTorch
-/// has as a Python number.
+/// Returns the floating-point number that all elements of a constant share, or nullopt. Repeated and reshaped constants
+/// count too. PyTorch has a Python number in its place.
 std::optional<llvm::APFloat> getSplat(mlir::Value value);
 } // namespace cs336
 

@@ -124,7 +124,7 @@ def CS336_MulOp : CS336_Arithmetic<"mul", "x · y", [Commutative]> {
 def CS336_DivOp : CS336_Arithmetic<"div", "x / y", [], CS336_FloatTensor> {
   let hasFolder = 1;
   let extraClassDeclaration = scalarDeclaration # costDeclaration # [{
-    /// A number divided by a tensor is PyTorch's `reciprocal` multiplied by the number.
+    /// Returns the policy. PyTorch computes a number divided by a tensor as `reciprocal` times the number.
     ::cs336::AutocastPolicy getAutocastPolicy();
   }];
 }

@@ -1,12 +1,13 @@
-//===- IntegerRanges.h - Which integers tensors can hold --------*- C++ -*-===//
+//===- IntegerRanges.h - Ranges of the integers in tensors ------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One range for all elements of a tensor, from what operations say of their results (mlir::InferIntRangeInterface).
-// It is found on demand, from what computes the value, since few programs ask and those of few values.
+// There is one range for all elements of a tensor. It follows from the ranges that operations infer for their results
+// (mlir::InferIntRangeInterface). Ranges are computed on demand, from the operations that compute the value, since few
+// programs need them, and only for few values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,26 +22,26 @@
 
 namespace cs336 {
 
-/// Gives the dialect's operations on integers mlir::InferIntRangeInterface.
+/// Attaches mlir::InferIntRangeInterface to the dialect's operations on integers.
 void attachIntegerRangeModels(mlir::MLIRContext &context);
 
 /// Returns true if all integers of the range are in [0, bound).
 bool isWithin(const mlir::IntegerValueRange &range, int64_t bound);
 
-/// Integers of `type`'s width in [0, bound).
+/// Returns the integers of `type`'s width in [0, bound).
 mlir::ConstantIntRanges getRangeBelow(mlir::Type type, int64_t bound);
 
-/// Remembers the ranges that it finds; of values that do not change meanwhile.
+/// Computes ranges and remembers them. The values must not change meanwhile.
 class IntegerRanges {
 public:
-  /// The range of a function's or a kernel's argument.
+  /// Returns the range of an argument of a function or a kernel.
   using ArgumentRanges = llvm::function_ref<mlir::IntegerValueRange(mlir::BlockArgument)>;
 
-  /// `argumentRanges` outlives the object.
+  /// `argumentRanges` must outlive the object.
   explicit IntegerRanges(ArgumentRanges argumentRanges) : argumentRanges(argumentRanges) {}
 
-  /// The range of a value's elements. It has no value where nothing is known of the integers, not even that clamping
-  /// bounds them: a conversion of a number that the integer type does not have gives no particular integer.
+  /// Returns the range of a value's elements. The range has no value if the integers are unknown, so that even a clamp
+  /// does not bound them: converting a number outside the integer type's range gives no particular integer.
   mlir::IntegerValueRange get(mlir::Value value);
 
 private:

@@ -12,18 +12,18 @@
 
 namespace cs336 {
 
-/// Part of a training step, which locations carry: `loc("backward"(loc("layers.0.attn.q_proj")))`. What says nothing
-/// else is forward.
+/// The part of a training step that a location carries: `loc("backward"(loc("layers.0.attn.q_proj")))`. Locations
+/// without a phase are forward.
 enum class Phase { Forward, Backward, Optimizer };
 
-/// "forward", "backward" or "optimizer".
+/// Returns "forward", "backward" or "optimizer".
 llvm::StringRef stringifyPhase(Phase phase);
 
-/// The phase that `loc` names.
+/// Returns the phase that `loc` names.
 Phase getPhase(mlir::Location loc);
 
-/// `loc`, saying that what stands there belongs to `phase`. The outermost phase counts, so a location that already
-/// names one is not wrapped again in the same.
+/// Returns `loc` with `phase` around it. The outermost phase counts. A location that already has this phase is returned
+/// unchanged.
 mlir::Location inPhase(Phase phase, mlir::Location loc);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- Ports.h - What crosses an entry point's boundary ---------*- C++ -*-===//
+//===- Ports.h - Arguments and results of entry points ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,33 +28,33 @@ inline constexpr llvm::StringLiteral kOutput = "output";
 inline constexpr llvm::StringLiteral kGradient = "gradient";
 } // namespace port
 
-/// Names of state that several passes know.
+/// Names of state that several passes use.
 namespace state {
-/// f32 of rank 0: what the loss is multiplied by before it is differentiated.
+/// f32 of rank 0: the factor of the loss before it is differentiated.
 inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
 /// i32 of rank 0: steps since the loss scale last changed.
 inline constexpr llvm::StringLiteral kGrowthTracker = "growth_tracker";
 } // namespace state
 
-/// `cs336.mode` of a function, if it is an entry point.
+/// Returns `cs336.mode` of a function, or nullopt if it is not an entry point.
 std::optional<Mode> getMode(mlir::Operation *function);
 
-/// `cs336.kind` of an argument or result, or "" where there is none. `attributes` may be null.
+/// Returns `cs336.kind` of an argument or result, or "" if there is none. `attributes` may be null.
 llvm::StringRef getPortKind(mlir::DictionaryAttr attributes);
-/// `cs336.name` of an argument or result, or "" where there is none. `attributes` may be null.
+/// Returns `cs336.name` of an argument or result, or "" if there is none. `attributes` may be null.
 llvm::StringRef getPortName(mlir::DictionaryAttr attributes);
-/// `cs336.views` of an argument or result, or null. `attributes` may be null.
+/// Returns `cs336.views` of an argument or result, or null. `attributes` may be null.
 mlir::ArrayAttr getPortViews(mlir::DictionaryAttr attributes);
 
-/// The attributes of an argument or result. `views` and `init` may be null.
+/// Returns the attributes of an argument or result. `views` and `init` may be null.
 mlir::DictionaryAttr makePort(mlir::MLIRContext *context, llvm::StringRef kind, llvm::StringRef name,
                               mlir::ArrayAttr views = nullptr, InitAttr init = nullptr);
 
-/// The argument called `name`, if there is one.
+/// Returns the argument called `name`, if there is one.
 std::optional<unsigned> findArgument(mlir::FunctionOpInterface function, llvm::StringRef name);
-/// The result of this kind called `name`, if there is one.
+/// Returns the result of this kind called `name`, if there is one.
 std::optional<unsigned> findResult(mlir::FunctionOpInterface function, llvm::StringRef kind, llvm::StringRef name);
-/// Whether any result is of this kind.
+/// Returns whether any result is of this kind.
 bool hasResultOfKind(mlir::FunctionOpInterface function, llvm::StringRef kind);
 
 } // namespace cs336

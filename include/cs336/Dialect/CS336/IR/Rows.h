@@ -12,16 +12,17 @@
 
 namespace cs336 {
 
-/// Whether `op` repeats every element of its operand along new last axes: a value a row for every element of the row.
+/// Returns whether `op` repeats every element of its operand along new last axes: one value per row, for every element
+/// of the row.
 bool isRowBroadcast(mlir::Operation *op);
 
-/// Whether `operand` can stand beside one of `shape` in an operation on rows: it has that shape, or is a mask of its
-/// last axes, which the leading ones share.
+/// Returns whether `operand` may appear beside a value of `shape` in an operation on rows: it has that shape, or is a
+/// mask of its last axes, which the leading axes share.
 bool isOfRows(mlir::Value operand, llvm::ArrayRef<int64_t> shape);
 
-/// Whether the operations of `block` compute rows of tensors of `shape` each from the same row of what they read: they
-/// are pointwise, index arithmetic, or reduce all along the same last axes, and what is computed a row goes to elements
-/// of that row alone.
+/// Returns whether each row of `shape` that the operations of `block` compute depends on the same row of their operands
+/// only. This holds if all of them are element-wise, index arithmetic, or reductions along the same last axes, and if a
+/// value per row is used for elements of that row alone.
 bool keepsRowsApart(mlir::Block &block, llvm::ArrayRef<int64_t> shape);
 
 } // namespace cs336

@@ -1,11 +1,11 @@
-//===- Sizes.h - Limits of sizes, and sums that stop at them ----*- C++ -*-===//
+//===- Sizes.h - Limits of sizes, and saturating arithmetic -----*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The type constraints of both dialects ask these functions, so that after verification no size, stride or number of
+// The type constraints of both dialects call these functions, so that after verification no size, stride or number of
 // bytes overflows. Costs may: a matmul of large tensors has more than 2^63 FLOPs. They saturate.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@
 
 namespace cs336 {
 
-/// f64, f32, bf16, f16, i64, i32 or i1.
+/// Returns true for f64, f32, bf16, f16, i64, i32 and i1.
 bool isElementType(mlir::Type type);
 
 /// Returns true if a dense tensor or buffer of static shape has at most 2^56 bytes: sums over operands fit in int64.
@@ -39,13 +39,13 @@ bool isStorable(mlir::Type type);
 inline constexpr llvm::StringLiteral kStorable =
     "a tensor of f64, f32, bf16, f16, i64, i32 or i1 with static sizes, none of them 0, and at most 2^48 bytes";
 
-/// The sum of two numbers that are not negative, at most the largest int64_t.
+/// Returns the sum of two non-negative numbers, at most the largest int64_t.
 inline int64_t addSaturating(int64_t a, int64_t b) {
   int64_t sum;
   return llvm::AddOverflow(a, b, sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
-/// The product of two numbers that are not negative, at most the largest int64_t.
+/// Returns a times b for non-negative numbers, at most the largest int64_t.
 inline int64_t multiplySaturating(int64_t a, int64_t b) {
   int64_t product;
   return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max() : product;

@@ -1,4 +1,4 @@
-//===- TensorBytes.h - What a tensor takes in memory ------------*- C++ -*-===//
+//===- TensorBytes.h - Size of a tensor in memory ---------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace cs336 {
 
-/// Of a dense tensor of static shape; an i1 takes a byte.
+/// Returns the bytes of a dense tensor of static shape. An i1 takes one byte.
 int64_t getTensorBytes(mlir::Value value);
 
 } // namespace cs336

@@ -15,10 +15,10 @@
 
 namespace cs336 {
 
-/// What autocast lowers the precision of matrix products to.
+/// The type to which autocast lowers the precision of matmuls.
 enum class AutocastType { BF16, FP16, TF32 };
 
-/// Which optimizer a training step ends with.
+/// The optimizer at the end of a training step.
 enum class OptimizerKind { AdamW };
 
 #define GEN_PASS_DECL

@@ -20,8 +20,8 @@ inline mlir::MemRefType bufferType(mlir::Value buffer) { return llvm::cast<mlir:
 struct BufferLayout {
   explicit BufferLayout(mlir::MemRefType type);
 
-  /// The memref type. Row-major layouts at offset 0 have one spelling, the plain type, so that equal layouts have
-  /// equal types.
+  /// Returns the memref type. Row-major layouts at offset 0 have one spelling, the plain type, so that equal layouts
+  /// have equal types.
   mlir::MemRefType getType() const;
 
   llvm::SmallVector<int64_t> sizes, strides;
@@ -29,29 +29,30 @@ struct BufferLayout {
   mlir::Type elementType;
 };
 
-/// The operation that owns the bytes of `buffer`, views followed; null if `buffer` is no buffer of an entry.
+/// Follows views from `buffer` to its storage, and returns the operation that defines it, or null if `buffer` is not a
+/// buffer of an entry.
 BufferOpInterface getStorage(mlir::Value buffer);
 
-/// Bytes of an element in memory; an i1 takes one.
+/// Returns the bytes of dense storage of this type.
 int64_t getElementBytes(mlir::Type elementType);
 
 /// Bytes of dense storage of this type.
 int64_t getStorageBytes(mlir::MemRefType type);
 
-/// Whether storage of this type has an element, and at most 2^48 bytes: more than any machine has, and few enough that
-/// sums over a program's buffers fit in 64 bits.
+/// Returns whether storage of this type has an element and at most 2^48 bytes: more than any machine has, and few
+/// enough that sums over a program's buffers fit into 64 bits.
 bool hasUsableSize(mlir::MemRefType type);
 
-/// `type` with its offset at 0: what a kernel sees of a buffer.
+/// Returns `type` with offset 0, as a kernel accesses the buffer.
 mlir::MemRefType dropOffset(mlir::MemRefType type);
 
-/// Dense row-major storage for the elements of `type`.
+/// Returns the type of dense row-major storage for the elements of `type`.
 mlir::MemRefType getDenseType(mlir::ShapedType type);
 
-/// The storage of `buffer` seen as `type`, whose strides and offset count from its start.
+/// Creates a view of `buffer`'s storage as `type`, whose strides and offset count from the start of the storage.
 mlir::Value createView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, mlir::MemRefType type);
 
-/// A copy of `buffer` in a fresh row-major allocation.
+/// Creates a copy of `buffer` in a new row-major allocation.
 mlir::Value createDenseCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer);
 
 } // namespace cs336::exec

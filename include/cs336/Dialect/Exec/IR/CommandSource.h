@@ -1,4 +1,4 @@
-//===- CommandSource.h - Where in the model a command comes from -*- C++ -*-===//
+//===- CommandSource.h - The part of the model that a command comes from -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,22 +16,23 @@
 
 namespace cs336::exec {
 
-/// The path of the model's operation that `loc` names, without its phase: "layers.0.attn.q_proj" for
-/// `loc("backward"(loc("layers.0.attn.q_proj")))`. Empty if the location has no name. Of a fused location, the first
-/// part that has one.
+/// Returns the path of the model's operation that `loc` names, without its phase: "layers.0.attn.q_proj" for
+/// `loc("backward"(loc("layers.0.attn.q_proj")))`. Returns "" if the location has no name. Returns the first part with
+/// a name if the location is fused.
 llvm::StringRef getSourcePath(mlir::Location loc);
 
-/// The path's owner ("layers.0.attn"), empty at the top level of the model, and its last component ("q_proj").
+/// Return the layer's path ("layers.0.attn", or "" at the top level of the model) and the last component of the path
+/// ("q_proj").
 llvm::StringRef getLayerPath(mlir::Location loc);
 llvm::StringRef getSourceName(mlir::Location loc);
 
-/// `loc` as text for people: its path and file position.
+/// Returns `loc` as text for people: its path and file position.
 std::string printLocation(mlir::Location loc);
 
 namespace detail {
-/// The location's phase, or prepare in an entry of that mode.
+/// Returns the location's phase, or prepare in an entry of that mode.
 CommandPhase getCommandPhase(mlir::Operation *command);
-/// The operation's mnemonic and its source's name: "gemm_q_proj".
+/// Returns the operation's mnemonic and its source's name: "gemm_q_proj".
 std::string getDefaultCommandName(mlir::Operation *command);
 } // namespace detail
 

@@ -1,4 +1,4 @@
-//===- ExecInterfaces.h - What planning and emission ask of an operation -*- C++ -*-===//
+//===- ExecInterfaces.h - Interfaces for planning and emission --*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- KernelNames.h - What kernels are called -------------------*- C++ -*-===//
+//===- KernelNames.h - Names of kernels -------------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 
 namespace cs336::exec {
 
-/// What the operations of a kernel compute: the names of the first of them, without those that only arrange indices
-/// ("sigmoid_mul").
+/// Describes the computation of a kernel by the names of its first operations ("sigmoid_mul"). Operations that only
+/// arrange indices are left out.
 std::string describeOperations(llvm::ArrayRef<mlir::Operation *> operations);
 
-/// Calls the kernel after a description and a hash of its text ("sigmoid_mul_3f2a"), the same wherever and however
-/// often the program is compiled, so that equal kernels have equal names in every module.
+/// Names the kernel by a description and a hash of its text ("sigmoid_mul_3f2a"). The name depends on nothing else, so
+/// that equal kernels have equal names in every module and every compilation.
 void nameByContents(KernelOp kernel, llvm::StringRef description);
 
 } // namespace cs336::exec

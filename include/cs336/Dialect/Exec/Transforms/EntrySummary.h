@@ -14,12 +14,12 @@
 
 namespace cs336::exec {
 
-/// What commands do. FLOPs are those of products (a multiply-add is two) and of the operations of kernels (see
-/// `CostOpInterface`). Bytes are those of the buffers that commands read and write, each element once a command; a
-/// gather counts its whole table, and workspaces are not counted.
+/// The work of commands. FLOPs are those of GEMMs (a multiply-add counts as two) and of the operations of kernels (see
+/// `CostOpInterface`). Bytes are those of the buffers that commands read and write, each element once per command. A
+/// gather counts its whole table. Workspaces are not counted.
 struct Work {
   int64_t launches = 0, products = 0;
-  /// Copies and collectives. Events are not counted at all.
+  /// Copies and collectives. Events are not counted.
   int64_t others = 0;
   double flops = 0, bytes = 0;
 
@@ -27,52 +27,52 @@ struct Work {
   void operator+=(const Work &other);
 };
 
-/// The commands of one phase, and the largest sum of allocations that hold values while one of them runs.
+/// The commands of one phase, and the largest sum of live allocations during one of them.
 struct PhaseSummary {
   CommandPhase phase;
   Work work;
-  /// Of `work`, what belongs to layers (see `getLayer`).
+  /// The part of `work` that belongs to layers (see `getLayer`).
   Work inLayers;
   int64_t liveBytes = 0;
-  /// What allocations of earlier phases still hold when the first command of this one starts.
+  /// Bytes of earlier phases' allocations that are live when the first command of this phase starts.
   int64_t heldBytes = 0;
 };
 
-/// The runs of one kernel.
+/// The launches of one kernel.
 struct KernelSummary {
   llvm::StringRef name;
   Work work;
   int64_t runsInLayers = 0;
 };
 
-/// An allocation or output, from the phase of the first command that touches it to that of the last.
+/// An allocation or output, from the phase of the first command that uses it to that of the last.
 struct AllocationSummary {
   ArenaOpInterface storage;
   int64_t bytes;
   CommandPhase first, last;
-  /// Whether it is scratch of one command.
+  /// True for the workspace of one command.
   bool isWorkspace;
 };
 
 struct EntrySummary {
-  /// Those that have commands, in order of their first one.
+  /// Phases with commands, in order of their first command.
   std::vector<PhaseSummary> phases;
-  /// The most bytes first.
+  /// In decreasing order of bytes.
   std::vector<KernelSummary> kernels;
-  /// The largest first, then in order of first use.
+  /// In decreasing order of size, then in order of first use.
   std::vector<AllocationSummary> allocations;
-  /// How many layers commands belong to.
+  /// Number of layers that commands belong to.
   int64_t layers = 0;
   int64_t inputBytes = 0;
 
   Work getWork() const;
 };
 
-/// The repeated part of the model that `path` belongs to: up to its first component that is a number ("layers.0" of
-/// "layers.0.attn.q_proj"); empty if there is none.
+/// Returns the repeated part of the model that `path` belongs to: `path` up to its first component that is a number
+/// ("layers.0" for "layers.0.attn.q_proj"), or "" if there is none.
 llvm::StringRef getLayer(llvm::StringRef path);
 
-/// Fails as `computeLifetimes` does.
+/// Summarizes the work and memory of an entry. Fails if `computeLifetimes` fails.
 mlir::FailureOr<EntrySummary> summarizeEntry(EntryOp entry);
 
 } // namespace cs336::exec

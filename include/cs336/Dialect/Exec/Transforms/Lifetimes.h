@@ -1,4 +1,4 @@
-//===- Lifetimes.h - When places in the arena hold values -*- C++ -*-===//
+//===- Lifetimes.h - Lifetimes of storage in the arena ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,17 +16,19 @@ namespace cs336::exec {
 struct Lifetime {
   ArenaOpInterface storage;
   int64_t bytes = 0;
-  /// Positions of the first and the last command that touch it. What outlives the commands is used until the last one.
+  /// Positions of the first and the last command that use it. Storage that outlives the commands is in use until the
+  /// last command.
   unsigned first = 0, last = 0;
-  /// With several streams: the first and the last on each stream that does.
+  /// With several streams: the first and the last command on each stream that uses it.
   llvm::SmallVector<unsigned, 2> firstOfStreams, lastOfStreams;
 };
 
-/// The lifetimes of an entry's storage in the arena that is used at all, in order of first use. An error where two
-/// commands touch the same storage, one of them writes, and neither is over before the other starts.
+/// Computes the lifetimes of an entry's storage in the arena, in order of first use. Unused storage is left out. Fails
+/// with a diagnostic if two commands use the same storage, one of them writes, and neither ends before the other
+/// starts.
 mlir::FailureOr<std::vector<Lifetime>> computeLifetimes(EntryOp entry, const HappensBefore &order);
 
-/// Whether some use of `a` is neither before all uses of `b` nor after them.
+/// Returns whether some use of `a` is neither before all uses of `b` nor after them.
 bool interferes(const Lifetime &a, const Lifetime &b, const HappensBefore &order);
 
 } // namespace cs336::exec

@@ -1,4 +1,4 @@
-//===- AbsorbConversions.cpp - Groups read what is narrower ---------------===//
+//===- AbsorbConversions.cpp - Moves widening casts into fusion groups ----===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Reads `value` in registers, an element as it comes.
+/// Returns whether `op` reads each element of `value` in registers.
 static bool readsElements(Operation *op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
   return fusible && !fusible.isRematerializable() &&

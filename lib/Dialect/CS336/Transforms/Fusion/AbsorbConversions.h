@@ -1,4 +1,4 @@
-//===- AbsorbConversions.h - Groups read what is narrower --------*- C++ -*-===//
+//===- AbsorbConversions.h - Moves widening casts into fusion groups -*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace cs336 {
 
-/// Lets groups of `block` convert what they read themselves where that is narrower than what they read now. Returns
-/// how many conversions went into a group.
+/// Moves casts of operands into the groups of `block` that read them, if the cast's operand is narrower than its
+/// result. Returns the number of casts that went into a group.
 unsigned absorbConversions(mlir::Block &block);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- FuseElementwisePass.cpp - Kernels of several operations ------------===//
+//===- FuseElementwisePass.cpp - Fuses operations into kernels ------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,20 +40,20 @@ static StringRef getReason(FusionBarrier barrier) {
   case FusionBarrier::None:
     break;
   case FusionBarrier::Space:
-    return "one kernel cannot walk the shapes of both";
+    return "no iteration space covers the shapes of both";
   case FusionBarrier::Cycle:
-    return "something in between needs the one and is needed by the other";
+    return "an operation outside the kernel depends on one of them and is needed by the other";
   case FusionBarrier::Registers:
-    return "the kernel would hold more values than registers";
+    return "the kernel's values would not fit into registers";
   case FusionBarrier::Work:
-    return "the kernel would be bound by arithmetic, which one load and store less does not speed up";
+    return "the kernel would be limited by arithmetic, so fewer loads and stores would not speed it up";
   case FusionBarrier::Bytes:
-    return "it would not move fewer bytes";
+    return "fusion would not reduce memory traffic";
   }
-  llvm_unreachable("a barrier without a reason");
+  llvm_unreachable("every barrier has a reason");
 }
 
-/// Whether an operation that could be fused reads the result, perhaps through a broadcast.
+/// Returns whether a fusible operation reads the result, possibly through a broadcast.
 static bool isReadByFusible(Operation *op, const FusionRoles &roles) {
   SmallVector<Operation *> pending{op};
   while (!pending.empty())
@@ -66,14 +66,14 @@ static bool isReadByFusible(Operation *op, const FusionRoles &roles) {
   return false;
 }
 
-/// Says of reductions that other kernels read that they are stored.
+/// Emits a remark for every reduction that must be stored because other kernels read it.
 static void remarkClosedReductions(Block &block, const FusionRoles &roles) {
   for (Operation &op : block) {
     if (roles.get(&op) != FusionRole::ClosedReduction)
       continue;
     if (isReadByFusible(&op, roles))
       remark::missed(op.getLoc(), remarkOptions("KernelEnds"))
-          << "what reads this reduction is another kernel: it combines other axes than the last, or all";
+          << "the result is stored for another kernel: the reduction is over other axes than the last, or over all";
   }
 }
 

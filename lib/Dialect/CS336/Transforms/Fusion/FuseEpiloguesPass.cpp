@@ -1,4 +1,4 @@
-//===- FuseEpiloguesPass.cpp - Sums and ReLU that products take -----------===//
+//===- FuseEpiloguesPass.cpp - Fuses additions and ReLUs into matmuls -----===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ static bool isInMemory(Value value) {
   return !fusible || !fusible.isRematerializable();
 }
 
-/// The vector that `addend` repeats for every row, if it is one.
+/// Returns the vector that `addend` repeats for every row, or null.
 static Value getBias(Value addend) {
   auto broadcast = addend.getDefiningOp<BroadcastOp>();
   int64_t last = cast<RankedTensorType>(addend.getType()).getRank() - 1;
@@ -36,31 +36,31 @@ static Value getBias(Value addend) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums
+// Additions
 //===----------------------------------------------------------------------===//
 
-/// Why `product` cannot add `addend` to itself, or nothing if it can.
+/// Returns the reason why `product` cannot add `addend`, or "" if it can.
 static StringRef whyNot(MatmulOp product, Value addend) {
   if (!product->hasOneUse())
-    return "the product is read elsewhere, too";
+    return "the matmul's result has other uses";
   if (product.getRelu())
-    return "the product's ReLU comes before it";
-  // What is computed in a wider type rounds once with the sum and twice without.
+    return "the matmul's ReLU is before the addition";
+  // The sum of a wider value is rounded once here, but twice with an epilogue.
   Type type = product.getType().getElementType();
   if (cast<FloatType>(type).getWidth() < 32)
-    return "the product is rounded to 16 bits before it is added";
+    return "the matmul's result is rounded to 16 bits before the addition";
   if (getBias(addend)) {
     if (product.getBias())
-      return "the product adds a bias already";
-    return type.isF64() ? "no library adds a bias in float64" : "";
+      return "the matmul already has a bias";
+    return type.isF64() ? "GEMM libraries have no bias epilogue in float64" : "";
   }
   if (product.getAddend())
-    return "the product adds something already";
-  return isInMemory(addend) ? "" : "what is added is computed where it is read, and not in memory";
+    return "the matmul already accumulates into another operand";
+  return isInMemory(addend) ? "" : "the addend is recomputed by its readers and not stored in memory";
 }
 
-/// Which of the sum's operands is a product that can add the other one: the later, if both can. With remarks about
-/// those that cannot.
+/// Returns the operand of the sum that is a matmul which can add the other operand: the later one if both can. Emits
+/// remarks about those that cannot.
 static MatmulOp findProduct(AddOp sum) {
   MatmulOp found;
   for (OpOperand &operand : sum->getOpOperands()) {
@@ -70,9 +70,9 @@ static MatmulOp findProduct(AddOp sum) {
       continue;
     StringRef reason = whyNot(product, sum->getOperand(1 - operand.getOperandNumber()));
     if (cast && reason.empty())
-      reason = "the product is cast before it is added";
+      reason = "the matmul's result is cast before the addition";
     if (!reason.empty())
-      remark::missed(sum.getLoc(), remarkOptions("SumKept")) << remark::add("a sum is no epilogue: {0}", reason.str());
+      remark::missed(sum.getLoc(), remarkOptions("SumKept")) << remark::add("addition not fused: {0}", reason.str());
     else if (!found || found->isBeforeInBlock(product))
       found = product;
   }
@@ -83,14 +83,14 @@ static MatmulOp findProduct(AddOp sum) {
 // ReLU
 //===----------------------------------------------------------------------===//
 
-/// Whether it is `value` ≤ 0.
+/// Returns whether `op` computes `value` ≤ 0.
 static bool isNotPositive(Operation *op, Value value) {
   auto compare = dyn_cast<CompareOp>(op);
   return compare && compare.getPredicate() == Predicate::LE && compare.getLhs() == value &&
          getSplatNumber(compare.getRhs()) == 0.0;
 }
 
-/// The product of which `select` is the ReLU: 0 where the product is at most 0.
+/// Returns the matmul of which `select` is the ReLU: 0 where its result is at most 0. Returns null if there is none.
 static MatmulOp getRectified(SelectOp select) {
   auto product = select.getFalseValue().getDefiningOp<MatmulOp>();
   Operation *predicate = select.getPredicate().getDefiningOp();
@@ -99,15 +99,15 @@ static MatmulOp getRectified(SelectOp select) {
   return isRelu ? product : MatmulOp();
 }
 
-/// Why `product` cannot compute `select`, its ReLU, or nothing if it can.
+/// Returns the reason why `product` cannot compute `select`, its ReLU, or "" if it can.
 static StringRef whyNot(MatmulOp product, SelectOp select) {
   if (product.getType().getElementType().isF64())
-    return "no library has one in float64";
-  // A gradient asks where the product is at most 0, as the ReLU of it is.
+    return "GEMM libraries have no ReLU epilogue in float64";
+  // A gradient tests where the result is at most 0, which the ReLU of it answers equally.
   bool isReadOtherwise = llvm::any_of(product->getUsers(), [&](Operation *user) {
     return user != select && !isNotPositive(user, product.getResult());
   });
-  return isReadOtherwise ? "the product is read elsewhere, too" : "";
+  return isReadOtherwise ? "the matmul's result has other uses" : "";
 }
 
 namespace {
@@ -116,9 +116,9 @@ class FuseEpiloguesPass : public cs336::impl::FuseEpiloguesPassBase<FuseEpilogue
   void fuse(AddOp sum);
   void fuse(SelectOp select);
 
-  PassCounter numSums{this, "num-sums", "Number of sums that products take"};
-  PassCounter numBiases{this, "num-biases", "Number of biases that products take"};
-  PassCounter numActivations{this, "num-activations", "Number of activations that products take"};
+  PassCounter numSums{this, "num-sums", "Number of additions fused into matmuls"};
+  PassCounter numBiases{this, "num-biases", "Number of biases fused into matmuls"};
+  PassCounter numActivations{this, "num-activations", "Number of activations fused into matmuls"};
 };
 } // namespace
 
@@ -127,15 +127,14 @@ void FuseEpiloguesPass::fuse(AddOp sum) {
   if (!product)
     return;
   Value addend = sum.getLhs() == product.getResult() ? sum.getRhs() : sum.getLhs();
-  // Where the sum stood both operands are there.
+  // Both operands are available at the position of the sum.
   product->moveBefore(sum);
   if (Value bias = getBias(addend)) {
-    remark::passed(sum.getLoc(), remarkOptions("BiasFused")) << "the product adds it to its rows";
+    remark::passed(sum.getLoc(), remarkOptions("BiasFused")) << "the matmul adds the bias to its rows";
     product.getBiasMutable().assign(bias);
     ++numBiases;
   } else {
-    remark::passed(sum.getLoc(), remarkOptions("SumFused"))
-        << "the product adds it: a read of the sum's operand is all";
+    remark::passed(sum.getLoc(), remarkOptions("SumFused")) << "the matmul adds it: only the addend is read";
     product.getAddendMutable().assign(addend);
     ++numSums;
   }
@@ -149,15 +148,15 @@ void FuseEpiloguesPass::fuse(SelectOp select) {
     return;
   if (StringRef reason = whyNot(product, select); !reason.empty()) {
     remark::missed(select.getLoc(), remarkOptions("ActivationKept"))
-        << remark::add("a ReLU is no epilogue: {0}", reason.str());
+        << remark::add("ReLU not fused: {0}", reason.str());
     return;
   }
-  remark::passed(select.getLoc(), remarkOptions("ActivationFused")) << "the product computes it: nothing else is read";
+  remark::passed(select.getLoc(), remarkOptions("ActivationFused")) << "the matmul computes it: nothing else is read";
   product.setRelu(true);
   Value predicate = select.getPredicate();
   select.replaceAllUsesWith(product.getResult());
   select.erase();
-  // What is left of its readers comes much later, and can compute it from what they read.
+  // The remaining readers come much later, and can compute the predicate again from its operands.
   Operation *compare = predicate.getDefiningOp(), *first = nullptr;
   for (Operation *user : predicate.getUsers())
     if (Operation *ancestor = compare->getBlock()->findAncestorOpInBlock(*user);
@@ -174,7 +173,7 @@ void FuseEpiloguesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   for (auto sum : llvm::make_early_inc_range(function.getOps<AddOp>()))
     fuse(sum);
-  // After sums, of which they may be.
+  // ReLUs follow additions, because a ReLU may be of a sum.
   for (auto select : llvm::make_early_inc_range(function.getOps<SelectOp>()))
     fuse(select);
 }

@@ -1,4 +1,4 @@
-//===- FusionGroups.cpp - Operations that will share a kernel -------------===//
+//===- FusionGroups.cpp - Groups operations into kernels ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,14 +16,15 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Tensors that a kernel loads or stores, at most: each is an address in a register, and a vector in several.
+/// The most tensors that a kernel loads or stores: each takes an address in a register, and a vector in several
+/// registers.
 static constexpr size_t kMostTensors = 24;
-/// Values of one element that are needed at the same time, at most. A thread has up to 255 registers of 32 bits for
+/// The most values of one element that are live at the same time. A thread has up to 255 registers of 32 bits for
 /// vectors of 4 to 8 elements.
 static constexpr int64_t kMostLiveValues = 24;
-/// The largest work of a kernel per element. Beyond it a kernel is bound by arithmetic: storing and loading a value
-/// in between takes a small part of its time, and compiling one block of instructions takes longer than compiling two
-/// of half the length.
+/// The largest work of a kernel per element. Above it a kernel is limited by arithmetic: storing and loading an
+/// intermediate value takes a small part of its time, and compiling one block of instructions takes longer than
+/// compiling two of half the length.
 static constexpr int64_t kMostWork = 128;
 
 //===----------------------------------------------------------------------===//
@@ -43,7 +44,7 @@ std::optional<FusionSpace> FusionSpace::unify(const FusionSpace &lhs, const Fusi
     if (part.isClosed())
       unified.closedAxes = part.closedAxes;
   } else {
-    // What there is one of a row.
+    // Values per row.
     unsigned numReduced = whole.shape.size() - part.shape.size();
     bool isOfRows = !part.shape.empty() && !part.numReduced && !part.isClosed() &&
                     ArrayRef(whole.shape).drop_back(numReduced) == ArrayRef(part.shape);
@@ -51,13 +52,13 @@ std::optional<FusionSpace> FusionSpace::unify(const FusionSpace &lhs, const Fusi
       return std::nullopt;
     unified.numReduced = numReduced;
   }
-  // Rows of a kernel that combines other axes are not in one place.
+  // Rows of a kernel that reduces other axes are not contiguous.
   if (unified.isClosed() && unified.numReduced)
     return std::nullopt;
   return unified;
 }
 
-/// That of what is assembled first, through assemblies of assemblies.
+/// Returns the space of the first assembled operand, through nested assemblies.
 FusionSpace FusionGroups::getAssemblySpace(Operation *op) const {
   auto findInner = [&](Operation *outer) -> Operation * {
     for (Value operand : outer->getOperands())
@@ -85,7 +86,7 @@ FusionSpace FusionGroups::getSpace(Operation *op) const {
   return space;
 }
 
-/// Whether a kernel that walks `space` can hand the value of `use` to its user without memory.
+/// Returns whether a kernel over `space` can pass the value of `use` to its user without memory.
 bool FusionGroups::isInSpace(OpOperand &use, const FusionSpace &space) const {
   Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
   if (roles.get(producer) == FusionRole::Assembly)
@@ -140,7 +141,7 @@ int64_t FusionGroups::getBytes(const FusionGroup &group) const {
   return bytes;
 }
 
-/// Counts tensors, and values of an element that are live at once: each from where it is loaded or computed to its last
+/// Counts tensors, and the values of an element that are live at once: each from its load or computation to its last
 /// use.
 bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
   llvm::MapVector<Value, unsigned> lastUses;
@@ -180,10 +181,10 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
 // Cycles
 //===----------------------------------------------------------------------===//
 
-/// Whether something outside stands between the two groups. Of what is not in their level, nothing does.
+/// Returns whether an operation outside both groups is on a path between them. Operations of other levels are not.
 bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
   unsigned level = regions.getLevel(groups[lhs].ops.front());
-  // Beyond the last operation that shares a group, paths lead on and never back.
+  // Beyond the last operation that shares a group, no path leads back.
   unsigned last = lastGrouped;
   for (unsigned group : {lhs, rhs})
     last = std::max(last, positions.lookup(groups[group].ops.back()));
@@ -199,7 +200,7 @@ bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
       bool isInside = group == lhs || group == rhs;
       if (isInside && !isOfGroups)
         isFound = true;
-      // A broadcast inside is not on a way out.
+      // A broadcast inside the group does not lead out of it.
       if (!isInside && !(group && seenGroups.contains(*group)) && seen.insert(user).second)
         waiting.push_back(user);
     }
@@ -255,7 +256,7 @@ FusionBarrier FusionGroups::tryMerge(unsigned lhs, unsigned rhs) {
     std::optional<unsigned> group = find(op);
     return group == lhs || group == rhs;
   };
-  // What is assembled has a shape of its own, which targets reduce nothing for.
+  // An assembly has its own shape, over which targets do not reduce.
   auto isAssembly = [&](Operation *op) { return roles.get(op) == FusionRole::Assembly; };
   if (space->numReduced && llvm::any_of(merged.ops, isAssembly))
     return FusionBarrier::Space;
@@ -299,8 +300,8 @@ void FusionGroups::fuseAlongValues(ArrayRef<Operation *> ops) {
   }
 }
 
-/// Groups of one space that read the same tensor, which has more than one element: what everybody reads, such as a
-/// learning rate, is no reason.
+/// Merges groups of one space that read the same tensor of more than one element. Tensors that all operations read,
+/// such as a learning rate, are not a reason to merge.
 void FusionGroups::fuseSiblings(ArrayRef<Operation *> ops) {
   llvm::MapVector<Value, SmallVector<Operation *, 4>> readers;
   for (Operation *op : ops)
@@ -326,7 +327,7 @@ void FusionGroups::fuseSiblings(ArrayRef<Operation *> ops) {
   }
 }
 
-/// FLOPs per element of the largest tensor that `op` reads or computes.
+/// Returns the FLOPs per element of the largest tensor that `op` reads or computes.
 static int64_t getWork(Operation *op) {
   int64_t elements = 1;
   for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})

@@ -1,4 +1,4 @@
-//===- FusionGroups.h - Operations that will share a kernel ------*- C++ -*-===//
+//===- FusionGroups.h - Groups operations into kernels ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,16 +13,16 @@
 
 namespace cs336 {
 
-/// The points that a kernel walks: `shape`, whose last `numReduced` axes are a row; 0 where nothing speaks of rows.
+/// The iteration space of a kernel: `shape`, whose last `numReduced` axes are a row; 0 if the kernel has no rows.
 struct FusionSpace {
   llvm::SmallVector<int64_t, 4> shape;
   unsigned numReduced = 0;
-  /// Of a group that ends in reductions over other axes: which.
+  /// The axes of the reductions that end the group, if they are other axes than the last.
   llvm::SmallVector<int64_t, 4> closedAxes;
 
   bool isClosed() const { return !closedAxes.empty(); }
   llvm::ArrayRef<int64_t> getRows() const { return llvm::ArrayRef(shape).drop_back(numReduced); }
-  /// The space of both, if one kernel can walk it.
+  /// Returns the space that covers both, if one kernel can iterate over it.
   static std::optional<FusionSpace> unify(const FusionSpace &lhs, const FusionSpace &rhs);
 };
 
@@ -30,13 +30,13 @@ struct FusionSpace {
 struct FusionGroup {
   llvm::SmallVector<mlir::Operation *> ops;
   FusionSpace space;
-  /// Bytes of what it loads and stores, each tensor once.
+  /// Bytes that the group loads and stores, each tensor once.
   int64_t bytes = 0;
   /// Work per element: FLOPs, and at least one per operation.
   int64_t work = 0;
 };
 
-/// Why two groups stay two.
+/// The reason why two groups are not merged.
 enum class FusionBarrier { None, Space, Cycle, Registers, Work, Bytes };
 
 /// Grows groups over the operations of each level: first along values, then over groups that read the same tensor.
@@ -44,13 +44,13 @@ class FusionGroups {
 public:
   FusionGroups(mlir::Block &block, const FusionRoles &roles, const FusionRegions &regions);
 
-  /// Groups of one operation included; merged ones have left empty ones behind.
+  /// Includes groups of one operation. Merged groups leave empty ones behind.
   llvm::ArrayRef<FusionGroup> getGroups() const { return groups; }
-  /// The number of `op`'s group; none if it is not fusible.
+  /// Returns the number of `op`'s group, or nullopt if it is not fusible.
   std::optional<unsigned> find(mlir::Operation *op) const;
-  /// Values that others than the group read, in order.
+  /// Returns the values that are read outside the group, in order.
   llvm::SmallVector<mlir::Value> getOutputs(const FusionGroup &group) const;
-  /// Of values of one level that are written by one kernel and read by another: who reads and why.
+  /// A value that one kernel writes and another of the same level reads, with its reader and the reason.
   struct Missed {
     mlir::Operation *producer, *consumer;
     FusionBarrier barrier;
@@ -72,7 +72,7 @@ private:
   const FusionRegions &regions;
   llvm::SmallVector<FusionGroup> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf, positions;
-  /// The position of the last operation whose group has others.
+  /// The position of the last operation whose group has other operations.
   unsigned lastGrouped = 0;
   llvm::SmallVector<Missed> missed;
 };

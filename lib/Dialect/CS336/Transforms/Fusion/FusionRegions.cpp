@@ -1,4 +1,4 @@
-//===- FusionRegions.cpp - Which operations may share a kernel ------------===//
+//===- FusionRegions.cpp - Regions of operations that may share kernels ---===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,21 +18,21 @@
 using namespace mlir;
 using namespace cs336;
 
-/// FLOPs that may be done again to save a byte of memory traffic.
+/// FLOPs per byte of saved memory traffic that recomputation may cost.
 static constexpr int64_t kFlopsPerByte = 2;
-/// How many operations back the cost of a value is looked for.
+/// The number of operations to go back for the cost of a value.
 static constexpr unsigned kDepth = 4;
 
 FusionRegions::FusionRegions(Block &block, FusionRoles &roles) : roles(roles) {
   splitBroadcasts(block);
   computeLevels(block);
-  // Users before what they use: where a value is needed is known when it is its turn.
+  // Users before their operands, so that all uses of a value are known when it is visited.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (roles.get(&op) == FusionRole::Pointwise && roles.isRecomputable(&op))
       place(&op);
 }
 
-/// Gives each user a broadcast of its own, as each will be part of its user's kernel.
+/// Gives each user its own broadcast, as each becomes part of its user's kernel.
 void FusionRegions::splitBroadcasts(Block &block) {
   SmallVector<Operation *> broadcasts;
   for (Operation &op : block)
@@ -40,7 +40,7 @@ void FusionRegions::splitBroadcasts(Block &block) {
       broadcasts.push_back(&op);
   for (Operation *op : broadcasts) {
     llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
-    // Uses are listed from the last.
+    // Uses are listed from the last to the first.
     SmallVector<Operation *> ordered = users.takeVector();
     if (ordered.size() < 2)
       continue;
@@ -68,7 +68,7 @@ void FusionRegions::computeLevels(Block &block) {
       bool separates = role == FusionRole::Opaque || role == FusionRole::ClosedReduction;
       level = std::max(level, levels.lookup(source) + separates);
     }
-    // What is computed again shares no kernel with what was computed before: it would be computed and kept there.
+    // A recomputed value must not share a kernel with the original computation, which would keep the value instead.
     if (isa<BarrierOp>(op))
       level = std::max(level, highest + 1);
     else
@@ -100,7 +100,7 @@ std::optional<unsigned> FusionRegions::getRegionOf(OpOperand &use) const {
   Operation *user = use.getOwner();
   ArrayRef<int64_t> shape = shapeOf(use.get());
   if (roles.get(user) == FusionRole::Rematerialized) {
-    // A value a row, for operations that stand next to its row: not in columns' kernels.
+    // A value per row is for operations that are fused with its row, and not for kernels of columns.
     if (!isRowBroadcast(user) || !user->hasOneUse())
       return std::nullopt;
     Operation *reader = *user->user_begin();
@@ -143,7 +143,7 @@ int64_t FusionRegions::getReadBytes(Value value, unsigned region, unsigned depth
   Operation *op = value.getDefiningOp();
   if (!op || !roles.isFusible(op))
     return bytes;
-  // If nobody else wants it in memory, it is written only for this.
+  // If no other region needs the value in memory, it is written only for this one.
   Demand demand = getDemand(value);
   bool isStored = demand.isStored || llvm::any_of(demand.regions, [&](unsigned r) { return r != getRegion(op); });
   int64_t stored = isStored ? bytes : 2 * bytes;
@@ -161,7 +161,7 @@ int64_t FusionRegions::getOperandBytes(Operation *op, unsigned region, unsigned 
   return bytes;
 }
 
-/// Chooses the regions that compute a pointwise value.
+/// Chooses the regions that compute an element-wise value.
 void FusionRegions::place(Operation *op) {
   Demand demand = getDemand(op->getResult(0));
   unsigned home = getRegion(op);
@@ -170,7 +170,7 @@ void FusionRegions::place(Operation *op) {
   if (foreign.empty())
     return;
   int64_t bytes = getTensorBytes(op->getResult(0));
-  // Needed in one other region only: there is no reason to compute it before, unless its operands are more to store.
+  // Needed in one other region only: computing it earlier is useful only if its operands take more memory.
   if (demand.regions.size() == 1 && !demand.isStored) {
     if (getOperandBytes(op, foreign.front(), kDepth) <= 2 * bytes)
       assign(op, foreign.front());
@@ -189,7 +189,7 @@ void FusionRegions::place(Operation *op) {
     op->erase();
 }
 
-/// Lets the users in `region` read a copy of `op`.
+/// Replaces `op` with a copy for its users in `region`.
 void FusionRegions::recompute(Operation *op, unsigned region) {
   SmallVector<OpOperand *> uses;
   Operation *first = nullptr;
@@ -203,7 +203,7 @@ void FusionRegions::recompute(Operation *op, unsigned region) {
   OpBuilder builder(first);
   Operation *copy = builder.clone(*op);
   roles.addCopy(copy, op);
-  // Each copy has broadcasts of its own.
+  // Each copy has its own broadcasts.
   for (OpOperand &operand : copy->getOpOperands()) {
     if (!roles.isRematerialized(operand.get()) || roles.isLiteral(operand.get()))
       continue;

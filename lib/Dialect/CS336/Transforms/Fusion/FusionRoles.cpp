@@ -1,4 +1,4 @@
-//===- FusionRoles.cpp - What operations are to fusion --------------------===//
+//===- FusionRoles.cpp - The roles of operations in fusion ----------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Arithmetic on constants and indices of fewer FLOPs an element is done anew by everybody who needs it; tables worth
-/// more than that are stored (`--cs336-hoist-invariants`).
+/// Arithmetic on constants and indices with fewer FLOPs per element is computed again by every reader. Tables that cost
+/// more are stored (`--cs336-hoist-invariants`).
 static constexpr int64_t kMostLiteralFlops = 4;
 
 int64_t cs336::getOperationFlops(Operation *op) {
@@ -30,7 +30,7 @@ static bool computesOnTensors(Operation *op) {
          llvm::all_of(op->getResultTypes(), isTensor);
 }
 
-/// Reductions over the last axes keep rows apart, unless no axis is left.
+/// Classifies a reduction. Reductions over the last axes keep rows apart, unless no axis is left.
 static FusionRole classifyReduction(Operation *op, ArrayRef<int64_t> axes) {
   ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
   if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isOfRows(operand, shape); }))

@@ -1,4 +1,4 @@
-//===- FusionRoles.h - What operations are to fusion -------------*- C++ -*-===//
+//===- FusionRoles.h - The roles of operations in fusion --------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,20 +14,19 @@
 
 namespace cs336 {
 
-/// What an operation is to fusion, by what it says of itself.
+/// The role of an operation in fusion, from its interfaces.
 enum class FusionRole {
-  /// A kernel or command of its own, and everything that is none of the following.
+  /// A kernel or command of its own, and every other operation without one of the following roles.
   Opaque,
-  /// The same elements elsewhere, which costs nothing.
+  /// The same elements in another layout, at no cost.
   View,
-  /// Index arithmetic, which every kernel that reads it computes anew: broadcasts, constants, and a little arithmetic
-  /// on
-  /// constants and indices (a causal mask).
+  /// Index arithmetic, which every kernel that reads it computes again: broadcasts, constants, and a little arithmetic
+  /// on constants and indices (a causal mask).
   Rematerialized,
   Pointwise,
   /// Combines elements along the last axes.
   RowReduction,
-  /// Combines elements along other axes, or all: nothing can follow in the same kernel.
+  /// Combines elements along other axes, or along all: nothing can follow in the same kernel.
   ClosedReduction,
   Assembly,
 };
@@ -38,13 +37,13 @@ public:
   explicit FusionRoles(mlir::Block &block);
 
   FusionRole get(mlir::Operation *op) const { return roles.lookup(op); }
-  /// Makes `copy` known, which computes what `op` does.
+  /// Gives `copy`, a copy of `op`, the role of `op`.
   void addCopy(mlir::Operation *copy, mlir::Operation *op);
-  /// Whether a group can hold `op` as more than index arithmetic.
+  /// Returns whether a group can hold `op` as more than index arithmetic.
   bool isFusible(mlir::Operation *op) const;
-  /// Whether `value` is computed anew by every kernel that reads it.
+  /// Returns whether `value` is computed anew by every kernel that reads it.
   bool isRematerialized(mlir::Value value) const;
-  /// Whether every kernel computes `value` without reading anything.
+  /// Returns whether every kernel computes `value` without reading anything.
   bool isLiteral(mlir::Value value) const;
   /// Pointwise, with one result of its operands' shape: may be computed again, from other operands.
   bool isRecomputable(mlir::Operation *op) const;

@@ -80,8 +80,8 @@ static SmallVector<int64_t> getTransposedDims(BroadcastOp broadcast, TransposeOp
   return dims;
 }
 
-/// Whether the layout operation on index arithmetic is index arithmetic: on equal elements, or on a broadcast whose
-/// operand keeps the order of its axes.
+/// Returns whether the layout operation on index arithmetic is index arithmetic: on equal elements, or on a broadcast
+/// whose operand keeps the order of its axes.
 bool LayoutMover::isMovable(Operation *layout, Value rematerialized) const {
   Operation *op = rematerialized.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op))

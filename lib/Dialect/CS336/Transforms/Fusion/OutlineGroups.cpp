@@ -166,7 +166,7 @@ static void orderAnew(Block &block) {
   }
 }
 
-/// Whether `value` is computed from constants and indices by more than what every kernel makes by itself.
+/// Returns whether `value` is computed from constants and indices by more than what every kernel makes by itself.
 static bool isArithmetic(const FusionRoles &roles, Value value) {
   SmallVector<Value> pending{value};
   while (!pending.empty()) {

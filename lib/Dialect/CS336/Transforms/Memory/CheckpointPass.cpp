@@ -1,4 +1,4 @@
-//===- CheckpointPass.cpp - Activations computed again --------------------===//
+//===- CheckpointPass.cpp - Recomputation of activations ------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,12 +29,12 @@ using namespace cs336;
 static constexpr RemarkOptions remarkOptions("cs336-checkpoint");
 
 namespace {
-/// The forward operations between two values that are kept.
+/// The forward operations between two kept values.
 class Span {
 public:
   Span(ArrayRef<ProgramBlock> blocks, const DenseSet<Operation *> &forward);
 
-  /// Makes the backward pass read copies instead of what the span computed. `numBlocks` is that of the function.
+  /// Makes the backward pass read copies instead of the span's values. `numBlocks` is the function's number of blocks.
   void recompute(size_t numBlocks);
 
   int64_t numDropped = 0, numRecomputed = 0;
@@ -48,9 +48,9 @@ private:
   ArrayRef<ProgramBlock> blocks;
   const DenseSet<Operation *> &forward;
   DenseSet<Operation *> operations;
-  /// What the backward pass reads of the span and can be computed again.
+  /// The values of the span that the backward pass reads and can compute again.
   SmallVector<Value> dropped;
-  /// The operations that compute it, and what they read that is kept.
+  /// The operations that compute these values, and the kept values that they read.
   DenseSet<Operation *> copied;
   llvm::SetVector<Value> sources;
 };
@@ -77,14 +77,14 @@ Span::Span(ArrayRef<ProgramBlock> blocks, const DenseSet<Operation *> &forward) 
     operations.insert(block.operations.begin(), block.operations.end());
 }
 
-/// Whether `value` is there in the backward pass without being computed again.
+/// Returns whether `value` is available in the backward pass without recomputation.
 bool Span::isKept(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || !operations.contains(op) || value == blocks.back().output)
     return true;
   auto cost = dyn_cast<CostOpInterface>(op);
   bool mayRepeat = cost && cost.mayRecompute() && isMemoryEffectFree(op);
-  // An operation that reads nothing of the span would be the same as the original.
+  // A copy of an operation that reads nothing of the span would equal the original.
   bool readsActivations = llvm::any_of(op->getOperands(), [&](Value operand) {
     return operand == blocks.front().input || operations.contains(operand.getDefiningOp());
   });
@@ -121,7 +121,7 @@ void Span::collect() {
   }
 }
 
-/// Of the tensors that dropped values lie in: views have no memory of their own.
+/// Returns the bytes of the tensors that dropped values are stored in: views have no memory of their own.
 int64_t Span::getDroppedBytes() const {
   DenseSet<Value> tensors;
   for (Value value : dropped) {
@@ -140,8 +140,8 @@ int64_t Span::getDroppedBytes() const {
 void Span::recompute(size_t numBlocks) {
   collect();
   if (dropped.empty()) {
-    remark::missed(blocks.front().operations.front()->getLoc(), remarkOptions("NothingDropped")) << remark::add(
-        "the backward pass reads nothing of {0} of {1} blocks that could be computed again", blocks.size(), numBlocks);
+    remark::missed(blocks.front().operations.front()->getLoc(), remarkOptions("NothingDropped"))
+        << remark::add("the backward pass reads no recomputable value of {0} of {1} blocks", blocks.size(), numBlocks);
     return;
   }
   Operation *firstReader = nullptr;
@@ -186,9 +186,9 @@ void CheckpointPass::runOnOperation() {
   DenseSet<Operation *> forward(operations.begin(), operations.end());
   SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));
   if (blocks.empty()) {
-    remark::missed(function.getLoc(), remarkOptions("NoBlocks")) << remark::add(
-        "nothing is computed again: no stretches of the forward pass repeat, one after the other, with a "
-        "single value between them");
+    remark::missed(function.getLoc(), remarkOptions("NoBlocks"))
+        << remark::add("nothing is computed again: the forward pass has no consecutive equal blocks with a "
+                       "single value between them");
     return;
   }
   numBlocks += blocks.size();

@@ -13,7 +13,8 @@
 
 namespace cs336 {
 
-/// Of a function of one block that returns gradients: what its other results are computed by, in program order.
+/// Returns the operations that compute the results other than gradients, in program order. The function has one block
+/// and returns gradients.
 llvm::SmallVector<mlir::Operation *> collectForwardOperations(mlir::func::FuncOp function);
 
 /// Whether the function is one of these, so that what its forward pass computes may be dropped and computed again; a

@@ -13,7 +13,8 @@
 
 namespace cs336 {
 
-/// Whether readers of the result read the operand's memory instead, if it has any: views, broadcasts, constants.
+/// Returns whether readers of the result read the operand's memory instead, if it has any: views, broadcasts,
+/// constants.
 bool hasNoMemory(mlir::Operation *op);
 
 /// What `value` holds elements of; null for what is computed wherever it is read.

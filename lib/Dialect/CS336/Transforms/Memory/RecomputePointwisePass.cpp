@@ -26,7 +26,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Whether memory is won where the backward pass computes `value`: not if the function returns it.
+/// Returns whether memory is won where the backward pass computes `value`: not if the function returns it.
 static bool isWorthDropping(Value value, uint64_t minBytes) {
   bool isReturned =
       llvm::any_of(value.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
@@ -49,7 +49,7 @@ private:
   bool isForward(Operation *op) const { return forward.contains(op); }
   /// Fills `readByBackward`.
   void findReadByBackward();
-  /// Whether the backward pass can compute the operation's result from what it has.
+  /// Returns whether the backward pass can compute the operation's result from what it has.
   bool canRepeat(Operation *op) const;
   /// The value to read in the backward pass in place of `value`, made before `reader` if nothing has asked for it.
   Value getForBackward(Value value, Operation *reader);
@@ -75,7 +75,7 @@ public:
 private:
   LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
-  /// Whether memory that is won is won where the function holds the most, too; a remark if not.
+  /// Returns whether memory that is won is won where the function holds the most, too; a remark if not.
   bool savesEnough();
 
   PassCounter numDropped{this, "num-dropped", "Number of results dropped"};

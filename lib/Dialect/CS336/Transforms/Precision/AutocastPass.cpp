@@ -20,7 +20,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// The element type of a floating-point tensor, or null.
+/// Returns the element type of a floating-point tensor, or null.
 static FloatType getFloatType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
@@ -30,7 +30,7 @@ static constexpr RemarkOptions remarkOptions("cs336-autocast");
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
 
-/// The narrowest type that holds both: bf16 and f16 meet in float32.
+/// Returns the narrowest type that represents both. That of bf16 and f16 is float32.
 static FloatType promote(FloatType lhs, FloatType rhs) {
   if (lhs == rhs)
     return lhs;
@@ -46,7 +46,7 @@ static bool isExactIn(APFloat number, FloatType type) {
 }
 
 namespace {
-/// The types that an operation computes and returns.
+/// The compute type and the result type of an operation.
 struct Choice {
   FloatType compute, result;
 };
@@ -71,12 +71,12 @@ private:
   FloatType low;
   OpBuilder builder;
   DenseMap<std::pair<Value, Type>, Value> casts;
-  /// The element type that a value had before its operation was retyped.
+  /// The element type that a value had before the type of its operation changed.
   DenseMap<Value, FloatType> original;
 };
 } // namespace
 
-/// Made before its first user, which later ones come after.
+/// Creates the cast before its first user. Later users follow it.
 Value Autocast::getCast(Value value, FloatType type, Operation *user) {
   auto tensor = cast<RankedTensorType>(value.getType());
   if (tensor.getElementType() == type)
@@ -90,7 +90,7 @@ Value Autocast::getCast(Value value, FloatType type, Operation *user) {
   return cast;
 }
 
-/// What the policy asks for, or nothing where the operation stays as it is.
+/// Returns the types that the policy requires, or nullopt if the operation is unchanged.
 std::optional<Choice> Autocast::choose(Operation *op) {
   FloatType first, widestTensor;
   bool hasF64 = false;
@@ -113,7 +113,7 @@ std::optional<Choice> Autocast::choose(Operation *op) {
   case AutocastPolicy::Float32: {
     if (hasF64) {
       remark::missed(op->getLoc(), remarkOptions("Float64Kept"))
-          << remark::add("'{0}' has float64 operands, which autocast leaves alone", op->getName().getStringRef());
+          << remark::add("'{0}' has float64 operands, which autocast does not change", op->getName().getStringRef());
       return std::nullopt;
     }
     FloatType type = policy == AutocastPolicy::Low ? low : float32;
@@ -142,7 +142,7 @@ void Autocast::castOperands(Operation *op, FloatType type) {
       operand.set(getCast(operand.get(), type, op));
 }
 
-/// Also of the operations in its regions, for which the casts stand before `op` too.
+/// Restores the operands' types, also in the regions of `op`. Casts for these are in front of `op` too.
 void Autocast::restoreOperands(Operation *op) {
   op->walk([&](Operation *nested) {
     for (OpOperand &operand : nested->getOpOperands())
@@ -165,7 +165,7 @@ void Autocast::setResults(Operation *op, Choice choice) {
     }
     if (compute == choice.result)
       continue;
-    // Computed in float32 because of a number, but of the type that the tensors have.
+    // The operation computes in float32 because of a number, but its result has the type of its tensors.
     builder.setInsertionPointAfter(op);
     auto rounded = CastOp::create(builder, op->getLoc(), tensor.clone(choice.result), result);
     result.replaceAllUsesExcept(rounded, rounded);
@@ -219,7 +219,7 @@ void AutocastPass::allowTF32(func::FuncOp function) {
   });
   numTF32 += numAllowed;
   remark::passed(function.getLoc(), remarkOptions("TF32Allowed"))
-      << remark::add("@{0}: {1} operations may round what they multiply to tf32", function.getName(), numAllowed);
+      << remark::add("@{0}: {1} operations may round their inputs to tf32", function.getName(), numAllowed);
 }
 
 void AutocastPass::runOnOperation() {
@@ -246,6 +246,6 @@ void AutocastPass::runOnOperation() {
   function.setFunctionType(
       FunctionType::get(&getContext(), function.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
   remark::passed(function.getLoc(), remarkOptions("Cast"))
-      << remark::add("@{0}: {1} casts so that operations compute in {2} or float32 as their policy asks",
+      << remark::add("@{0}: {1} casts inserted, so that operations compute in {2} or float32 as their policy requires",
                      function.getName(), autocast.numCasts, low.isBF16() ? "bf16" : "f16");
 }

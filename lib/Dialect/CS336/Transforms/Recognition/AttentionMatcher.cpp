@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the probabilities backwards: a softmax, masks and scales in any order, a product. Structure alone decides.
+// The match goes from the probabilities backwards: a softmax, masks and scales in any order, a matmul. Only the
+// structure counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,8 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Tensor cores take rows of 16 bytes; beyond this size a block of queries and keys does not fit into a multiprocessor.
+/// Tensor cores require rows of a multiple of 16 bytes; with larger heads, a tile of queries and keys does not fit into
+/// a multiprocessor.
 static constexpr int64_t kHeadDimMultiple = 8, kMaxHeadDim = 256;
 
 static std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
@@ -40,7 +42,7 @@ private:
   bool checkEpilogues();
   bool checkSizes();
 
-  /// Always false.
+  /// Records the refusal. Always returns false.
   bool refuse(Operation *op, StringRef name, const Twine &reason) {
     refusal = AttentionRefusal{op, name, reason.str()};
     return false;
@@ -52,16 +54,16 @@ private:
 };
 } // namespace
 
-/// Whether every element of the result is computed from the same element of the operands.
+/// Returns whether every element of the result is computed from the same element of the operands.
 static bool isPointwise(Operation *op) {
   if (auto fusible = dyn_cast<FusibleOpInterface>(op))
     return !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise;
-  // A composite is judged by its shape: activations keep it.
+  // A composite is judged by its types: activations have one operand, of the result's type.
   return isa<DecomposableOpInterface>(op) && op->getNumOperands() == 1 &&
          op->getOperand(0).getType() == op->getResult(0).getType();
 }
 
-/// The first of the pointwise operations and views that lead from `probabilities` to a product, if such there are.
+/// Returns the first of the element-wise operations and views that lead from `probabilities` to a matmul, or null.
 static Operation *findBetween(Value probabilities) {
   SmallVector<std::pair<Operation *, Operation *>> pending;
   for (Operation *user : probabilities.getUsers())
@@ -78,7 +80,8 @@ static Operation *findBetween(Value probabilities) {
   return nullptr;
 }
 
-/// Finds the product that the probabilities are used for. Without one this is another softmax: false and no refusal.
+/// Finds the matmul of the probabilities with the values. Without one this softmax is not of an attention: returns
+/// false without a refusal.
 bool Matcher::matchValues(Value probabilities) {
   for (Operation *user : probabilities.getUsers())
     if ((match.values = dyn_cast<MatmulOp>(user)))
@@ -86,10 +89,11 @@ bool Matcher::matchValues(Value probabilities) {
   if (!match.values) {
     Operation *between = findBetween(probabilities);
     return between && refuse(between, "BetweenSoftmaxAndValues",
-                             quote(between) + " stands between the softmax and its product with values");
+                             quote(between) + " is between the softmax and its matmul with the values");
   }
   if (match.values.getLhs() != probabilities || match.values.getTransposeA())
-    return refuse(match.values, "Transposed", "probabilities do not multiply values from the left, query by query");
+    return refuse(match.values, "Transposed",
+                  "the probabilities are not the untransposed left operand of the matmul with the values");
   return true;
 }
 
@@ -101,32 +105,33 @@ bool Matcher::hide(Operation *op, const Masking &masking) {
   if (visible->hide(masking))
     return true;
   if (dependsOnData(masking.selector))
-    return refuse(op, "MaskDependsOnData", "the mask is not known when compiling: it depends on data");
-  return refuse(op, "MaskNotCausal", "the mask is not provably causal (key <= query), nor does it show all keys");
+    return refuse(op, "MaskDependsOnData", "the mask is not known at compile time: it depends on data");
+  return refuse(op, "MaskNotCausal", "the mask is neither provably causal (key <= query) nor does it show all keys");
 }
 
-/// Says what `op` is, which is neither a scale nor a mask.
+/// Refuses `op`, which is neither a scale nor a mask, with the reason.
 bool Matcher::refuseBetween(Operation *op) {
   auto select = dyn_cast<SelectOp>(op);
   if (select && (getSplatNumber(select.getTrueValue()) || getSplatNumber(select.getFalseValue())))
-    return refuse(op, "HiddenNotInfinite", "hidden scores are finite, and count where all of a row are as low");
+    return refuse(op, "HiddenNotInfinite",
+                  "hidden scores are finite instead of -inf, so they count in rows without larger scores");
   if (isa<AddOp, SelectOp>(op) && llvm::all_of(op->getOperands(), dependsOnData))
     return refuse(op, "MaskDependsOnData",
-                  "between scores and softmax, " + quote(op) + " adds or chooses what depends on data");
+                  "between scores and softmax, " + quote(op) + " adds or selects values that depend on data");
   if (isPointwise(op))
-    return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is no scale and no mask");
+    return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is neither a scale nor a mask");
   return refuse(op, "NotPointwise", "between scores and softmax, " + quote(op) + " is not pointwise");
 }
 
-/// Walks from the softmax's input back to the product of queries and keys.
+/// Walks from the softmax's input back to the matmul of queries and keys.
 bool Matcher::matchScores(Operation *softmax, Value input) {
   for (Operation *last = softmax;; last = match.chain.back()) {
-    // What is hidden must stay −∞ in all that follows.
+    // Hidden scores must stay −∞ through all later operations.
     if (!(match.scale > 0) || !std::isfinite(match.scale))
       return refuse(last, "ScaleNotPositive", "scores are scaled by a number that is not positive and finite");
     Operation *op = input.getDefiningOp();
     if (!op)
-      return refuse(softmax, "NoScores", "what the softmax is of is no product of queries and keys");
+      return refuse(softmax, "NoScores", "the softmax's input is not a matmul of queries and keys");
     if ((match.scores = dyn_cast<MatmulOp>(op)))
       return true;
     if (std::optional<Scaling> scaling = matchScaling(op)) {
@@ -147,26 +152,27 @@ bool Matcher::matchScores(Operation *softmax, Value input) {
 // Checks of the whole
 //===----------------------------------------------------------------------===//
 
-/// Nothing but the chain may need what it computes: the fused operation has no scores.
+/// Checks that only the chain uses its values: the fused operation has no scores.
 bool Matcher::checkUses() {
   SmallVector<Operation *> computing = match.chain;
   computing.push_back(match.scores);
   for (Operation *op : computing)
     for (Operation *user : op->getUsers())
       if (user != match.values && !llvm::is_contained(match.chain, user))
-        return refuse(op, "UsedElsewhere",
-                      (op == match.scores ? "scores are" : "what " + quote(op) + " computes from scores is") +
-                          " used elsewhere too, by " + quote(user));
+        return refuse(
+            op, "UsedElsewhere",
+            (op == match.scores ? "scores are" : "the result of " + quote(op) + ", computed from scores, is") +
+                " used elsewhere too, by " + quote(user));
   return true;
 }
 
-/// What a product does beside multiplying is no part of attention: a bias of scores is no mask.
+/// Refuses matmuls with an epilogue, which attention does not have: a bias of scores is not a mask.
 bool Matcher::checkEpilogues() {
   for (MatmulOp product : {match.scores, match.values})
     if (product.hasEpilogue())
       return refuse(product, "Epilogue",
-                    Twine("the product that computes ") + (product == match.scores ? "scores" : "the result") +
-                        " adds something to it or cuts it off: let --cs336-fuse-epilogues come later");
+                    Twine("the matmul that computes ") + (product == match.scores ? "scores" : "the result") +
+                        " has an addend, a bias or a ReLU: run --cs336-fuse-epilogues after --cs336-flash-attention");
   return true;
 }
 
@@ -174,7 +180,8 @@ bool Matcher::checkSizes() {
   int64_t headDim = match.scores.getSizes().k, valueDim = match.values.getSizes().n;
   if (headDim != valueDim)
     return refuse(match.values, "HeadDim",
-                  "queries have " + Twine(headDim) + " features and values " + Twine(valueDim) + "; they must agree");
+                  "queries have " + Twine(headDim) + " features and values " + Twine(valueDim) +
+                      "; they must be equal");
   if (headDim % kHeadDimMultiple != 0 || headDim > kMaxHeadDim)
     return refuse(match.values, "HeadDim",
                   "head_dim " + Twine(headDim) + " is not a multiple of " + Twine(kHeadDimMultiple) + " up to " +
@@ -184,7 +191,8 @@ bool Matcher::checkSizes() {
   return true;
 }
 
-/// From the probabilities that `op` computes. False without a refusal where it is no end of an attention.
+/// Matches from the probabilities that `op` computes. Returns false without a refusal if `op` is not the end of an
+/// attention.
 bool Matcher::matchAll(Operation *op) {
   auto fused = dyn_cast<SoftmaxOp>(op);
   auto softmax = matchSoftmax(op);
@@ -200,7 +208,7 @@ bool Matcher::matchAll(Operation *op) {
     return matchScores(op, fused.getOperand()) && checkUses() && checkEpilogues() && checkSizes();
   }
   if (auto *notQuite = std::get_if<SoftmaxRefusal>(&softmax))
-    return refuse(op, "NoSoftmax", "probabilities are from no softmax over keys: " + notQuite->reason);
+    return refuse(op, "NoSoftmax", "the probabilities are not a softmax over keys: " + notQuite->reason);
   auto &chain = std::get<SoftmaxChain>(softmax);
   llvm::append_range(match.chain, chain.operations);
   return matchScores(op, chain.input) && checkUses() && checkEpilogues() && checkSizes();

@@ -16,24 +16,24 @@ namespace cs336 {
 
 /// softmax(scale · Q Kᵀ, masked) V.
 struct AttentionMatch {
-  /// Q Kᵀ, and the product with V.
+  /// Q Kᵀ, and the matmul with V.
   MatmulOp scores, values;
   double scale = 1;
   bool isCausal = false;
-  /// What computes from the scores to the probabilities; nothing else uses it.
+  /// The operations from the scores to the probabilities. No other operation uses their results.
   llvm::SmallVector<mlir::Operation *> chain;
 };
 
-/// What looks like attention and is not, or cannot be fused.
+/// A candidate that is not an attention, or that cannot be fused.
 struct AttentionRefusal {
-  /// Where, and a name for the kind of reason.
+  /// The operation with the reason, and the name of this kind of reason.
   mlir::Operation *op;
   llvm::StringRef name;
   std::string reason;
 };
 
-/// Matches the attention whose probabilities `op` computes as its last step. Nothing where `op` ends no softmax, or one
-/// whose result multiplies no matrix.
+/// Matches the attention whose probabilities `op` computes as its last step. Returns monostate if `op` does not end a
+/// softmax, or if no matmul uses the softmax's result.
 std::variant<std::monostate, AttentionMatch, AttentionRefusal> matchAttention(mlir::Operation *op);
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- EraseDead.cpp - What a rewrite leaves behind -----------------------===//
+//===- EraseDead.cpp - Erases unused operations after a rewrite -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir;
 void cs336::eraseDead(ArrayRef<Operation *> ops, function_ref<void(Operation *)> willErase) {
   llvm::SmallSetVector<Operation *, 16> candidates(ops.begin(), ops.end());
   while (!candidates.empty()) {
-    // One that is still used comes again when its user is erased.
+    // An operation with remaining users is visited again when they are erased.
     Operation *op = candidates.pop_back_val();
     if (!isOpTriviallyDead(op))
       continue;

@@ -1,4 +1,4 @@
-//===- EraseDead.h - What a rewrite leaves behind ---------------*- C++ -*-===//
+//===- EraseDead.h - Erases unused operations after a rewrite ---*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,8 @@
 
 namespace cs336 {
 
-/// Erases those of `ops` that nothing uses, and what only they used. `willErase` is told each before.
+/// Erases the operations of `ops` without uses, and then operations that only these used. Calls `willErase` before
+/// each.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops, llvm::function_ref<void(mlir::Operation *)> willErase = {});
 
 } // namespace cs336

@@ -1,4 +1,4 @@
-//===- FlashAttentionPass.cpp - Scores, softmax and values as one ---------===//
+//===- FlashAttentionPass.cpp - Fuses scores, softmax and values ----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,20 +28,20 @@ private:
   void fuse(AttentionMatch &match);
 
   PassCounter numFused{this, "num-fused", "Number of attentions fused"};
-  PassCounter numCausal{this, "num-causal", "Number of them that are causal"};
-  PassCounter numRefused{this, "num-refused", "Number of candidates that were left alone"};
+  PassCounter numCausal{this, "num-causal", "Number of fused attentions that are causal"};
+  PassCounter numRefused{this, "num-refused", "Number of candidates that were not fused"};
 };
 } // namespace
 
 static constexpr RemarkOptions remarkOptions("cs336-flash-attention");
 
-/// The arithmetic of both products.
+/// Returns the arithmetic of both matmuls.
 static Precision getPrecision(AttentionMatch &match) {
   Precision precision = match.scores.getPrecision();
   return precision == match.values.getPrecision() ? precision : Precision::IEEE;
 }
 
-/// "2 x 32 queries x 64 keys, 8 heads of 16 on 2, causal"
+/// Returns a description: "2 x 32 queries x 64 keys, 8 heads of 16 on 2, causal".
 static std::string describe(AttentionOp attention) {
   AttentionOp::Sizes sizes = attention.getSizes();
   std::string text;
@@ -62,7 +62,7 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   attention.setPrecision(getPrecision(match));
   Value product = layout.getProduct(attention.getOutput());
   match.values.getResult().replaceAllUsesWith(product);
-  // Merging heads undoes what brings the output back.
+  // Merging heads cancels the operations that move the output's axes back.
   SmallVector<Operation *> replaced = {match.values};
   for (Operation *user : llvm::to_vector(product.getUsers())) {
     auto transpose = dyn_cast<TransposeOp>(user);
@@ -79,12 +79,12 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   if (match.isCausal)
     ++numCausal;
   remark::passed(attention.getLoc(), remarkOptions("Fused")) << remark::add("{0}", describe(attention));
-  // Last: an attention whose result is not used goes as well.
+  // Called last, so that an attention with an unused result is erased too.
   eraseDead(replaced);
 }
 
 void FlashAttentionPass::runOnOperation() {
-  // Fusing erases operations, but not those that other candidates end with.
+  // Fusing erases operations, but not those that end other candidates.
   SmallVector<Operation *> ends;
   getOperation().walk([&](Operation *op) {
     if (!std::holds_alternative<std::monostate>(matchAttention(op)))

@@ -1,4 +1,4 @@
-//===- FuseSoftmaxPass.cpp - Softmax as one operation ---------------------===//
+//===- FuseSoftmaxPass.cpp - Fuses the primitives of softmax --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ using namespace cs336;
 static constexpr RemarkOptions remarkOptions("cs336-fuse-softmax");
 
 namespace {
-/// What becomes part of a softmax, or of its gradient, on the side of the scores.
+/// The operations on the scores' side that become part of a softmax, or of its gradient.
 struct Absorbed {
   /// The scores, or their gradient.
   Value end;
@@ -40,18 +40,18 @@ class FuseSoftmaxPass : public cs336::impl::FuseSoftmaxPassBase<FuseSoftmaxPass>
 
   llvm::DenseSet<Operation *> erased;
 
-  PassCounter numFused{this, "num-fused", "Number of softmaxes made"};
-  PassCounter numGradients{this, "num-gradients", "Number of gradients of softmaxes made"};
+  PassCounter numFused{this, "num-fused", "Number of softmaxes fused"};
+  PassCounter numGradients{this, "num-gradients", "Number of gradients of softmaxes fused"};
 };
 } // namespace
 
 static void remarkStays(Operation *op, StringRef what, StringRef reason) {
   remark::missed(op->getLoc(), remarkOptions("NotAbsorbed"))
-      << remark::add("the {0} before a softmax stays an operation of its own: {1}", what.str(), reason.str());
+      << remark::add("the {0} before a softmax is not fused: {1}", what.str(), reason.str());
 }
 
-/// Walks from the softmax's input to the scores over scales and one mask. What is hidden must stay −∞ in all that
-/// follows, so behind the mask only positive factors are taken.
+/// Walks from the softmax's input to the scores over scales and one mask. Hidden scores must stay −∞ through all later
+/// operations, so only positive factors are accepted after the mask.
 static Absorbed absorbScores(const SoftmaxChain &chain) {
   Absorbed absorbed;
   absorbed.end = chain.input;
@@ -63,27 +63,27 @@ static Absorbed absorbScores(const SoftmaxChain &chain) {
     std::optional<Masking> masking = matchMasking(op);
     if (!scaling && !masking) {
       if (isa<MulOp, DivOp>(op))
-        remarkStays(op, "scale", "it is not the same known number everywhere");
+        remarkStays(op, "scale", "it is not a constant splat");
       else if (isa<SelectOp>(op))
-        remarkStays(op, "selection", "it does not hide with negative infinity");
+        remarkStays(op, "selection", "its hidden scores are not negative infinity");
       break;
     }
     StringRef what = scaling ? "scale" : "mask";
     if (!llvm::all_of(op->getUsers(), isReader)) {
-      remarkStays(op, what, "its result is used elsewhere too");
+      remarkStays(op, what, "its result has other uses");
       break;
     }
     if (masking && absorbed.masking) {
-      remarkStays(op, what, "another one comes after it");
+      remarkStays(op, what, "another mask follows it");
       break;
     }
     if (masking && !(absorbed.scale > 0)) {
-      remarkStays(op, what, "a factor that is not positive comes after it");
+      remarkStays(op, what, "a factor that is not positive follows it");
       break;
     }
     double scale = absorbed.scale * (scaling ? scaling->factor : 1.0);
     if (!std::isfinite(scale)) {
-      remarkStays(op, what, "together with what comes after it, it is infinite");
+      remarkStays(op, what, "its product with the scales that follow is infinite");
       break;
     }
     absorbed.end = scaling ? scaling->operand : masking->operand;

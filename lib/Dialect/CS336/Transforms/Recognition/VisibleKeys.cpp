@@ -113,7 +113,7 @@ std::optional<Axes> MaskReader::getOperandAxes(Operation *view, const Axes &axes
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether arithmetic in `element` gives all values of the number without rounding and wrapping around.
+/// Returns whether arithmetic in `element` gives all values of the number without rounding and wrapping around.
 bool MaskReader::isExact(const Linear &number, Type element) const {
   double largest = std::abs(number.constant) + std::abs(number.query) * queries + std::abs(number.key) * keys;
   if (element.isF32())
@@ -273,7 +273,7 @@ std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes
   return std::nullopt;
 }
 
-/// Whether a number that is added to a score leaves it or hides it.
+/// Returns whether a number that is added to a score leaves it or hides it.
 static std::optional<bool> isBiasVisible(double number) {
   if (number == 0)
     return true;

@@ -32,7 +32,7 @@ private:
   llvm::BitVector bits;
 };
 
-/// Whether the value is computed from arguments, not from constants and indices alone.
+/// Returns whether the value is computed from arguments, not from constants and indices alone.
 bool dependsOnData(mlir::Value value);
 
 } // namespace cs336

@@ -30,7 +30,7 @@ static bool isFloat(Value value) {
 }
 
 namespace {
-/// Remembers what a builder makes, in order, and marks it as part of the backward pass where asked to.
+/// Remembers the operations that a builder creates, in order, and marks them as part of the backward pass on request.
 class Recorder : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -48,17 +48,18 @@ class ReverseMode {
 public:
   ReverseMode(func::FuncOp function, ArrayRef<BlockArgument> parameters);
 
-  /// Walks from `loss`, a float tensor of rank 0, to the block's start. Gradients are those of loss·`scale`; null is 1.
+  /// Walks from `loss`, a float tensor of rank 0, to the block's start. Computes the gradients of loss·`scale`; a null
+  /// scale is 1.
   LogicalResult run(Value loss, Value scale);
-  /// The gradient of a value after `run`, or null if the loss does not depend on it.
+  /// Returns the gradient of a value after `run`, or null if the loss does not depend on it.
   Value getGradient(Value value) const { return gradients.lookup(value); }
-  /// Erases what was built and is not used. Returns how many operations that were.
+  /// Erases unused new operations. Returns their number.
   int64_t eraseUnused();
 
   int64_t numAdjoints = 0;
 
 private:
-  /// A parameter that `op` reads something of, directly or in its regions; null if there is none.
+  /// Returns a parameter that `op` depends on, directly or in its regions, or null.
   BlockArgument findParameter(Operation &op) const;
   void markDependence(Operation &op);
   void accumulate(Value value, Value gradient, Location loc);
@@ -68,7 +69,7 @@ private:
   Block &block;
   Recorder recorder;
   OpBuilder builder;
-  /// Values that depend on a parameter, each with one operand's worth of evidence: the parameter.
+  /// For each value that depends on parameters, one of these parameters.
   DenseMap<Value, BlockArgument> dependsOn;
   DenseMap<Value, Value> gradients;
 };
@@ -111,7 +112,7 @@ void ReverseMode::accumulate(Value value, Value gradient, Location loc) {
 LogicalResult ReverseMode::run(Value loss, Value scale) {
   if (!dependsOn.contains(loss))
     return success();
-  // What is built stands after the last forward operation, so walking up never meets it.
+  // New operations are behind the last forward operation, so the walk never meets them.
   Operation *op = block.getTerminator()->getPrevNode();
   auto type = cast<RankedTensorType>(loss.getType());
   if (!scale)
@@ -127,7 +128,7 @@ LogicalResult ReverseMode::run(Value loss, Value scale) {
     }
     auto composite = dyn_cast<DecomposableOpInterface>(op);
     if (composite && !isa<DifferentiableOpInterface>(op)) {
-      // The primitives stand where the composite stood, and are visited next.
+      // The primitives are at the composite's position, and are visited next.
       Operation *next = op->getNextNode();
       if (failed(decompose(composite)))
         return failure();
@@ -149,10 +150,10 @@ LogicalResult ReverseMode::decompose(DecomposableOpInterface op) {
   FailureOr<SmallVector<Value>> values = op.decompose(builder);
   recorder.isBackward = true;
   if (failed(values))
-    return op->emitOpError() << "cannot be decomposed, and has no adjoint of its own";
+    return op->emitOpError() << "cannot be decomposed and has no adjoint";
   for (Operation *primitive : ArrayRef(recorder.made).drop_front(before))
     markDependence(*primitive);
-  // These are forward operations now; whether they are used is not for this pass to say.
+  // These are forward operations now, which this pass does not erase even if they are unused.
   recorder.made.truncate(before);
 
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *values)) {
@@ -175,11 +176,11 @@ LogicalResult ReverseMode::visit(Operation *op) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable) {
     auto function = cast<func::FuncOp>(block.getParentOp());
-    return op->emitOpError() << "stands between parameter '"
-                             << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
-                             << "' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or "
-                                "DecomposableOpInterface; fused operations have none, so passes that fuse come after "
-                                "cs336-differentiate";
+    return op->emitOpError()
+           << "is between parameter '" << getPortName(function.getArgAttrDict(parameter.getArgNumber()))
+           << "' and the loss, but has no adjoint: it must implement DifferentiableOpInterface or "
+              "DecomposableOpInterface. Fused operations have no adjoint, so run passes that fuse after "
+              "cs336-differentiate";
   }
 
   SmallVector<Value> resultGradients, operandGradients;
@@ -239,7 +240,7 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
     return function.emitOpError() << "has several blocks; only straight-line functions are differentiated";
   std::optional<unsigned> lossIndex = findResult(function, port::kOutput, "loss");
   if (!lossIndex)
-    return function.emitOpError() << "returns no output called \"loss\" to differentiate";
+    return function.emitOpError() << "has no output called \"loss\" to differentiate";
   Operation *terminator = function.getBody().front().getTerminator();
   Value loss = terminator->getOperand(*lossIndex);
   if (!isFloat(loss) || cast<RankedTensorType>(loss.getType()).getRank() != 0)

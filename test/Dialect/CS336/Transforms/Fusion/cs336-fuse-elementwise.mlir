@@ -333,7 +333,7 @@ func.func @grow(%g: tensor<4x8xbf16>) -> tensor<f32> {
 // -----
 
 // Nothing follows a sum over columns in the same kernel.
-// REMARK: closed{{.*}}what reads this reduction is another kernel
+// REMARK: closed{{.*}}the result is stored for another kernel
 // CHECK-LABEL: func.func @columns(
 // CHECK: %[[SUM:.*]] = cs336.fused
 // CHECK: cs336.reduce
@@ -349,7 +349,7 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // -----
 
 // Rows of one axis, then of two: a kernel has one kind of row.
-// REMARK: rows{{.*}}not fused with exp: one kernel cannot walk the shapes of both
+// REMARK: rows{{.*}}not fused with exp: no iteration space covers the shapes of both
 // CHECK-LABEL: func.func @two_kinds_of_rows(
 // CHECK-COUNT-2: cs336.fused
 func.func @two_kinds_of_rows(%x: tensor<4x3x8xf32>) -> (tensor<4xf32>) {
@@ -365,7 +365,7 @@ func.func @two_kinds_of_rows(%x: tensor<4x3x8xf32>) -> (tensor<4xf32>) {
 // -----
 
 // The transposed exponential is needed as a whole before the sum has its first element.
-// REMARK: cycle{{.*}}not fused with exp: something in between needs the one and is needed by the other
+// REMARK: cycle{{.*}}not fused with exp: an operation outside the kernel depends on one of them and is needed by the other
 // CHECK-LABEL: func.func @cycle(
 // CHECK-NOT: cs336.fused
 func.func @cycle(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -378,7 +378,7 @@ func.func @cycle(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 // A kernel reads and writes 24 tensors at most.
-// REMARK: sum23{{.*}}not fused with add: the kernel would hold more values than registers
+// REMARK: sum23{{.*}}not fused with add: the kernel's values would not fit into registers
 // CHECK-LABEL: func.func @registers(
 // CHECK: cs336.fused
 // CHECK: cs336.yield

@@ -14,7 +14,7 @@
 // CHECK-NEXT: %[[A:.*]] = cs336.matmul %arg0, %arg1 add %[[E]] {transpose_b} : tensor<3x4x8xf32>, tensor<5x8xf32> -> tensor<3x4x5xf32>
 // CHECK-NEXT: %[[B:.*]] = cs336.matmul %arg0, %arg1 add %[[A]] {precision = #cs336.precision<tf32>, transpose_b}
 // CHECK-NEXT: return %[[B]]
-// REMARK: [Passed] SumFused | Category:cs336-fuse-epilogues | {{.*}}the product adds it
+// REMARK: [Passed] SumFused | Category:cs336-fuse-epilogues | {{.*}}the matmul adds it
 // REMARK: [Passed] SumFused
 func.func @residual(%x: tensor<3x4x8xf32>, %w: tensor<5x8xf32>, %r: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
   %p = cs336.matmul %x, %w {transpose_b} : tensor<3x4x8xf32>, tensor<5x8xf32> -> tensor<3x4x5xf32>
@@ -43,9 +43,9 @@ func.func @accumulation(%x: tensor<4x8xf64>, %a: tensor<8x5xf64>, %b: tensor<8x5
 // CHECK-LABEL: @rounded
 // CHECK: %[[P:.*]] = cs336.matmul %arg0, %arg1 :
 // CHECK: cs336.add %[[P]]
-// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is rounded to 16 bits before it is added
-// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is rounded to 16 bits before it is added
-// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the product is cast before it is added
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the matmul's result is rounded to 16 bits before the addition
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the matmul's result is rounded to 16 bits before the addition
+// REMARK: [Missed] SumKept | Category:cs336-fuse-epilogues | {{.*}}the matmul's result is cast before the addition
 func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xbf16>) -> tensor<4x5xbf16> {
   %p = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x5xbf16> -> tensor<4x5xbf16>
   %s = cs336.add %p, %r : tensor<4x5xbf16>
@@ -68,7 +68,7 @@ func.func @widened(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xf3
 
 // CHECK-LABEL: @two_readers
 // CHECK-NOT: add %arg2 :
-// REMARK: the product is read elsewhere, too
+// REMARK: the matmul's result has other uses
 func.func @two_readers(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
   %p = cs336.matmul %x, %w : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
   %s = cs336.add %p, %r : tensor<4x5xf32>
@@ -81,7 +81,7 @@ func.func @two_readers(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5x
 // CHECK-NEXT: cs336.matmul %arg0, %arg1 add %arg3 bias %arg2 :
 // CHECK-NEXT: %[[B:.*]] = cs336.broadcast
 // CHECK-NEXT: cs336.matmul %arg0, %arg1 add %arg3 bias %arg2 :
-// REMARK: [Passed] BiasFused | Category:cs336-fuse-epilogues | {{.*}}the product adds it to its rows
+// REMARK: [Passed] BiasFused | Category:cs336-fuse-epilogues | {{.*}}the matmul adds the bias to its rows
 // REMARK: [Passed] SumFused
 // REMARK: [Passed] SumFused
 // REMARK: [Passed] BiasFused
@@ -100,7 +100,7 @@ func.func @bias(%x: tensor<2x4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>, %
 // What every column adds is no bias.
 // CHECK-LABEL: @column
 // CHECK: cs336.add
-// REMARK: what is added is computed where it is read, and not in memory
+// REMARK: the addend is recomputed by its readers and not stored in memory
 func.func @column(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<4xf32>) -> tensor<4x5xf32> {
   %p = cs336.matmul %x, %w : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
   %r = cs336.broadcast %b dims = [0] : tensor<4xf32> -> tensor<4x5xf32>
@@ -110,7 +110,7 @@ func.func @column(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<4xf32>) -
 
 // CHECK-LABEL: @wide_bias
 // CHECK: cs336.add
-// REMARK: no library adds a bias in float64
+// REMARK: GEMM libraries have no bias epilogue in float64
 func.func @wide_bias(%x: tensor<4x8xf64>, %w: tensor<8x5xf64>, %b: tensor<5xf64>) -> tensor<4x5xf64> {
   %p = cs336.matmul %x, %w : tensor<4x8xf64>, tensor<8x5xf64> -> tensor<4x5xf64>
   %r = cs336.broadcast %b dims = [1] : tensor<5xf64> -> tensor<4x5xf64>
@@ -120,7 +120,7 @@ func.func @wide_bias(%x: tensor<4x8xf64>, %w: tensor<8x5xf64>, %b: tensor<5xf64>
 
 // CHECK-LABEL: @full
 // CHECK: cs336.add
-// REMARK: the product adds something already
+// REMARK: the matmul already accumulates into another operand
 func.func @full(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>, %t: tensor<4x5xf32>) -> tensor<4x5xf32> {
   %p = cs336.matmul %x, %w add %r : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
   %s = cs336.add %p, %t : tensor<4x5xf32>
@@ -135,7 +135,7 @@ func.func @full(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>, %
 // CHECK-NEXT: %[[P:.*]] = cs336.compare le %[[Y]], %[[C]]
 // CHECK-NEXT: %[[G:.*]] = cs336.select %[[P]], %[[C]], %[[E]]
 // CHECK-NEXT: return %[[G]]
-// REMARK: [Passed] ActivationFused | Category:cs336-fuse-epilogues | {{.*}}the product computes it
+// REMARK: [Passed] ActivationFused | Category:cs336-fuse-epilogues | {{.*}}the matmul computes it
 func.func @relu(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>) -> tensor<4x5xbf16> {
   %zero = cs336.constant dense<0.0> : tensor<4x5xbf16>
   %p = cs336.matmul %x, %w : tensor<4x8xbf16>, tensor<8x5xbf16> -> tensor<4x5xbf16>
@@ -172,7 +172,7 @@ func.func @relu_of_sum(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf3
 // CHECK-LABEL: @after_relu
 // CHECK: %[[P:.*]] = cs336.matmul %arg0, %arg1 {relu} :
 // CHECK: cs336.add %[[P]], %arg2
-// REMARK: the product's ReLU comes before it
+// REMARK: the matmul's ReLU is before the addition
 func.func @after_relu(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>) -> tensor<4x5xf32> {
   %p = cs336.matmul %x, %w {relu} : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
   %s = cs336.add %p, %r : tensor<4x5xf32>
@@ -181,7 +181,7 @@ func.func @after_relu(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf
 
 // CHECK-LABEL: @relu_kept
 // CHECK: cs336.matmul %arg0, %arg1 :
-// REMARK: [Missed] ActivationKept | Category:cs336-fuse-epilogues | {{.*}}the product is read elsewhere, too
+// REMARK: [Missed] ActivationKept | Category:cs336-fuse-epilogues | {{.*}}the matmul's result has other uses
 func.func @relu_kept(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
   %zero = cs336.constant dense<0.0> : tensor<4x5xf32>
   %p = cs336.matmul %x, %w : tensor<4x8xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
@@ -203,7 +203,7 @@ func.func @other_select(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>) -> tensor<4x5x
 
 // CHECK-LABEL: @wide_relu
 // CHECK: cs336.matmul %arg0, %arg1 :
-// REMARK: a ReLU is no epilogue: no library has one in float64
+// REMARK: ReLU not fused: GEMM libraries have no ReLU epilogue in float64
 func.func @wide_relu(%x: tensor<4x8xf64>, %w: tensor<8x5xf64>) -> tensor<4x5xf64> {
   %zero = cs336.constant dense<0.0> : tensor<4x5xf64>
   %p = cs336.matmul %x, %w : tensor<4x8xf64>, tensor<8x5xf64> -> tensor<4x5xf64>

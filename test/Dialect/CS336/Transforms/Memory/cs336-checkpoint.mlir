@@ -148,7 +148,7 @@ func.func @returned(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}
 
 // CHECK-LABEL: func @one_block(
 // CHECK-NOT:     cs336.barrier
-// REMARK: [Missed] NoBlocks {{.*}}nothing is computed again: no stretches of the forward pass repeat
+// REMARK: [Missed] NoBlocks {{.*}}nothing is computed again: the forward pass has no consecutive equal blocks
 func.func @one_block(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
     %w0: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w0"},
     %w1: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w1"})
@@ -197,7 +197,7 @@ func.func @forward(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
 
 // CHECK-LABEL: func @linear(
 // CHECK-NOT:     cs336.barrier
-// REMARK-COUNT-2: [Missed] NothingDropped {{.*}}the backward pass reads nothing of 1 of 2 blocks that could be computed again
+// REMARK-COUNT-2: [Missed] NothingDropped {{.*}}the backward pass reads no recomputable value of 1 of 2 blocks
 func.func @linear(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
     %c: tensor<8x8xf32> {cs336.kind = "input", cs336.name = "c"},
     %w0: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w0"})

@@ -133,7 +133,7 @@ func.func @lengths_mask(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8
 // -----
 
 // A bias is added.
-// REMARK: "bias"{{.*}}MaskDependsOnData{{.*}}'cs336.add' adds or chooses what depends on data
+// REMARK: "bias"{{.*}}MaskDependsOnData{{.*}}'cs336.add' adds or selects values that depend on data
 func.func @data_bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %bias: tensor<4x4xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %x = cs336.add %s, %bias : tensor<4x4xf32> loc("bias")
@@ -241,7 +241,7 @@ func.func @diagonal(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32
 // -----
 
 // The last key is hidden from all.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @padding(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -263,7 +263,7 @@ func.func @padding(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>
 // -----
 
 // A table that is causal but for one pair.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @table(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -283,7 +283,7 @@ func.func @table(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) 
 // -----
 
 // j ≤ 2i.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @scaled_index(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -306,7 +306,7 @@ func.func @scaled_index(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8
 // -----
 
 // Indices that wrap around.
-// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}not provably causal
+// REMARK: "mask"{{.*}}MaskNotCausal{{.*}}neither provably causal
 func.func @wraps(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %infinity = cs336.constant dense<0xFF800000> : tensor<4x4xf32>
@@ -372,7 +372,7 @@ func.func @negative(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32
 // -----
 
 // Scores are bent.
-// REMARK: "cap"{{.*}}NotScaleOrMask{{.*}}'cs336.tanh' is no scale and no mask
+// REMARK: "cap"{{.*}}NotScaleOrMask{{.*}}'cs336.tanh' is neither a scale nor a mask
 func.func @cap(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %x = cs336.tanh %s : tensor<4x4xf32> loc("cap")
@@ -521,7 +521,7 @@ func.func @from_the_right(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4
 // -----
 
 // Values have other features than keys.
-// REMARK: "values"{{.*}}HeadDim{{.*}}queries have 8 features and values 16; they must agree
+// REMARK: "values"{{.*}}HeadDim{{.*}}queries have 8 features and values 16; they must be equal
 func.func @value_features(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %wide: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
@@ -588,7 +588,7 @@ func.func @no_scores(%s: tensor<4x4xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32
 // -----
 
 // An activation of scores, as the composite that a frontend writes.
-// REMARK: "relu"{{.*}}NotScaleOrMask{{.*}}between scores and softmax, 'cs336.relu' is no scale and no mask
+// REMARK: "relu"{{.*}}NotScaleOrMask{{.*}}between scores and softmax, 'cs336.relu' is neither a scale nor a mask
 func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %r = cs336.relu %s : tensor<4x4xf32> loc("relu")
@@ -606,7 +606,7 @@ func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf
 // -----
 
 // The product of queries and keys adds a bias.
-// REMARK: "scores"{{.*}}Epilogue{{.*}}the product that computes scores adds something to it or cuts it off
+// REMARK: "scores"{{.*}}Epilogue{{.*}}the matmul that computes scores has an addend, a bias or a ReLU
 func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k bias %b {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %p = cs336.softmax %s : tensor<4x4xf32> loc("softmax")
@@ -617,7 +617,7 @@ func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %
 // -----
 
 // A sum became part of the product.
-// REMARK: "values"{{.*}}Epilogue{{.*}}the product that computes the result adds something to it or cuts it off: let --cs336-fuse-epilogues come later
+// REMARK: "values"{{.*}}Epilogue{{.*}}the matmul that computes the result has an addend, a bias or a ReLU: run --cs336-fuse-epilogues after --cs336-flash-attention
 func.func @residual(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
   %p = cs336.softmax %s : tensor<4x4xf32> loc("softmax")

@@ -250,7 +250,7 @@ func.func @added_choice(%x: tensor<2x4x8xf32>, %m: tensor<4x8xi1>) -> tensor<2x4
 // CHECK-LABEL: func @scale_by_a_tensor(
 // CHECK:         %[[Z:.*]] = cs336.mul
 // CHECK-NEXT:    cs336.softmax %[[Z]] : tensor<2x4x8xf32>
-// REMARK: [Missed] NotAbsorbed {{.*}}the scale before a softmax stays an operation of its own: it is not the same known number everywhere
+// REMARK: [Missed] NotAbsorbed {{.*}}the scale before a softmax is not fused: it is not a constant splat
 func.func @scale_by_a_tensor(%x: tensor<2x4x8xf32>, %c: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
   %z = cs336.mul %x, %c : tensor<2x4x8xf32>
   %max = cs336.reduce max %z axes = [2] {stop_gradient} : tensor<2x4x8xf32> -> tensor<2x4xf32>
@@ -269,7 +269,7 @@ func.func @scale_by_a_tensor(%x: tensor<2x4x8xf32>, %c: tensor<2x4x8xf32>) -> te
 // CHECK:         %[[Z:.*]] = cs336.mul
 // CHECK-NEXT:    %[[Y:.*]] = cs336.softmax %[[Z]] : tensor<2x4x8xf32>
 // CHECK-NEXT:    return %[[Y]], %[[Z]]
-// REMARK: [Missed] NotAbsorbed {{.*}}the scale {{.*}}: its result is used elsewhere too
+// REMARK: [Missed] NotAbsorbed {{.*}}the scale {{.*}}: its result has other uses
 func.func @scaled_scores_returned(%x: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
   %two = cs336.constant dense<2.0> : tensor<2x4x8xf32>
   %z = cs336.mul %x, %two : tensor<2x4x8xf32>
@@ -288,7 +288,7 @@ func.func @scaled_scores_returned(%x: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, 
 // CHECK-LABEL: func @finite_mask(
 // CHECK:         %[[Z:.*]] = cs336.select
 // CHECK-NEXT:    cs336.softmax %[[Z]] : tensor<2x4x8xf32>
-// REMARK: [Missed] NotAbsorbed {{.*}}the selection {{.*}}: it does not hide with negative infinity
+// REMARK: [Missed] NotAbsorbed {{.*}}the selection {{.*}}: its hidden scores are not negative infinity
 func.func @finite_mask(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>) -> tensor<2x4x8xf32> {
   %low = cs336.constant dense<-1.0e9> : tensor<2x4x8xf32>
   %z = cs336.select %m, %x, %low : tensor<2x4x8xf32>
@@ -307,7 +307,7 @@ func.func @finite_mask(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>) -> tensor<2x
 // CHECK-LABEL: func @negated_mask(
 // CHECK:         %[[Z:.*]] = cs336.select
 // CHECK-NEXT:    cs336.softmax %[[Z]] {scale = -2.000000e+00 : f64} : tensor<2x4x8xf32>
-// REMARK: [Missed] NotAbsorbed {{.*}}the mask {{.*}}: a factor that is not positive comes after it
+// REMARK: [Missed] NotAbsorbed {{.*}}the mask {{.*}}: a factor that is not positive follows it
 func.func @negated_mask(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>) -> tensor<2x4x8xf32> {
   %hidden = cs336.constant dense<0xFF800000> : tensor<2x4x8xf32>
   %two = cs336.constant dense<-2.0> : tensor<2x4x8xf32>
@@ -328,7 +328,7 @@ func.func @negated_mask(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>) -> tensor<2
 // CHECK-LABEL: func @two_masks(
 // CHECK:         %[[Z:.*]] = cs336.select
 // CHECK-NEXT:    cs336.softmax %[[Z]] mask
-// REMARK: [Missed] NotAbsorbed {{.*}}the mask {{.*}}: another one comes after it
+// REMARK: [Missed] NotAbsorbed {{.*}}the mask {{.*}}: another mask follows it
 func.func @two_masks(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>, %n: tensor<2x4x8xi1>) -> tensor<2x4x8xf32> {
   %hidden = cs336.constant dense<0xFF800000> : tensor<2x4x8xf32>
   %w = cs336.select %m, %x, %hidden : tensor<2x4x8xf32>

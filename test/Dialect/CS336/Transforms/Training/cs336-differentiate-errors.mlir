@@ -3,7 +3,7 @@
 func.func @not_differentiable(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "layers.0.w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
   %0 = cs336.exp %w : tensor<4xf32>
-  // expected-error@+1 {{'cs336.all_reduce' op stands between parameter 'layers.0.w' and the loss, and has no adjoint: it must implement DifferentiableOpInterface or DecomposableOpInterface}}
+  // expected-error@+1 {{'cs336.all_reduce' op is between parameter 'layers.0.w' and the loss, but has no adjoint: it must implement DifferentiableOpInterface or DecomposableOpInterface}}
   %1 = cs336.all_reduce sum %0 world = 2 : tensor<4xf32>
   %2 = cs336.reduce sum %1 axes = [0] : tensor<4xf32> -> tensor<f32>
   return %2 : tensor<f32>
@@ -13,7 +13,7 @@ func.func @not_differentiable(%w: tensor<4xf32> {cs336.kind = "parameter", cs336
 
 func.func @fused(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
-  // expected-error@+1 {{fused operations have none, so passes that fuse come after cs336-differentiate}}
+  // expected-error@+1 {{Fused operations have no adjoint, so run passes that fuse after cs336-differentiate}}
   %0 = cs336.fused(%w) {
   ^bb0(%x: tensor<4xf32>):
     %1 = cs336.exp %x : tensor<4xf32>
@@ -41,7 +41,7 @@ func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}
 // What an operation reads in its region counts as well.
 func.func @captured(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %p: i1)
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
-  // expected-error@+1 {{'scf.if' op stands between parameter 'w' and the loss}}
+  // expected-error@+1 {{'scf.if' op is between parameter 'w' and the loss}}
   %0 = scf.if %p -> tensor<4xf32> {
     %1 = cs336.exp %w : tensor<4xf32>
     scf.yield %1 : tensor<4xf32>
@@ -54,7 +54,7 @@ func.func @captured(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w
 
 // -----
 
-// expected-error@+1 {{returns no output called "loss" to differentiate}}
+// expected-error@+1 {{has no output called "loss" to differentiate}}
 func.func @no_loss(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "logits"}) attributes {cs336.mode = #cs336.mode<train>} {
   return %w : tensor<f32>
