@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/Architecture.md"
 SUFFIXES = (".h", ".cpp", ".td", ".cuh")
 INCLUDE = re.compile(r'^(?:#include|include) "([^"]+)"', re.MULTILINE)
-LIBRARY = re.compile(r"^cs336_library\((\w+)", re.MULTILINE)
+LIBRARY = re.compile(r"^cs336_(?:tool_)?library\((\w+)", re.MULTILINE)
 PUBLIC = "cs336/runtime/"
 
 
