@@ -72,6 +72,45 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
           value(Fusion::All, "every fusion that there is: at present what flash has")};
 }
 
+/// The options in a text, which spaces separate where they are not within quotes.
+static SmallVector<StringRef> splitOptions(StringRef text) {
+  SmallVector<StringRef> options;
+  bool isQuoted = false;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    bool isEnd = i == text.size();
+    isQuoted ^= !isEnd && (text[i] == '\'' || text[i] == '"');
+    if (!isEnd && (isQuoted || text[i] != ' '))
+      continue;
+    if (i > begin)
+      options.push_back(text.slice(begin, i));
+    begin = i + 1;
+  }
+  return options;
+}
+
+llvm::Error PipelineOptions::read(StringRef text) {
+  // LLVM's own errors in values go to the standard error stream, and list no names.
+  for (StringRef option : splitOptions(text)) {
+    auto [name, value] = option.split('=');
+    const llvm::cl::Option *known = OptionsMap.lookup(name);
+    if (!known) {
+      SmallVector<StringRef> names(llvm::make_first_range(OptionsMap));
+      llvm::sort(names);
+      return llvm::createStringError(describeUnknown("option", name, names));
+    }
+    SmallVector<StringRef> choices;
+    known->ValueStr.split(choices, '|');
+    if (choices.size() > 1 && !llvm::is_contained(choices, value))
+      return llvm::createStringError(describeUnknown(name, value, choices));
+  }
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (failed(parseFromString(text, stream)))
+    return llvm::createStringError(message.empty() ? "a value has the wrong type" : StringRef(message).rtrim());
+  return llvm::Error::success();
+}
+
 void cs336::addAutocast(OpPassManager &manager, ComputeType type) {
   auto add = [&](AutocastType to) { manager.addNestedPass<func::FuncOp>(createAutocastPass({to})); };
   switch (type) {

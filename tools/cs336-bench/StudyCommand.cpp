@@ -9,8 +9,10 @@
 
 #include "Studies.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -185,7 +187,7 @@ absl::Status StudyCommand::run(llvm::StringRef) {
   for (const Study &study : getStudies())
     if (study.name == name)
       return runAll(study);
-  std::string names = llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), ", ");
-  return absl::InvalidArgumentError(name.empty() ? absl::StrCat("say which study: ", names)
-                                                 : absl::StrCat("there is no study '", name.getValue(), "': ", names));
+  auto names = llvm::map_to_vector(getStudies(), [](const Study &study) { return study.name; });
+  return absl::InvalidArgumentError(name.empty() ? "say which study: " + llvm::join(names, ", ")
+                                                 : describeUnknown("study", name, names));
 }

@@ -15,6 +15,8 @@
 #include "cs336/Bench/Plan/PlanCommand.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/ToolMain.h"
+#include "cs336/Support/UnknownValue.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
@@ -55,6 +57,15 @@ static std::string quote(llvm::ArrayRef<const char *> arguments) {
   return line;
 }
 
+/// INVALID_ARGUMENT if the first argument is a word that names none of the commands.
+static absl::Status checkCommand(llvm::ArrayRef<Command *> commands, llvm::ArrayRef<char *> arguments) {
+  llvm::StringRef name = arguments.size() > 1 ? arguments[1] : "-";
+  auto names = llvm::map_to_vector(commands, [](Command *command) { return command->getSubCommand().getName(); });
+  if (name.starts_with("-") || llvm::is_contained(names, name))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(cs336::describeUnknown("command", name, names));
+}
+
 static int measure(int argc, char **argv) {
   ModelCommand model;
   AttentionCommand attention;
@@ -75,6 +86,10 @@ static int measure(int argc, char **argv) {
   cl::HideUnrelatedOptions(none);
   for (Command *command : commands)
     command->hideOtherOptions();
+  if (absl::Status status = checkCommand(commands, llvm::ArrayRef(argv, argc)); !status.ok()) {
+    llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
+    return 1;
+  }
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   absl::Status status = absl::InvalidArgumentError("say what to do: cs336-bench model --help; cs336-bench --help lists "
                                                    "all that there is");

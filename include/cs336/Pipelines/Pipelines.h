@@ -9,9 +9,11 @@
 #define CS336_PIPELINES_PIPELINES_H
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Pass/PassOptions.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 
 namespace mlir {
 class OpPassManager;
@@ -24,6 +26,32 @@ enum class ComputeType { FP32, TF32, BF16, FP16 };
 
 /// Which operations share kernels. Each level includes those before it.
 enum class Fusion { None, Elementwise, Softmax, Flash, All };
+
+} // namespace cs336
+
+namespace llvm::cl {
+
+template <>
+class parser<cs336::ComputeType> : public cs336::EnumParser<cs336::ComputeType> {
+public:
+  using EnumParser::EnumParser;
+};
+
+template <>
+class parser<cs336::Fusion> : public cs336::EnumParser<cs336::Fusion> {
+public:
+  using EnumParser::EnumParser;
+};
+
+template <>
+class parser<cs336::Target> : public cs336::EnumParser<cs336::Target> {
+public:
+  using EnumParser::EnumParser;
+};
+
+} // namespace llvm::cl
+
+namespace cs336 {
 
 /// As command lines spell it: "fp32", "tf32", "bf16", "fp16".
 llvm::StringRef stringifyComputeType(ComputeType type);
@@ -72,6 +100,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};
+
+  /// Sets the options that `text` gives: "dtype=bf16 fusion=all". The error lists the known names of an option or value
+  /// that is unknown.
+  llvm::Error read(llvm::StringRef text);
 
   /// Whether the level of fusion is this one or includes it.
   bool fuses(Fusion part) const { return fusion >= part; }

@@ -92,8 +92,7 @@ absl::Status AttentionCommand::checkFlags() const {
   if (peerPython.getNumOccurrences() > 0 && peer.empty())
     return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
   if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--peer is '", peer.getValue(), "', must be torch or torch: and a list with commas of naive, compiled, sdpa"));
+    return describeUnknownPeer(peer, kVariants);
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
       llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
     return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");

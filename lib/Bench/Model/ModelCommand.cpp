@@ -97,9 +97,7 @@ absl::Status ModelCommand::checkFlags() const {
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
-    return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
-                                                   "', must be torch or torch: and a list with commas of eager, "
-                                                   "primitive, sdpa, compile, graphs and graphs-bf16w"));
+    return describeUnknownPeer(peer, kVariants);
   return absl::OkStatus();
 }
 

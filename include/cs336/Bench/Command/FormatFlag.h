@@ -9,12 +9,13 @@
 #define CS336_BENCH_COMMAND_FORMATFLAG_H
 
 #include "cs336/Bench/Report/Report.h"
+#include "cs336/Support/EnumParser.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace cs336::bench {
 
 /// `--format`.
-class FormatFlag : public llvm::cl::opt<Format> {
+class FormatFlag : public llvm::cl::opt<Format, /*ExternalStorage=*/false, EnumParser<Format>> {
 public:
   FormatFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
       : opt("format", llvm::cl::desc("How to print the results"), llvm::cl::init(Format::Table),

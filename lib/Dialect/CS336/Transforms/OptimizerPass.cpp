@@ -11,7 +11,7 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
-#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Remarks.h"
