@@ -14,6 +14,7 @@
 #include "cs336/Bench/Numerics/NormErrorCommand.h"
 #include "cs336/Bench/Plan/PlanCommand.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/Driver/ToolMain.h"
 #include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -83,7 +84,7 @@ static int measure(int argc, char **argv) {
   commands.push_back(&study);
 
   cl::OptionCategory none{"No options without a subcommand"};
-  cl::HideUnrelatedOptions(none);
+  cs336::hideOtherFlags({&none});
   for (Command *command : commands)
     command->hideOtherOptions();
   if (absl::Status status = checkCommand(commands, llvm::ArrayRef(argv, argc)); !status.ok()) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Driver/Registration.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/Driver/ToolMain.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -15,6 +16,8 @@ int main(int argc, char **argv) {
   return cs336::toolMain(argc, argv, [&] {
     mlir::DialectRegistry registry;
     cs336::registerAllDialects(registry);
+    // Those of the server itself are registered later, and stay.
+    cs336::hideOtherFlags({});
     return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
   });
 }

@@ -12,6 +12,7 @@
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Program.h"
 #include "cs336/Driver/RunProfile.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/Driver/ToolMain.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
@@ -293,7 +294,7 @@ absl::Status Runner::run() {
 
 static int runTool(int argc, char **argv) {
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
+  hideOtherFlags({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   absl::Status status = Runner(flags).run();
   if (status.ok())

@@ -11,6 +11,7 @@
 #include "cs336/Driver/GivenFlags.h"
 #include "cs336/Driver/ModelFlags.h"
 #include "cs336/Driver/Registration.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/Driver/ToolMain.h"
 #include "cs336/Frontend/ImportTransformer.h"
 #include "cs336/Support/Nesting.h"
@@ -233,7 +234,7 @@ static int translate(int argc, char **argv) {
   registerMLIRContextCLOptions();
   cs336::printLocationsByDefault();
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
+  cs336::hideOtherFlags({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   DialectRegistry registry;

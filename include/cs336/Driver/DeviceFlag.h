@@ -36,7 +36,7 @@ class DeviceFlag : public llvm::cl::opt<runtime::DeviceId> {
 public:
   DeviceFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
       : opt("device", llvm::cl::desc("cpu (default), cuda, or cuda:N for the GPU of that number"),
-            llvm::cl::value_desc("device"), llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
+            llvm::cl::value_desc("cpu|cuda"), llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
 };
 
 /// What programs for the device are planned and compiled for.

@@ -14,7 +14,7 @@ namespace cs336 {
 
 /// Runs a tool's `body`, and returns the exit code that it returns. LLVM ends a process by a signal where memory or
 /// threads are exhausted or standard output cannot be written; here each is an error message and exit code 1. A file
-/// that was being written is removed.
+/// that was being written is removed. `--version` prints `describeVersion`, and `--complete` serves shell completion.
 int toolMain(int argc, char **argv, llvm::function_ref<int()> body);
 
 } // namespace cs336

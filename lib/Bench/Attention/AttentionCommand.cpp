@@ -11,6 +11,7 @@
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -76,7 +77,7 @@ AttentionCommand::AttentionCommand()
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
       format(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-void AttentionCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &caseCategory}, subcommand); }
+void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
 
 absl::Status AttentionCommand::checkFlags() const {
   for (const SizesFlag *flag : {&batchSizes, &numHeads, &lengths, &headDims})

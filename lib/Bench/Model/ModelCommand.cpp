@@ -12,6 +12,7 @@
 #include "cs336/Bench/Model/PeakRate.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include "absl/strings/str_cat.h"
@@ -101,7 +102,7 @@ absl::Status ModelCommand::checkFlags() const {
   return absl::OkStatus();
 }
 
-void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+void ModelCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
 
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                                       std::vector<ModelRow> &rows) const {

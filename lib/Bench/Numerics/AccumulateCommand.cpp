@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Driver/Program.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -46,7 +47,7 @@ AccumulateCommand::AccumulateCommand()
       device(category, subcommand), format(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-void AccumulateCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void AccumulateCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 /// One addition after the other: nothing but the order and the types that a loop in a script has. Zero and the number
 /// are inputs, so that nothing can be computed beforehand.

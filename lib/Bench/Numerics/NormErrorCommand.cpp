@@ -10,6 +10,7 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Driver/InputTensors.h"
 #include "cs336/Driver/Program.h"
+#include "cs336/Driver/ToolFlags.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,7 +46,7 @@ NormErrorCommand::NormErrorCommand()
            cl::sub(subcommand)),
       device(category, subcommand), format(category, subcommand), compile(category, subcommand) {}
 
-void NormErrorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void NormErrorCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 /// The inputs are float64, so that every type rounds the same numbers.
 static std::string makeProgram(int64_t rows, int64_t width) {
