@@ -17,4 +17,5 @@ file(STRINGS ${CUDA_INCLUDE_DIR}/cuda.h cuda_version REGEX "^#define CUDA_VERSIO
 if(NOT cuda_version)
   message(FATAL_ERROR "${CUDA_INCLUDE_DIR}/cuda.h is not of CUDA 13: name a newer toolkit by CUDA_HOME or -DCUDA_INCLUDE_DIR=<folder>")
 endif()
+string(REGEX MATCH "[0-9]+$" CS336_CUDA_VERSION "${cuda_version}")
 mark_as_advanced(CUDA_INCLUDE_DIR)

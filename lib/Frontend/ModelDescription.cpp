@@ -8,6 +8,7 @@
 #include "cs336/Frontend/ModelDescription.h"
 
 #include "cs336/Support/ReadJSON.h"
+#include "cs336/Support/UnknownValue.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,8 +56,10 @@ static Error read(StringRef key, const json::Value &value, ArrayRef<std::pair<St
       return Error::success();
     }
   }
-  auto names = llvm::map_range(choices, [](const auto &choice) { return choice.first; });
-  return wrongType(key, ("one of " + llvm::join(names, ", ")), value);
+  auto names = llvm::map_to_vector(choices, [](const auto &choice) { return choice.first; });
+  if (text)
+    return createStringError(describeUnknown(key, *text, names));
+  return wrongType(key, listAlternatives(names), value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +104,7 @@ Error OptimizerConfig::set(StringRef key, const json::Value &value) {
   SmallVector<StringRef> keys{"form"};
   llvm::append_range(keys, llvm::map_range(getRealFields(), [](const RealField &field) { return field.key; }));
   llvm::append_range(keys, llvm::map_range(getIntegerFields(), [](const IntegerField &field) { return field.key; }));
-  return createStringError(formatv("unknown key '{0}'; an optimizer has {1}", path, llvm::join(keys, ", ")));
+  return createStringError(describeUnknown("key", path, keys));
 }
 
 OptimizerAttr OptimizerConfig::getAttr(function_ref<InFlightDiagnostic()> emitError, MLIRContext *context) const {
@@ -149,9 +152,11 @@ Error ModelDescription::update(const json::Object &object) {
           return error;
       return Error::success();
     }
-    auto keys = llvm::map_range(TransformerConfig::getIntegerFields(), [](const auto &field) { return field.key; });
-    return createStringError(formatv("unknown key '{0}'; the keys are size, {1}, rope_theta, mode, dtype, optimizer",
-                                     key, llvm::join(keys, ", ")));
+    SmallVector<StringRef> known{"size"};
+    llvm::append_range(known, llvm::map_range(TransformerConfig::getIntegerFields(),
+                                              [](const TransformerConfig::IntegerField &field) { return field.key; }));
+    llvm::append_range(known, ArrayRef<StringRef>{"rope_theta", "mode", "dtype", "optimizer"});
+    return createStringError(describeUnknown("key", key, known));
   };
 
   SmallVector<StringRef> keys =

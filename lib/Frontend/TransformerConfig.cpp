@@ -7,6 +7,7 @@
 
 #include "cs336/Frontend/TransformerConfig.h"
 
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -56,8 +57,7 @@ llvm::SmallVector<llvm::StringRef> TransformerConfig::getSizeNames() {
 Error TransformerConfig::setSize(llvm::StringRef name) {
   const NamedSize *size = llvm::find_if(kNamedSizes, [&](const NamedSize &size) { return size.name == name; });
   if (size == std::end(kNamedSizes))
-    return llvm::createStringError(
-        llvm::formatv("unknown size '{0}'; the sizes are {1}", name, llvm::join(getSizeNames(), ", ")));
+    return llvm::createStringError(describeUnknown("size", name, getSizeNames()));
   dModel = size->dModel;
   dFF = size->dFF;
   numLayers = size->numLayers;

@@ -74,6 +74,28 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
           value(Fusion::All, "every fusion that there is: at present what flash has")};
 }
 
+llvm::Error PipelineOptions::read(StringRef text) {
+  // LLVM's own errors in values go to the standard error stream, and list no names.
+  for (StringRef option : splitPipelineOptions(text)) {
+    auto [name, value] = option.split('=');
+    const llvm::cl::Option *known = OptionsMap.lookup(name);
+    if (!known) {
+      SmallVector<StringRef> names(llvm::make_first_range(OptionsMap));
+      llvm::sort(names);
+      return llvm::createStringError(describeUnknown("option", name, names));
+    }
+    SmallVector<StringRef> choices;
+    known->ValueStr.split(choices, '|');
+    if (choices.size() > 1 && !llvm::is_contained(choices, value))
+      return llvm::createStringError(describeUnknown(name, value, choices));
+  }
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (failed(parseFromString(text, stream)))
+    return llvm::createStringError(message.empty() ? "a value has the wrong type" : StringRef(message).rtrim());
+  return llvm::Error::success();
+}
+
 void cs336::addAutocast(OpPassManager &manager, ComputeType type) {
   auto add = [&](AutocastType to) { manager.addNestedPass<func::FuncOp>(createAutocastPass({to})); };
   switch (type) {

@@ -266,7 +266,7 @@ def compile(
     check_type(module, (Module, str), "the module to compile", _MODULES)
     for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
         if value is not None and value not in known:
-            raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
+            raise ValueError(f"unknown {name} {value!r}: expected {', '.join(known[:-1])} or {known[-1]}")
     parsed = parse(module) if isinstance(module, str) else module
     given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(pipeline)}
     chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}

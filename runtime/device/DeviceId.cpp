@@ -29,7 +29,7 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text) {
       absl::SimpleAtoi(digits, &device.ordinal))
     return device;
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no device '", text, "': use cpu, cuda, or cuda:N with the number N of a GPU"));
+      absl::StrCat("unknown device '", text, "': expected cpu, cuda or cuda:N with N the GPU's number"));
 }
 
 std::string ToString(DeviceId device) {

@@ -49,8 +49,8 @@
 // TEXT: convert-cs336-to-exec
 // TEXT: exec-plan-memory{alignment=64}
 
-// FUSION: for the {{.*}}fusion option: Cannot find option named 'some'!
-// DTYPE: for the {{.*}}dtype option: Cannot find option named 'fp8'!
+// FUSION: for the {{.*}}fusion option: unknown fusion 'some': expected none, elementwise, softmax, flash or all
+// DTYPE: for the {{.*}}dtype option: unknown dtype 'fp8': expected fp32, tf32, bf16 or fp16
 // OPTION: no such option speed
 func.func @score(%x: tensor<4x8xf32>, %w: tensor<2x8xf32>) -> tensor<f32> {
   %h = cs336.linear %x, %w : tensor<4x8xf32>, tensor<2x8xf32> -> tensor<4x2xf32>

@@ -145,6 +145,6 @@ def test_a_broken_peer_is_an_error(peer, program: str, message: str) -> None:
 
 
 def test_unknown_peers_and_interpreters_are_named(peer) -> None:
-    assert "--peer is 'jax'" in run("python3", "--peer", "jax").stderr
-    assert "--peer is 'torch:fast'" in run("python3", "--peer", "torch:fast").stderr
+    assert "unknown --peer 'jax': expected torch, or torch:" in run("python3", "--peer", "jax").stderr
+    assert "unknown --peer 'torch:fast': expected torch, or torch:" in run("python3", "--peer", "torch:fast").stderr
     assert "/nowhere/python cannot be started" in run("/nowhere/python", "--peer", "torch").stderr

@@ -69,5 +69,5 @@ def test_several_commands(tmp_path: Path) -> None:
 def test_the_tool_says_what_is_wrong(tmp_path: Path) -> None:
     process = run(tmp_path, "no_such_study")
     assert process.returncode != 0
-    assert "there is no study 'no_such_study'" in process.stderr
+    assert "unknown study 'no_such_study'" in process.stderr
     assert not (tmp_path / "out").exists()

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Peer/PeerProcess.h"
 #include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/NVRTC/NVRTC.h"
 #include "cs336/runtime/CacheFolder.h"
@@ -58,7 +59,7 @@ DoctorCommand::DoctorCommand()
                                                      cl::value_desc("program"), cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand) {}
 
-void DoctorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void DoctorCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 static Finding findProcessor() {
   return {"processor", true, "running on the CPU",

@@ -10,8 +10,11 @@
 #include "Studies.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -33,15 +36,19 @@ namespace cl = llvm::cl;
 static constexpr llvm::StringLiteral kDescription = "runs the measurements of a published study";
 
 StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<cl::SubCommand *> commands)
-    : program(std::move(program)), commands(commands.begin(), commands.end()), subcommand("study", kDescription),
+    : program(std::move(program)), commands(commands.begin(), commands.end()),
+      names(llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), "|")),
+      commandNames(
+          llvm::join(llvm::map_range(commands, [](cl::SubCommand *command) { return command->getName(); }), "|")),
+      subcommand("study", kDescription),
       list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
-      name(cl::Positional, cl::desc("<study>"), cl::cat(category), cl::sub(subcommand)),
+      name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
                          "commands writes FILE-COMMAND]"),
-                cl::cat(category), cl::sub(subcommand)) {}
+                cl::value_desc(commandNames), cl::cat(category), cl::sub(subcommand)) {}
 
-void StudyCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void StudyCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 bool StudyCommand::hasFlag(llvm::StringRef command, llvm::StringRef flag) const {
   for (cl::SubCommand *known : commands)
@@ -222,7 +229,7 @@ absl::Status StudyCommand::run(llvm::StringRef) {
   for (const Study &study : getStudies())
     if (study.name == name)
       return runAll(study);
-  std::string names = llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), ", ");
-  return absl::InvalidArgumentError(name.empty() ? absl::StrCat("say which study: ", names)
-                                                 : absl::StrCat("there is no study '", name.getValue(), "': ", names));
+  auto names = llvm::map_to_vector(getStudies(), [](const Study &study) { return study.name; });
+  return absl::InvalidArgumentError(name.empty() ? "say which study: " + llvm::join(names, ", ")
+                                                 : describeUnknown("study", name, names));
 }

@@ -50,6 +50,8 @@ private:
 
   std::string program;
   std::vector<llvm::cl::SubCommand *> commands;
+  /// Of studies, and of the commands whose flags a study takes, separated by '|' for shell completion.
+  std::string names, commandNames;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};
   llvm::cl::opt<bool> list;

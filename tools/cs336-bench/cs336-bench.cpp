@@ -15,7 +15,10 @@
 #include "cs336/Bench/Plan/PlanCommand.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Driver/Tool/ToolMain.h"
+#include "cs336/Support/UnknownValue.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
@@ -56,6 +59,15 @@ static std::string quote(llvm::ArrayRef<const char *> arguments) {
   return line;
 }
 
+/// INVALID_ARGUMENT if the first argument is a word that names none of the commands.
+static absl::Status checkCommand(llvm::ArrayRef<Command *> commands, llvm::ArrayRef<char *> arguments) {
+  llvm::StringRef name = arguments.size() > 1 ? arguments[1] : "-";
+  auto names = llvm::map_to_vector(commands, [](Command *command) { return command->getSubCommand().getName(); });
+  if (name.starts_with("-") || llvm::is_contained(names, name))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(cs336::describeUnknown("command", name, names));
+}
+
 static int measure(int argc, char **argv) {
   ModelCommand model;
   AttentionCommand attention;
@@ -73,9 +85,13 @@ static int measure(int argc, char **argv) {
   commands.push_back(&study);
 
   cl::OptionCategory none{"No options without a subcommand"};
-  cl::HideUnrelatedOptions(none);
+  cs336::hideOtherFlags({&none});
   for (Command *command : commands)
     command->hideOtherOptions();
+  if (absl::Status status = checkCommand(commands, llvm::ArrayRef(argv, argc)); !status.ok()) {
+    llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
+    return 1;
+  }
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   cs336::registerPasses();
   absl::Status status = absl::InvalidArgumentError("say what to do: cs336-bench model --help; cs336-bench --help lists "

@@ -13,6 +13,7 @@
 #include "OutputFilter.h"
 #include "ReplyDocs.h"
 #include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -43,6 +44,8 @@ int main(int argc, char **argv) {
       return **code;
     mlir::DialectRegistry registry;
     cs336::registerAllDialects(registry);
+    // Those of the server itself are registered later, and stay.
+    cs336::hideOtherFlags({});
     return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
   });
 }

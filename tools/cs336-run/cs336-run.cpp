@@ -15,6 +15,7 @@
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/Driver/Run/Program.h"
 #include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
@@ -299,7 +300,7 @@ absl::Status Runner::run() {
 static int runTool(int argc, char **argv) {
   registerPasses();
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.compileCategory});
+  hideOtherFlags({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   absl::Status status = Runner(flags).run();
   if (status.ok())

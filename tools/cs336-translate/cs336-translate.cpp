@@ -12,6 +12,7 @@
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "cs336/Frontend/ImportTransformer.h"
 #include "cs336/Support/Nesting.h"
@@ -236,7 +237,7 @@ static int translate(int argc, char **argv) {
   registerMLIRContextCLOptions();
   cs336::printLocationsByDefault();
   Flags flags;
-  cl::HideUnrelatedOptions({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
+  cs336::hideOtherFlags({&flags.category, &flags.modelCategory, &flags.compileCategory, &flags.cudaCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   cs336::registerPasses();

@@ -9,11 +9,13 @@
 #define CS336_PIPELINES_PIPELINES_H
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Pass/PassOptions.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/LogicalResult.h"
 
 namespace mlir {
@@ -27,6 +29,32 @@ enum class ComputeType { FP32, TF32, BF16, FP16 };
 
 /// The operations that may share kernels. Each level includes those before it.
 enum class Fusion { None, Elementwise, Softmax, Flash, All };
+
+} // namespace cs336
+
+namespace llvm::cl {
+
+template <>
+class parser<cs336::ComputeType> : public cs336::EnumParser<cs336::ComputeType> {
+public:
+  using EnumParser::EnumParser;
+};
+
+template <>
+class parser<cs336::Fusion> : public cs336::EnumParser<cs336::Fusion> {
+public:
+  using EnumParser::EnumParser;
+};
+
+template <>
+class parser<cs336::Target> : public cs336::EnumParser<cs336::Target> {
+public:
+  using EnumParser::EnumParser;
+};
+
+} // namespace llvm::cl
+
+namespace cs336 {
 
 /// Returns the spelling of command lines: "fp32", "tf32", "bf16" or "fp16".
 llvm::StringRef stringifyComputeType(ComputeType type);
@@ -103,6 +131,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   bool hasExtraPasses() const;
   /// Returns the name of a given option that adds passes before planning; empty if there is none.
   llvm::StringRef getExtraBeforePlanning() const;
+
+  /// Sets the options that `text` gives: "dtype=bf16 fusion=all". The error lists the known names of an option or value
+  /// that is unknown.
+  llvm::Error read(llvm::StringRef text);
 
   /// Whether the level of fusion is this one or includes it.
   bool fuses(Fusion part) const { return fusion >= part; }

@@ -11,6 +11,7 @@
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -76,7 +77,7 @@ AttentionCommand::AttentionCommand()
                  cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-void AttentionCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &caseCategory}, subcommand); }
+void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
 
 absl::Status AttentionCommand::checkFlags() const {
   for (const SizesFlag *flag : {&batchSizes, &numHeads, &lengths, &headDims})
@@ -92,8 +93,7 @@ absl::Status AttentionCommand::checkFlags() const {
   if (peerPython.getNumOccurrences() > 0 && peer.empty())
     return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
   if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--peer is '", peer.getValue(), "', must be torch or torch: and a list with commas of naive, compiled, sdpa"));
+    return describeUnknownPeer(peer, kVariants);
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
       llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
     return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");

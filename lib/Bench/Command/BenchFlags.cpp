@@ -16,10 +16,9 @@ using namespace cs336;
 namespace json = llvm::json;
 
 absl::Status bench::readPipeline(llvm::StringRef text, PipelineOptions &pipeline) {
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  if (failed(pipeline.parseFromString(text, stream)))
-    return absl::InvalidArgumentError(absl::StrCat("pipeline options '", text.str(), "': ", message));
+  if (llvm::Error error = pipeline.read(text))
+    return absl::InvalidArgumentError(
+        absl::StrCat("pipeline options '", text.str(), "': ", llvm::toString(std::move(error))));
   return absl::OkStatus();
 }
 

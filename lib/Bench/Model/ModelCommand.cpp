@@ -12,6 +12,7 @@
 #include "cs336/Bench/Model/PeakRate.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -96,16 +97,14 @@ absl::Status ModelCommand::checkFlags() const {
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
-    return absl::InvalidArgumentError(absl::StrCat("--peer is '", peer.getValue(),
-                                                   "', must be torch or torch: and a list with commas of eager, "
-                                                   "primitive, sdpa, compile, graphs and graphs-bf16w"));
+    return describeUnknownPeer(peer, kVariants);
   if (absl::Status status = output.check(getModelColumns({}, parsePeer(peer, kVariants, "eager"), perStep));
       !status.ok())
     return status;
   return compile.checkOutputs({output.getPath()});
 }
 
-void ModelCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+void ModelCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
 
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                                       std::vector<ModelRow> &rows) const {

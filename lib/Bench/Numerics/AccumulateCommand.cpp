@@ -10,6 +10,8 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Program/FunctionBuilder.h"
 #include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Driver/Run/Program.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/Session.h"
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +49,7 @@ AccumulateCommand::AccumulateCommand()
       device(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-void AccumulateCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void AccumulateCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 /// One addition after the other: nothing but the order and the types that a loop in a script has. Zero and the number
 /// are inputs, so that nothing can be computed beforehand.

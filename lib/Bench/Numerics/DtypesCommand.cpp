@@ -13,6 +13,7 @@
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Support/ReadInput.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -117,7 +118,7 @@ DtypesCommand::DtypesCommand()
              cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand) {}
 
-void DtypesCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void DtypesCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 static LogicalResult fillColumn(ModuleOp module, ComputeType type, TypeTable &table) {
   PassManager cast(module.getContext(), module.getOperationName());

@@ -11,6 +11,8 @@
 #include "cs336/Bench/Program/FunctionBuilder.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Driver/Run/InputTensors.h"
+#include "cs336/Driver/Run/Program.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,7 +50,7 @@ NormErrorCommand::NormErrorCommand()
            cl::sub(subcommand)),
       device(category, subcommand), output(category, subcommand), compile(category, subcommand) {}
 
-void NormErrorCommand::hideOtherOptions() { cl::HideUnrelatedOptions(category, subcommand); }
+void NormErrorCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
 static Type getElement(Builder builder, llvm::StringRef name) {
   return llvm::StringSwitch<Type>(name)

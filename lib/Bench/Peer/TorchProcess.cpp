@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Peer/TorchProcess.h"
 
+#include "cs336/Support/UnknownValue.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -67,6 +68,12 @@ absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {
   if (std::optional<llvm::StringRef> error = answer->getString("error"))
     return absl::ResourceExhaustedError(absl::StrCat("PyTorch: ", error->str()));
   return answer;
+}
+
+absl::Status cs336::bench::describeUnknownPeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known) {
+  return absl::InvalidArgumentError(describeUnknown("--peer", text, {"torch"}) +
+                                    ", or torch: and a list with commas of " +
+                                    listAlternatives(llvm::SmallVector<llvm::StringRef>(known)));
 }
 
 std::vector<std::string> cs336::bench::parsePeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known,

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -29,7 +30,7 @@ PlanCommand::PlanCommand()
   device.setDescription("What to plan for: cpu (default) or cuda, whether or not there is one");
 }
 
-void PlanCommand::hideOtherOptions() { cl::HideUnrelatedOptions({&category, &modelCategory}, subcommand); }
+void PlanCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
 
 absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
                                           const CompileOptions &options, Progress &progress) const {

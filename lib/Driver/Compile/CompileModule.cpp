@@ -25,12 +25,10 @@ using namespace cs336;
 
 /// The pipeline's options as the text says; the target is that of the compilation.
 static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options, PipelineOptions &pipeline) {
-  std::string message;
-  llvm::raw_string_ostream stream(message);
   InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(module.getContext()))
                                   << "pipeline options '" << options.pipeline << "': ";
-  if (failed(pipeline.parseFromString(options.pipeline, stream)))
-    return diagnostic << message;
+  if (llvm::Error error = pipeline.read(options.pipeline))
+    return diagnostic << llvm::toString(std::move(error));
   if (pipeline.target.hasValue() && pipeline.target != options.target)
     return diagnostic << "the target is not the device that the program is compiled for: leave it out";
   diagnostic.abandon();

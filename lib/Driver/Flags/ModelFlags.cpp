@@ -21,32 +21,36 @@ using llvm::StringRef;
 
 ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
     : category(category), subcommand(subcommand) {
-  std::string sizes = llvm::join(TransformerConfig::getSizeNames(), ", ");
-  add("size", "size", "named hyper-parameters: " + sizes, Owner::Model, Kind::Text);
+  llvm::SmallVector<StringRef> sizes = TransformerConfig::getSizeNames();
+  add("size", "size", "named hyper-parameters: " + llvm::join(sizes, ", "), Owner::Model, Kind::Text, sizes);
   for (const TransformerConfig::IntegerField &field : TransformerConfig::getIntegerFields())
     add(field.key, field.key, field.description, Owner::Model, Kind::Integer);
   add("rope_theta", "rope_theta", "base of the rotary embedding's wavelengths (default 10000)", Owner::Model,
       Kind::Real);
-  add("mode", "mode", "forward, loss, forward_backward or train", Owner::Model, Kind::Text);
-  add("dtype", "build_dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model, Kind::Text);
+  add("mode", "mode", "forward, loss, forward_backward or train", Owner::Model, Kind::Text,
+      {"forward", "loss", "forward_backward", "train"});
+  add("dtype", "build_dtype", "type that the model is built in: f32 or f64 (default f32)", Owner::Model, Kind::Text,
+      {"f32", "f64"});
 
-  add("form", "adamw_form", "pytorch (default), cs336_2025 or cs336_2026", Owner::Optimizer, Kind::Text);
+  add("form", "adamw_form", "pytorch (default), cs336_2025 or cs336_2026", Owner::Optimizer, Kind::Text,
+      {"pytorch", "cs336_2025", "cs336_2026"});
   for (const OptimizerConfig::RealField &field : OptimizerConfig::getRealFields())
     add(field.key, field.key, field.description, Owner::Optimizer, Kind::Real);
   for (const OptimizerConfig::IntegerField &field : OptimizerConfig::getIntegerFields())
     add(field.key, "lr_" + field.key.str(), field.description, Owner::Optimizer, Kind::Integer);
 }
 
-void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind) {
+void ModelFlags::add(StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind,
+                     llvm::ArrayRef<StringRef> choices) {
   auto keep = [&](const llvm::Twine &text) -> StringRef {
     return *texts.emplace_back(std::make_unique<std::string>(text.str()));
   };
   StringRef underscored = keep(name);
   std::string dashed = underscored.str();
   llvm::replace(dashed, '_', '-');
-  auto option = std::make_unique<cl::opt<std::string>>(keep(dashed), cl::desc(keep(description)),
-                                                       cl::value_desc(kind == Kind::Text ? "name" : "number"),
-                                                       cl::cat(category), cl::sub(subcommand));
+  StringRef value = choices.empty() ? "number" : keep(llvm::join(choices, "|"));
+  auto option = std::make_unique<cl::opt<std::string, /*ExternalStorage=*/false, ValueNameParser>>(
+      keep(dashed), cl::desc(keep(description)), cl::value_desc(value), cl::cat(category), cl::sub(subcommand));
   auto addAlias = [&](StringRef spelling) {
     aliases.push_back(std::make_unique<cl::alias>(spelling, cl::desc("as published scripts spell it"), cl::Hidden,
                                                   cl::aliasopt(*option), cl::cat(category)));

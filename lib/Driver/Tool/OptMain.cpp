@@ -10,11 +10,13 @@
 #include "cs336/Diagnostics/PositionHandler.h"
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Support/Nesting.h"
 #include "cs336/Support/ReadInput.h"
 #include "cs336/Support/WriteOutput.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,6 +26,17 @@
 #include <unistd.h>
 
 using namespace mlir;
+
+static constexpr llvm::StringLiteral kOverview =
+    R"(Runs passes over Transformer training programs
+
+From a model to a planned program, all at once and pass by pass:
+  cs336-opt model.mlir --cs336-pipeline='target=cuda dtype=bf16 fusion=all' -o planned.mlir
+  cs336-opt model.mlir --cs336-flash-attention --cs336-autocast=dtype=bf16 --cs336-differentiate
+The IR after every pass, and why an operation was not fused:
+  cs336-opt model.mlir --cs336-pipeline --mlir-print-ir-after-all
+  cs336-opt model.mlir --cs336-fuse-elementwise --remarks-filter=.* --remark-format=emitRemark
+)";
 
 /// What MlirOptMain does with files, by `writeOutput`.
 static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, DialectRegistry &registry,
@@ -66,6 +79,34 @@ static std::string getRemarksFile(const MlirOptMainConfig &config) {
   return config.getRemarkFormat() == RemarkFormat::REMARK_FORMAT_YAML ? "mlir-remarks.yaml" : "mlir-remarks.bitstream";
 }
 
+/// Leaves in --help, of the flags of mlir-opt, those that most command lines have.
+static void showUsualFlags(llvm::cl::OptionCategory &category) {
+  for (StringRef name : {"split-input-file", "verify-diagnostics", "pass-pipeline", "show-dialects", "list-passes",
+                         "mlir-print-ir-after-all", "mlir-print-ir-after-change", "mlir-timing", "remark-format",
+                         "remarks-filter", "load-pass-plugin", "mlir-pass-pipeline-crash-reproducer"})
+    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
+      option->Categories.assign(1, &category);
+  cs336::hideOtherFlags({&category});
+}
+
+/// Prints the project's passes and pipelines with their options. They are values of one flag, among all of MLIR's.
+static void printPasses() {
+  SmallVector<StringRef> names;
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (!option->hasArgStr() && (name.contains("cs336") || name.starts_with("exec-")))
+      names.push_back(name);
+  llvm::sort(names);
+  constexpr size_t kIndent = 2, kDescription = 44;
+  auto print = [&](StringRef title, auto lookup) {
+    llvm::outs() << "\n" << title << ":\n\n";
+    for (StringRef name : names)
+      if (const PassRegistryEntry *entry = lookup(name))
+        entry->printHelpStr(kIndent, kDescription);
+  };
+  print("Pipelines", [](StringRef name) -> const PassRegistryEntry * { return PassPipelineInfo::lookup(name); });
+  print("Passes", [](StringRef name) -> const PassRegistryEntry * { return PassInfo::lookup(name); });
+}
+
 LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(DialectRegistry &)> registerMore) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -75,9 +116,18 @@ LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(Dial
   llvm::cl::opt<bool> passStatistics("pass-statistics",
                                      llvm::cl::desc("Print what each pass of cs336 counted; --mlir-pass-statistics "
                                                     "prints nothing with packages of MLIR, which are built without"));
-  std::string header = registerCLIOptions("Runs passes over Transformer training programs\n", registry);
+  registerCLIOptions("", registry);
+  llvm::cl::OptionCategory category("cs336-opt", "Every flag of mlir-opt works too: --help-hidden lists all.");
+  passStatistics.addCategory(category);
+  showUsualFlags(category);
   printLocationsByDefault();
-  auto [inputFile, outputFile] = parseCLIOptions(argc, argv, header);
+  if (llvm::is_contained(llvm::ArrayRef(argv, argc).drop_front(), llvm::StringRef("--help"))) {
+    parseCLIOptions(1, argv, kOverview);
+    llvm::cl::PrintHelpMessage(/*Hidden=*/false, /*Categorized=*/true);
+    printPasses();
+    return success();
+  }
+  auto [inputFile, outputFile] = parseCLIOptions(argc, argv, kOverview);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, inputFile, outputFile, registry);

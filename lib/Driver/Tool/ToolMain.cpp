@@ -13,7 +13,10 @@
 
 #include "cs336/Driver/Tool/ToolMain.h"
 
+#include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/Driver/Tool/Version.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
@@ -118,6 +121,8 @@ int cs336::toolMain(int argc, char **argv, function_ref<int()> body) {
   // Made before the function is registered, the streams are destroyed after it ran.
   outs(), errs();
   std::atexit(onExit);
+  cl::SetVersionPrinter([](raw_ostream &stream) { stream << describeVersion(); });
+  CompleteFlag complete(argc, argv);
   try {
     int code = body();
     return finishStreams() ? code : EXIT_FAILURE;

@@ -7,6 +7,7 @@
 
 #include "InstructionSet.h"
 
+#include "cs336/Support/UnknownValue.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -81,9 +82,13 @@ FailureOr<InstructionSet> cs336::cpu::findInstructionSet(StringRef name, Locatio
         break;
     }
   }
-  if (!isFound)
-    return emitError(loc) << "no instruction set '" << name << "' for " << isa.triple.getArchName()
-                          << "; choose host, generic" << (isX86 ? ", x86-64-v2, x86-64-v3 or x86-64-v4" : "");
+  if (!isFound) {
+    SmallVector<StringRef> known{"host", "generic"};
+    if (isX86)
+      llvm::append_range(known,
+                         llvm::map_range(getLevels(), [](const Level &level) -> StringRef { return level.name; }));
+    return emitError(loc) << cs336::describeUnknown("instruction set", name, known);
+  }
   return isa;
 }
 

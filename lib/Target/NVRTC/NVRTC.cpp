@@ -7,6 +7,7 @@
 
 #include "cs336/Target/NVRTC/NVRTC.h"
 
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -198,9 +199,9 @@ llvm::Error NVRTC::checkArchitecture(llvm::StringRef architecture) const {
   bool hasSuffix = suffix.empty() || (suffix == "a" && number >= 90) || (suffix == "f" && number >= 100);
   if (isNumbered && hasSuffix && llvm::is_contained(*supported, generic))
     return llvm::Error::success();
-  return llvm::createStringError("unknown architecture '" + architecture + "': NVRTC " + getVersion() +
-                                 " compiles for " + llvm::join(*supported, ", ") +
-                                 ", and from sm_90 on also for sm_90a and the like");
+  llvm::SmallVector<llvm::StringRef> known(supported->begin(), supported->end());
+  return llvm::createStringError(describeUnknown("architecture", architecture, known) + ", which NVRTC " +
+                                 getVersion() + " compiles for; from sm_90 on also sm_90a and the like");
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,9 +3,9 @@
 
 // RUN: not cs336-translate --emit-executable --device gpu %s 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not cs336-translate --emit-executable --device cuda:-1 %s 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: for the --device option: there is no device '{{gpu|cuda:-1}}': a device is cpu, cuda, or cuda:N
+// DEVICE: for the --device option: unknown device '{{gpu|cuda:-1}}': expected cpu, cuda or cuda:N
 // RUN: not cs336-translate --emit-executable --device cuda --arch sm_90a,sm_91 %s 2>&1 | FileCheck %s --check-prefix=ARCHITECTURE
-// ARCHITECTURE: error: unknown architecture 'sm_91': NVRTC 13.{{[0-9]+}} compiles for {{.*}}sm_80, {{.*}}sm_90,
+// ARCHITECTURE: error: unknown architecture 'sm_91': expected {{.*}}sm_80, {{.*}}sm_90, {{.*}}, which NVRTC 13.{{[0-9]+}} compiles for
 // RUN: not cs336-translate --emit-executable --device cuda --arch sm_80a %s 2>&1 | FileCheck %s --check-prefix=SUFFIX
 // SUFFIX: error: unknown architecture 'sm_80a'
 // RUN: not cs336-translate --emit-executable --pipeline-options target=cuda %s 2>&1 | FileCheck %s --check-prefix=TARGET

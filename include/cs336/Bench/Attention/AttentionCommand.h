@@ -53,8 +53,8 @@ private:
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory caseCategory{"The attention"};
   SizesFlag batchSizes, numHeads, lengths, headDims;
-  llvm::cl::list<Mask> masks;
-  llvm::cl::list<AttentionCase::Part> parts;
+  llvm::cl::list<Mask, bool, EnumParser<Mask>> masks;
+  llvm::cl::list<AttentionCase::Part, bool, EnumParser<AttentionCase::Part>> parts;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::alias warmupAlias;
   llvm::cl::opt<int64_t> steps;

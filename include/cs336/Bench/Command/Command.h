@@ -20,7 +20,7 @@ public:
   virtual ~Command() = default;
 
   virtual llvm::cl::SubCommand &getSubCommand() = 0;
-  /// Leaves LLVM's own options out of --help. Call before parsing.
+  /// Moves LLVM's own options from --help to --help-hidden. Call before parsing.
   virtual void hideOtherOptions() = 0;
   /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
   /// `commandLine`, which asked for it.

@@ -11,6 +11,7 @@
 #include "cs336/Bench/Report/ReportWriter.h"
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
+#include "cs336/Support/EnumParser.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace cs336::bench {
@@ -36,7 +37,7 @@ public:
   OutputPath getPath() const { return {"--output", path}; }
 
 private:
-  llvm::cl::opt<Format> format;
+  llvm::cl::opt<Format, /*ExternalStorage=*/false, EnumParser<Format>> format;
   llvm::cl::list<std::string> columns;
   TextFlag path;
 };

@@ -41,6 +41,9 @@ private:
   std::unique_ptr<PeerProcess> process;
 };
 
+/// INVALID_ARGUMENT for a `--peer` that parsePeer cannot read, with the known variants.
+absl::Status describeUnknownPeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known);
+
 /// The variants that `--peer torch` (then `whole`) or `--peer torch:A,B` names; none if it cannot be read or names one
 /// that is not among `known`.
 std::vector<std::string> parsePeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known,

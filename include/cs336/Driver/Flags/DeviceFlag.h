@@ -35,8 +35,8 @@ namespace cs336 {
 class DeviceFlag : public llvm::cl::opt<runtime::DeviceId> {
 public:
   DeviceFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
-      : opt("device", llvm::cl::desc("cpu (default), cuda, or cuda:N for GPU number N"), llvm::cl::value_desc("device"),
-            llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
+      : opt("device", llvm::cl::desc("cpu (default), cuda, or cuda:N for GPU number N"),
+            llvm::cl::value_desc("cpu|cuda"), llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
 };
 
 /// Returns the target that programs for the device are planned and compiled for.

@@ -8,7 +8,9 @@
 #ifndef CS336_DRIVER_FLAGS_FLAGPARSERS_H
 #define CS336_DRIVER_FLAGS_FLAGPARSERS_H
 
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <string>
@@ -25,6 +27,26 @@ public:
     if (text.empty())
       return option.error("the value is empty: pass a value, or omit the flag");
     return parser::parse(option, name, text, value);
+  }
+};
+
+/// Shows "name" or "number" in --help, whether or not the flag's value string lists the values for shell completion.
+class ValueNameParser : public llvm::cl::parser<std::string> {
+public:
+  using parser::parser;
+
+  size_t getOptionWidth(const llvm::cl::Option &option) const {
+    // "  --", the flag, the value, and " - ".
+    return option.ArgStr.size() + 4 + getValue(option).size() + 3;
+  }
+  void printOptionInfo(const llvm::cl::Option &option, size_t width) const {
+    llvm::outs() << "  --" << option.ArgStr << getValue(option);
+    llvm::cl::Option::printHelpStr(option.HelpStr, width, getOptionWidth(option));
+  }
+
+private:
+  static std::string getValue(const llvm::cl::Option &option) {
+    return ("=<" + (option.ValueStr.contains('|') ? "name" : option.ValueStr) + ">").str();
   }
 };
 

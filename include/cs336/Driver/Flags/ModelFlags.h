@@ -8,6 +8,7 @@
 #ifndef CS336_DRIVER_FLAGS_MODELFLAGS_H
 #define CS336_DRIVER_FLAGS_MODELFLAGS_H
 
+#include "cs336/Driver/Flags/FlagParsers.h"
 #include "cs336/Frontend/ModelDescription.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -41,13 +42,15 @@ private:
     std::string key;
     Owner owner;
     Kind kind;
-    std::unique_ptr<llvm::cl::opt<std::string>> option;
+    std::unique_ptr<llvm::cl::opt<std::string, /*ExternalStorage=*/false, ValueNameParser>> option;
 
     /// Converts one value of the flag to the JSON value of a description.
     llvm::Expected<llvm::json::Value> parse(llvm::StringRef text) const;
   };
 
-  void add(llvm::StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind);
+  /// `choices` are the values of a text, for shell completion.
+  void add(llvm::StringRef key, const llvm::Twine &name, const llvm::Twine &description, Owner owner, Kind kind,
+           llvm::ArrayRef<llvm::StringRef> choices = {});
 
   llvm::cl::OptionCategory &category;
   llvm::cl::SubCommand &subcommand;

@@ -7,7 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
-#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Statistics/PassCounter.h"
 
 using namespace mlir;

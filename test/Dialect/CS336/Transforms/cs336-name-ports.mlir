@@ -4,7 +4,7 @@
 // RUN: cs336-opt %s --cs336-name-ports=mode=loss | FileCheck %s --check-prefixes=CHECK,LOSS
 // RUN: not cs336-opt %s --cs336-name-ports=mode=prepare 2>&1 | FileCheck %s --check-prefix=MODE
 
-// MODE: Cannot find option named 'prepare'!
+// MODE: unknown mode 'prepare': expected forward, loss or forward_backward
 
 // FORWARD-LABEL: func.func @plain(
 // FORWARD-SAME: tensor<4xf32> {cs336.kind = "input", cs336.name = "arg0"}

@@ -8,7 +8,7 @@
 #include "../ScaleAndMask.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
-#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
 

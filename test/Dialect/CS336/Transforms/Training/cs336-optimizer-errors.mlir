@@ -3,7 +3,7 @@
 // RUN: not cs336-opt %s --cs336-optimizer=kind=sgd 2>&1 | FileCheck %s --check-prefix=KIND
 
 // OPTION: has an impossible optimizer: beta1 and beta2 must lie in [0, 1), are 1.500000e+00
-// KIND: Cannot find option named 'sgd'
+// KIND: unknown kind 'sgd': expected adamw
 
 // expected-error@+1 {{returns no gradients to update parameters with; run --cs336-differentiate first}}
 func.func @no_gradients(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})

@@ -1,0 +1,20 @@
+//===- UnknownValue.cpp - Errors for values of no known name --------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Support/UnknownValue.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+std::string cs336::listAlternatives(llvm::ArrayRef<llvm::StringRef> names) {
+  if (names.size() < 2)
+    return names.empty() ? "" : names.front().str();
+  return llvm::join(names.drop_back(), ", ") + " or " + names.back().str();
+}
+
+std::string cs336::describeUnknown(llvm::StringRef what, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> known) {
+  return ("unknown " + what + " '" + value + "': expected " + listAlternatives(known)).str();
+}
