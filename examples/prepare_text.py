@@ -3,9 +3,9 @@
 
 Trains a byte-level BPE tokenizer on the training part of the text, then writes to one folder:
 
-- `tokenizer.json`: the tokenizer in the format of the `tokenizers` library; - `train.bin` and `held_out.bin`: token ids
-as consecutive little-endian uint16, for memory-mapping; - `meta.json`: sizes, and the entropy of the text's single
-tokens, which a model has to beat.
+- `tokenizer.json`: the tokenizer in the format of the `tokenizers` library;
+- `train.bin` and `held_out.bin`: token ids as consecutive little-endian uint16, for memory-mapping;
+- `meta.json`: sizes, and the entropy of the text's single tokens, which a model has to beat.
 
 Whole blocks of lines, spread evenly over the text, are held out.
 
