@@ -55,6 +55,14 @@ bool isInfinite(const Number &x) { return std::isinf(x.value) && x.error == 0; }
 
 bool isFinite(const Number &x) { return x.isKnown() && std::isfinite(x.value); }
 
+/// Returns true if x + y is `sum` without rounding to float64 (the error term of Knuth's two-sum is zero).
+bool isExactSum(double x, double y, double sum) {
+  double part = sum - x;
+  return (x - (sum - part)) + (y - part) == 0;
+}
+
+bool isExactProduct(double x, double y, double product) { return std::fma(x, y, -product) == 0; }
+
 } // namespace
 
 Number exact(double value) { return {.value = value}; }
@@ -126,7 +134,7 @@ Number Arithmetic::add(const Number &x, const Number &y) const {
                 .slope = x.slope + y.slope,
                 .paths = x.paths + y.paths,
                 .slopeError = x.slopeError + y.slopeError};
-  return rounded(sum, sum.error == 0);
+  return rounded(sum, sum.error == 0 && isExactSum(x.value, y.value, sum.value));
 }
 
 Number Arithmetic::mul(const Number &x, const Number &y) const {
@@ -140,7 +148,7 @@ Number Arithmetic::mul(const Number &x, const Number &y) const {
                     .paths = std::abs(x.value) * y.paths + std::abs(y.value) * x.paths};
   product.slopeError = std::abs(x.value) * y.slopeError + std::abs(y.value) * x.slopeError +
                        x.error * (y.paths + y.slopeError) + y.error * (x.paths + x.slopeError);
-  return rounded(product, x.error == 0 && y.error == 0);
+  return rounded(product, x.error == 0 && y.error == 0 && isExactProduct(x.value, y.value, product.value));
 }
 
 Number Arithmetic::div(const Number &x, const Number &y) const {

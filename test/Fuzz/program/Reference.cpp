@@ -223,21 +223,46 @@ void Evaluator::run() {
 
 void evaluate(Graph &graph, int node) { Evaluator(graph, graph.nodes[node]).run(); }
 
+namespace {
+
+/// Returns true for the nodes that the loss depends on.
+std::vector<bool> findLossOperands(const Graph &graph) {
+  std::vector<bool> reachesLoss(graph.nodes.size());
+  reachesLoss[graph.outputs.back().node] = true;
+  for (size_t i = graph.nodes.size(); i-- != 0;)
+    if (reachesLoss[i])
+      for (int operand : graph.nodes[i].operands)
+        reachesLoss[operand] = true;
+  return reachesLoss;
+}
+
+/// Returns true if reverse differentiation multiplies by an infinity or NaN at `x`. This spoils gradients even where
+/// the adjoint is zero: log(x)[1] has the gradient 0 · ∞ = NaN with respect to x[0] = 0.
+bool isSingular(const Number &x) { return x.paths != 0 && !(std::isfinite(x.value) && std::isfinite(x.slope)); }
+
+} // namespace
+
 Number differentiate(Graph graph, int parameter, absl::Span<const double> direction) {
   std::vector<Number> &values = graph.nodes[parameter].values;
   for (size_t i = 0; i != values.size(); ++i) {
     values[i].slope = direction[i];
     values[i].paths = std::abs(direction[i]);
   }
+  const std::vector<bool> reachesLoss = findLossOperands(graph);
   std::vector<bool> moves(graph.nodes.size());
   moves[parameter] = true;
+  bool isDifferentiable = true;
   for (int i = parameter + 1, end = static_cast<int>(graph.nodes.size()); i != end; ++i) {
     const std::vector<int> &operands = graph.nodes[i].operands;
     moves[i] = std::any_of(operands.begin(), operands.end(), [&](int operand) { return moves[operand]; });
-    if (moves[i])
-      evaluate(graph, i);
+    if (!moves[i])
+      continue;
+    evaluate(graph, i);
+    const std::vector<Number> &results = graph.nodes[i].values;
+    isDifferentiable &= !reachesLoss[i] || std::none_of(results.begin(), results.end(), isSingular);
   }
-  return graph.nodes[graph.outputs.back().node].values[0];
+  const Number &loss = graph.nodes[graph.outputs.back().node].values[0];
+  return isDifferentiable ? loss : unknown(loss);
 }
 
 } // namespace cs336::fuzz

@@ -17,7 +17,7 @@ namespace cs336::fuzz {
 void evaluate(Graph &graph, int node);
 
 /// Returns the last output, a scalar, with its derivative along the direction in which the elements of one parameter
-/// move.
+/// move. The number is unknown if reverse differentiation could multiply zero by infinity on the way to the loss.
 Number differentiate(Graph graph, int parameter, absl::Span<const double> direction);
 
 } // namespace cs336::fuzz
