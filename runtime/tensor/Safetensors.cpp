@@ -39,11 +39,12 @@ absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSourc
   if (!size)
     return MalformedSafetensors("the size of its shape overflows");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
-    return MalformedSafetensors("its data_offsets are no range");
+    return MalformedSafetensors("its 'data_offsets' are not a range");
   if (int64_t data_size = source.size() - begin; offsets[1] > data_size)
     return MalformedSafetensors(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data_size));
   if (offsets[1] - offsets[0] != *size)
-    return MalformedSafetensors(absl::StrCat("its shape takes ", *size, " bytes and has ", offsets[1] - offsets[0]));
+    return MalformedSafetensors(
+        absl::StrCat("its shape takes ", *size, " bytes, but its 'data_offsets' hold ", offsets[1] - offsets[0]));
   range = {offsets[0], offsets[1]};
   return ReadElements(*element, shape, source, begin + range.begin);
 }
@@ -93,7 +94,7 @@ absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
   int64_t next = 0;
   for (Range range : ranges) {
     if (range.begin != next)
-      return MalformedSafetensors(absl::StrCat("its tensors overlap or leave a hole at "
+      return MalformedSafetensors(absl::StrCat("its tensors overlap or leave a gap at "
                                                "byte ",
                                                std::min(next, range.begin)));
     next = range.end;

@@ -36,7 +36,7 @@ class HeaderReader final : public Json::json_sax_t {
 public:
   absl::StatusOr<SafetensorsHeader> Finish() && {
     if (repeated_)
-      return MalformedSafetensors(absl::StrCat("the key '", *repeated_, "' stands twice in its header"));
+      return MalformedSafetensors(absl::StrCat("the key '", *repeated_, "' occurs twice in its header"));
     for (auto &[name, entry] : header_.entries)
       if (fields_[name].size() != kFields)
         entry.status.Update(MissingFields());
@@ -149,7 +149,7 @@ private:
   Dims *sizes_ = nullptr;
   /// The fields that each entry has.
   std::map<std::string, std::set<std::string>> fields_;
-  /// The keys of the objects that are open, and one that stands twice.
+  /// The keys of the objects that are open, and one that occurs twice.
   std::vector<std::set<std::string>> keys_;
   absl::optional<std::string> repeated_;
 };
@@ -171,7 +171,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view text)
     return MalformedSafetensors("its header does not begin with '{'");
   HeaderReader reader;
   if (!Json::sax_parse(text.begin(), text.end(), &reader))
-    return MalformedSafetensors("its header is no JSON object");
+    return MalformedSafetensors("its header is not a JSON object");
   return std::move(reader).Finish();
 }
 

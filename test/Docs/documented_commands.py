@@ -142,7 +142,10 @@ def help_commands(source: str) -> list[Command]:
 
 
 FOLDERS = ("scripts", "benchmarks", "examples")
-SOURCES = (*(str(page.relative_to(ROOT)) for page in PAGES), *TOOLS, *FOLDERS)
+# test_follow_guides.py and test_plugin.py follow these pages from start to end, in folders of their own.
+FOLLOWED = ("docs/AddingAPass.md", "docs/AddingAnOp.md", "docs/Plugins.md")
+CHECKED_PAGES = tuple(page for page in PAGES if str(page.relative_to(ROOT)) not in FOLLOWED)
+SOURCES = (*(str(page.relative_to(ROOT)) for page in CHECKED_PAGES), *TOOLS, *FOLDERS)
 
 
 def documented_commands(source: str) -> list[Command]:

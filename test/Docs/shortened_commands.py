@@ -55,9 +55,15 @@ SHORTENED = [
     Shortened(r"^scripts/demo\b", MINUTES, instead="scripts/demo --steps 1 && scripts/demo --steps 1"),
     Shortened(r"^scripts/(check|package|docs)\b", SETS_UP, only_flags=True),
     Shortened(r"^scripts/fuzz (?!--list)", "builds with libFuzzer, then runs for minutes", only_flags=True),
+    Shortened(r"scripts/compare-compilers ", "needs a build of another commit", only_flags=True),
     Shortened(r"scripts/check-gpu ", "needs a GPU, and runs for an hour", only_flags=True),
     Shortened(r"^cmake --preset (\w+)", BUILDS, instead=r"""cmake --list-presets | grep -q '"\1"'"""),
-    Shortened(r"^ninja -C (\S+) *([\w-]*)", BUILDS, instead=r"target=\2; ninja -C \1 -t query ${target:-all}"),
+    # Unlike `-t query`, `-t targets` never runs CMake, which would write the reader's paths into build/dev.
+    Shortened(
+        r"^ninja -C (\S+) *([\w-]*)",
+        BUILDS,
+        instead=r"""target=\2; ninja -C \1 -t targets all | grep "^${target:-all}: " > /dev/null""",
+    ),
     Shortened(r"^ctest (.*)", BUILDS, instead=r"ctest -N \1"),
     Shortened(r"^(\S*python -m pytest)(.*)", BUILDS, instead=r"\1 --collect-only -q \2"),
     Shortened(r"--peer torch", "needs PyTorch, and takes minutes", seconds=4, unless="PyTorch"),

@@ -159,7 +159,7 @@ def test_tokens_that_vanish_are_an_error(data: Path, tmp_path: Path, name: str) 
     size = (own / name).stat().st_size
     stopped = stop_at(5, f"import os; os.truncate({str(own / name)!r}, 10)", flags)
     assert stopped.returncode == 1, stopped.stderr
-    assert f"train_text: error: {own / name} had {size} bytes when the run began, and has 10 now" in stopped.stderr
+    assert f"train_text: error: {own / name} had {size} bytes when the run began, but has 10 now" in stopped.stderr
     shutil.copy(data / name, own)
     run("train_text.py", *flags, "--resume")
 

@@ -33,7 +33,7 @@ def test_what_starts_on_a_gpu() -> None:
     cell = {"size": "tiny", "layers": 2, "dtype": "fp32", "fusion": "all", "kernels": 9}
     cell |= {f"{state}_{part}_s": 0.5 for state in ("cold", "warm") for part in ("compile", "load")}
     lines = compile_time.start_markdown({"runs": 1, "cells": [cell]})
-    assert lines[0].startswith("One process each with an empty cache (cold), followed by one")
+    assert lines[0].startswith("One process each with an empty cache (cold), each followed by one")
     assert lines[-1] == "| tiny | 2 | fp32 | all | 9 | 0.50 + 0.50 | 1.00 | 0.50 + 0.50 | 1.00 |"
     lines = compile_time.start_markdown({"runs": 3, "cells": [cell]})
     assert lines[0].startswith("Medians of 3 processes with an empty cache (cold)")

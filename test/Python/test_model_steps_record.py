@@ -37,7 +37,7 @@ def test_steps_that_spread() -> None:
 def test_memory_that_another_program_gave_back() -> None:
     counts = {"memory_mib": 885.0, "device_memory_mib": 0.0}
     (line,) = model_steps.disturbances([row("forward", 5) | counts, row("train", 9) | counts | {"memory_mib": None}])
-    assert line == "small 128 fp32 none forward: 0 MiB by the GPU's own count, less than what is allocated."
+    assert line == "small 128 fp32 none forward: 0 MiB by the GPU's own count, less than is allocated."
     assert model_steps.disturbances([row("forward", 5) | counts | {"device_memory_mib": 885.0}]) == []
 
 

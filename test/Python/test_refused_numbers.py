@@ -82,7 +82,7 @@ def test_ir_that_nests_too_deeply_is_refused() -> None:
         (["--lr", "nan"], "--lr is nan, must be a finite number"),
         (["--weight-decay", "inf"], "--weight-decay is inf, must be a finite number"),
         (["--temperature", "nan"], "--temperature is nan, must be a finite number"),
-        (["--top-p", "nan"], "--top-p is nan, must lie in"),
+        (["--top-p", "nan"], "--top-p is nan, must be in (0, 1]"),
         (["--warmup-steps=-1"], "--warmup-steps is -1, must not be negative"),
         (["--sample-tokens=-1"], "--sample-tokens is -1, must not be negative"),
         (["--seed=-1"], "--seed is -1, must not be negative"),

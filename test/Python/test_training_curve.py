@@ -110,4 +110,4 @@ def test_smoothing_starts_at_the_first_step() -> None:
 def test_unknown_types_are_named(text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
         run(text, monkeypatch, "--dtype", "bf16,fp8")
-    assert "fp8 is none of fp32, tf32, bf16, fp16" in capsys.readouterr().err
+    assert "fp8 is not one of fp32, tf32, bf16, fp16" in capsys.readouterr().err

@@ -270,7 +270,7 @@ TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {
   fake.memory_bytes = 1000;
   absl::Status status = CreateStatus(CudaSampleProgram());
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("of memory of cuda:0 (Fake GPU), and 1000 bytes are available: parameters"));
+  EXPECT_THAT(Message(status), HasSubstr("of memory of cuda:0 (Fake GPU), but 1000 bytes are available: parameters"));
   SessionOptions options; // A limit above the device's memory has no effect.
   options.memory_limit_bytes = INT64_MAX;
   status = CreateStatus(CudaSampleProgram(), options);
@@ -293,7 +293,7 @@ TEST_F(CudaSessionTest, HostMemoryThatCannotBePinnedIsAnAnswer) {
 TEST_F(CudaSessionTest, RefusesKernelsOfOtherArchitectures) {
   absl::Status status = CreateStatus(CudaSampleProgram({"sm_80", "sm_100a"}));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(status), HasSubstr("its kernels are for sm_100a, sm_80, and cuda:0 (Fake GPU) has compute "
+  EXPECT_THAT(Message(status), HasSubstr("its kernels are for sm_100a, sm_80, but cuda:0 (Fake GPU) has compute "
                                          "capability 9.0: compile it with --arch sm_90a"));
 }
 

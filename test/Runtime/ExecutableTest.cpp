@@ -206,7 +206,7 @@ const BrokenRule kBrokenRules[] = {
      "'norm.weight' occurs twice"},
     {"ViewsWithAHole", [](auto &e) { e.variables[0]->views[1]->row_offset = 3; }, "view 'k.weight'"},
     {"ViewsTooFar", [](auto &e) { e.variables[0]->views[2]->rows = 3; }, "view 'v.weight'"},
-    {"ViewsTooFew", [](auto &e) { e.variables[0]->views.pop_back(); }, "end at row 4 of 6"},
+    {"ViewsTooFew", [](auto &e) { e.variables[0]->views.pop_back(); }, "the views cover 4 of 6 rows"},
     {"UnknownVariableKind", [](auto &e) { e.variables[0]->kind = static_cast<format::VariableKind>(9); },
      "unknown kind of variable"},
     {"UnknownDType", [](auto &e) { e.variables[1]->type->dtype = static_cast<format::DType>(7); },
@@ -258,7 +258,7 @@ const BrokenRule kBrokenRules[] = {
        Train(e).arena_bytes = 256;
        Buffer(e, "scaled").byte_offset = 194;
      },
-     "offset 194 does not suit"},
+     "offset 194 is not a multiple of its elements' size"},
     {"BufferSizeOverflow",
      [](auto &e) {
        Buffer(e, "scaled").byte_offset = 8;
@@ -280,7 +280,7 @@ const BrokenRule kBrokenRules[] = {
     {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
      "which does not lie as"},
     {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
-    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is no dense row of"},
+    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is not a dense row of"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "x_scaled").strides = {0, 1}; }, "share addresses"},
     {"WriteToAnInput", [](auto &e) { Body(e, 4).AsCopy()->dst = 0; },
@@ -304,7 +304,7 @@ const BrokenRule kBrokenRules[] = {
      "recorded twice"},
     {"NoSuchEvent", [](auto &e) { Train(e).events = 0; }, "event 0 of 0"},
     {"GemmShapes", [](auto &e) { std::swap(Body(e, 3).AsGemm()->a, Body(e, 3).AsGemm()->b); },
-     "GEMM shapes do not agree: A is 'qkv'"},
+     "GEMM shapes do not agree: A is 'qkv.shadow.view' f32[4, 6]"},
     {"GemmScalars", [](auto &e) { Body(e, 3).AsGemm()->a = 5; }, "GEMM shapes do not agree"},
     {"GemmStrides",
      [](auto &e) {

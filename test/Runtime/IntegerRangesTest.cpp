@@ -284,7 +284,7 @@ TEST(IntegerRangesTest, ASignatureDoesNotPromiseMoreThanItsCode) {
   Entry(program.executable()).inputs[0]->bound = 6;
   Signature(program.executable()).operands[1]->ranges = {{0, 5}};
   EXPECT_THAT(Message(program.Build().status()),
-              HasSubstr("its code was compiled for (f32[5,4|4,1]%4;i64[3|1]%8{0..4};=f32[3,4|4,1]%4)3, and its "
+              HasSubstr("its code was compiled for (f32[5,4|4,1]%4;i64[3|1]%8{0..4};=f32[3,4|4,1]%4)3, but its "
                         "signature is (f32[5,4|4,1]%4;i64[3|1]%8{0..5};=f32[3,4|4,1]%4)3"));
   Signature(program.executable()).operands[1]->ranges.clear();
   EXPECT_THAT(Message(program.Build().status()), HasSubstr("its code was compiled for"));

@@ -144,7 +144,7 @@ TEST(SessionCreationTest, RefusesImpossibleOptions) {
     options.device = device;
     absl::Status status = CreateStatus(SampleProgram(), options);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << device;
-    EXPECT_THAT(Message(status), HasSubstr("use cpu, cuda, or cuda:N"));
+    EXPECT_THAT(Message(status), HasSubstr("expected cpu, cuda or cuda:N"));
   }
 }
 

@@ -370,7 +370,7 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
               HasSubstr("the key 'a' occurs twice in its header"));
   EXPECT_THAT(message(R"({"a":{"dtype":"F64","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234"),
               HasSubstr("the key 'dtype' occurs twice in its header"));
-  EXPECT_THAT(message(R"({"__metadata__":{"x":"1","\u0078":"2"}})", ""), HasSubstr("the key 'x' stands twice"));
+  EXPECT_THAT(message(R"({"__metadata__":{"x":"1","\u0078":"2"}})", ""), HasSubstr("the key 'x' occurs twice"));
   std::string truncated("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
   EXPECT_THAT(std::string(ParseSafetensors(AsBytes(truncated)).status().message()), HasSubstr("truncated"));
 }

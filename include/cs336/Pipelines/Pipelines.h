@@ -67,8 +67,9 @@ llvm::cl::ValuesClass getFusionValues();
 
 /// A place in `--cs336-pipeline` where an option adds passes: its text is a pass pipeline on the module.
 struct ExtraPasses : mlir::detail::PassOptions::Option<std::string> {
-  ExtraPasses(mlir::detail::PassOptions &parent, llvm::StringRef name, llvm::StringRef place)
-      : Option(parent, name, llvm::cl::desc(("Passes to run " + place).str())) {}
+  /// `description` must outlive the option, which keeps a reference. String literals do.
+  ExtraPasses(mlir::detail::PassOptions &parent, llvm::StringRef name, llvm::StringRef description)
+      : Option(parent, name, llvm::cl::desc(description)) {}
 };
 
 /// Options of `--cs336-pipeline`.
@@ -115,17 +116,20 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
   // In the order of the pipeline, whose sections in Pipelines.cpp they are named after.
   ExtraPasses extraBeforeRecognition{*this, "extra-before-recognition",
-                                     "on functions whose ports have names and whose indices are bounded"};
-  ExtraPasses extraAfterRecognition{*this, "extra-after-recognition", "after attention and softmax were recognised"};
+                                     "Passes to run on functions whose ports have names and whose indices are bounded"};
+  ExtraPasses extraAfterRecognition{*this, "extra-after-recognition",
+                                    "Passes to run after attention and softmax were recognised"};
   ExtraPasses extraAfterAutocast{*this, "extra-after-autocast",
-                                 "after mixed precision, merged GEMMs and the scaled loss"};
-  ExtraPasses extraAfterDecomposition{*this, "extra-after-decomposition", "on primitives, before differentiation"};
+                                 "Passes to run after mixed precision, merged GEMMs and the scaled loss"};
+  ExtraPasses extraAfterDecomposition{*this, "extra-after-decomposition",
+                                      "Passes to run on primitives, before differentiation"};
   ExtraPasses extraAfterDifferentiation{*this, "extra-after-differentiation",
-                                        "after gradients, and what they recompute, were added"};
-  ExtraPasses extraAfterOptimizer{*this, "extra-after-optimizer", "on the whole step, before anything is fused"};
-  ExtraPasses extraAfterFusion{*this, "extra-after-fusion", "on the last IR in the cs336 dialect"};
-  ExtraPasses extraAfterLowering{*this, "extra-after-lowering", "on exec IR, before memory is planned"};
-  ExtraPasses extraAfterPlanning{*this, "extra-after-planning", "on planned exec IR, at the end"};
+                                        "Passes to run after gradients, and what they recompute, were added"};
+  ExtraPasses extraAfterOptimizer{*this, "extra-after-optimizer",
+                                  "Passes to run on the whole step, before anything is fused"};
+  ExtraPasses extraAfterFusion{*this, "extra-after-fusion", "Passes to run on the last IR in the cs336 dialect"};
+  ExtraPasses extraAfterLowering{*this, "extra-after-lowering", "Passes to run on exec IR, before memory is planned"};
+  ExtraPasses extraAfterPlanning{*this, "extra-after-planning", "Passes to run on planned exec IR, at the end"};
 
   /// Returns whether any option adds passes.
   bool hasExtraPasses() const;

@@ -176,7 +176,7 @@ void EntryBuilder::convertView(ViewOpInterface view) {
     return;
   }
   remark::missed(view.getLoc(), remarkOptions("LayoutCopied"))
-      << remark::add("copied first: no strides say this {0}", view->getName().stripDialect().str());
+      << remark::add("copied first: strides cannot express this {0}", view->getName().stripDialect().str());
   Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
   // From row-major storage every layout operation is a view.
   placements[result] = {copy, *view.getViewType(bufferType(copy))};
@@ -202,7 +202,7 @@ void EntryBuilder::launch(Operation *op) {
     operands.push_back(getPlacement(input));
     if (readsContiguousRows(op) && !hasContiguousRows(operands.back().type)) {
       remark::missed(op->getLoc(), remarkOptions("OperandCopied"))
-          << "copied first: the kernel reads elements of the last axis next to each other";
+          << "copied first: the kernel requires contiguous elements along the last axis";
       buffers.back() = createDenseCopy(builder, op->getLoc(), buffers.back());
       operands.back() = {buffers.back(), bufferType(buffers.back())};
     }
@@ -261,7 +261,7 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
       return variable->storage;
     }
     remark::missed(op->getLoc(), remarkOptions("VariableCopied"))
-        << "a new value is copied to its variable at the end: the old one is still needed here or later";
+        << "the new value is copied to its variable at the end: the old value is read here or later";
   }
   if (OutputResult *output = results.findOutput(result)) {
     output->isWritten = true;

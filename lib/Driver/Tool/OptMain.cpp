@@ -96,12 +96,19 @@ static void printPasses() {
     if (!option->hasArgStr() && (name.contains("cs336") || name.starts_with("exec-")))
       names.push_back(name);
   llvm::sort(names);
-  constexpr size_t kIndent = 2, kDescription = 44;
+  constexpr size_t kIndent = 2;
   auto print = [&](StringRef title, auto lookup) {
-    llvm::outs() << "\n" << title << ":\n\n";
+    SmallVector<const PassRegistryEntry *> entries;
     for (StringRef name : names)
       if (const PassRegistryEntry *entry = lookup(name))
-        entry->printHelpStr(kIndent, kDescription);
+        entries.push_back(entry);
+    // MLIR pads each name to the column of the descriptions, and does not check that it ends before.
+    size_t longest = 0;
+    for (const PassRegistryEntry *entry : entries)
+      longest = std::max(longest, entry->getOptionWidth());
+    llvm::outs() << "\n" << title << ":\n\n";
+    for (const PassRegistryEntry *entry : entries)
+      entry->printHelpStr(kIndent, kIndent + longest + 4);
   };
   print("Pipelines", [](StringRef name) -> const PassRegistryEntry * { return PassPipelineInfo::lookup(name); });
   print("Passes", [](StringRef name) -> const PassRegistryEntry * { return PassInfo::lookup(name); });
