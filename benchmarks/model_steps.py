@@ -51,6 +51,7 @@ EVENTS = (
     "median_ms is the host's time of a step, event_ms the GPU's own, kernels_ms the sum over the kernels, copies and "
     "fills of a step; the gap is the difference of the last two, per kernel"
 )
+NOISY = "Noisy: the quartiles of both sides' steps allow ratios that differ by more than a factor of 1.5."
 IDLE = "; idle is the time between kernels while they were profiled"
 
 
@@ -130,6 +131,12 @@ def disturbances(rows: list[Row]) -> list[str]:
     return [line for row in rows for line in [*spread_steps(row), *memory_given_back(row), *long_parts(row, rows)]]
 
 
+def format_ratio(row: Row, variant: str) -> str:
+    """Return the ratio to PyTorch's median, or "noisy" where it was measured and the spread of the steps hides it."""
+    key = f"torch_{variant}_ratio"
+    return "noisy" if row.get(key) is None and row.get(f"{key}_interval") else format_cell(row.get(key), "{:.2f}")
+
+
 def warning_lines(rows: list[Row]) -> list[str]:
     """Return the part of the page that names unreliable cells; empty if there are none."""
     found = disturbances(rows)
@@ -156,6 +163,7 @@ def markdown(record: Row) -> str:
         *(["It ended early: cells are missing."] if record.get("incomplete") else []),
         *([EVENTS + (IDLE if "idle_us_per_node" in columns else "") + "."] if "event_ms" in columns else []),
         "Ratio: PyTorch's median over ours, on the same parameters and tokens; none where the values disagree.",
+        *([NOISY] if any(format_ratio(row, variant) == "noisy" for row in rows for variant in variants) else []),
         "",
         f"    {record['command']}",
         "",
@@ -171,7 +179,7 @@ def markdown(record: Row) -> str:
         for variant in variants:
             cells += [
                 format_cell(row.get(f"torch_{variant}_median_ms"), "{:.3f}"),
-                format_cell(row.get(f"torch_{variant}_ratio"), "{:.2f}"),
+                format_ratio(row, variant),
                 describe_difference(row, variant),
                 format_cell(row.get(f"torch_{variant}_device_mib"), "{:.0f}"),
             ]

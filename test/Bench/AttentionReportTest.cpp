@@ -21,16 +21,16 @@ using ::testing::HasSubstr;
 AttentionRow makeRow(AttentionCase attention, Fusion fusion, std::string added = "") {
   AttentionRow row{attention, fusion, /*warmup=*/5, /*steps=*/100, {}, {"", added, added.empty() ? "" : "bf16"}};
   AttentionMeasurement &measurement = row.measurement;
-  measurement.forward = {{12345.678, 12346.789}, {12345.678, 12346.789}};
+  measurement.forward = {{12345.678, 12346.234, 12346.789}, {12345.678, 12346.234, 12346.789}};
   measurement.loss = measurement.forward;
-  measurement.both = {{98765.432, 98766.543}, {98765.432, 98766.543}};
+  measurement.both = {{98765.432, 98766.000, 98766.543}, {98765.432, 98766.000, 98766.543}};
   measurement.memory = {int64_t(140) << 30, int64_t(140) << 30, int64_t(140) << 30};
   measurement.forwardCommands = measurement.backwardCommands = 1234;
   measurement.compileSeconds = 123.45;
   for (const char *variant : {"naive", "compiled", "sdpa"}) {
     AttentionPeerMeasurement &peer = measurement.peers.emplace_back();
     peer.variant = variant;
-    peer.forwardMilliseconds = peer.backwardMilliseconds = {123456.789};
+    peer.forwardMilliseconds = peer.backwardMilliseconds = {123456.789, 123456.789, 123456.789};
     peer.beforeBackwardMiB = peer.forwardPeakMiB = peer.backwardPeakMiB = 143360;
     peer.outputDifference = peer.gradientDifference = 1e-5;
     peer.isClose = true;
@@ -55,6 +55,18 @@ TEST(AttentionReportTest, APeerThatDisagreesHasNoRatio) {
   for (AttentionPeerMeasurement &peer : rows.front().measurement.peers)
     peer.isClose = false;
   EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::CSV), HasSubstr(",123456.789,mismatch,"));
+}
+
+TEST(AttentionReportTest, NoiseHidesWhatItMakesAmbiguous) {
+  std::vector<AttentionRow> rows{makeRow({1, 1, 8, 8}, Fusion::None), makeRow({1, 1, 8, 8}, Fusion::All)};
+  std::string text = print(makeAttentionReport(rows, {}), Format::Table);
+  EXPECT_THAT(text, HasSubstr("speed-up fwd  speed-up bwd"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("noisy")));
+  // Of a busy machine: as many steps with gradients take less time than the loss alone.
+  rows.back().measurement.both.host = {11000, 98765.432, 12400};
+  text = print(makeAttentionReport(rows, {}), Format::Table);
+  EXPECT_THAT(text, HasSubstr("1.00         noisy"));
+  EXPECT_THAT(text, HasSubstr("noisy: the quartiles of the steps"));
 }
 
 TEST(AttentionReportTest, APassThatDidNotFitSaysSo) {

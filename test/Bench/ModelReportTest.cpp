@@ -140,7 +140,7 @@ TEST(ModelReportTest, WhatDidNotFitHasNoTimes) {
 Measurement measureMuch() {
   Measurement measurement = measureGPU();
   measurement.warmup = 100;
-  measurement.stepMilliseconds = {123456.789, 234567.891};
+  measurement.stepMilliseconds = {123456.789, 123456.790, 123456.791};
   measurement.deviceMilliseconds = measurement.stepMilliseconds;
   measurement.memoryBytes = int64_t(140) << 30;
   measurement.deviceMemoryBytes = measurement.memoryBytes;
@@ -150,7 +150,7 @@ Measurement measureMuch() {
     PeerMeasurement &peer = measurement.peers.emplace_back();
     peer.variant = variant;
     peer.values = StepValues{10.5, 1.25};
-    peer.stepMilliseconds = {123456.789};
+    peer.stepMilliseconds = {123456.789, 123456.789, 123456.789};
     peer.firstStepSeconds = 123.45;
     peer.deviceMiB = 143360;
   }
@@ -178,6 +178,33 @@ TEST(ModelReportTest, TheWidestDefaultTableFits) {
   // Nothing is lost: each variant has its ratio.
   for (const char *title : {"eager ratio", "primitive ratio", "graphs-bf16w ratio"})
     EXPECT_THAT(print(rows, Format::Table), HasSubstr(title));
+}
+
+TEST(ModelReportTest, NoiseHidesWhatItMakesAmbiguous) {
+  std::vector<ModelRow> rows;
+  for (Fusion fusion : {Fusion::None, Fusion::All})
+    for (Mode mode : {Mode::Forward, Mode::ForwardBackward}) {
+      rows.push_back(makeRow(measureCPU()));
+      rows.back().fusion = fusion;
+      rows.back().description.mode = mode;
+      bool isLong = fusion == Fusion::None || mode == Mode::ForwardBackward;
+      rows.back().measurement.stepMilliseconds = isLong ? std::vector{40.0, 41.0, 42.0} : std::vector{20.0, 20.1, 20.2};
+    }
+  auto getResults = [&] {
+    json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+    return *document.getAsObject()->getArray("results");
+  };
+  json::Array results = getResults();
+  const json::Object &fused = *results[2].getAsObject(), &noFaster = *results[1].getAsObject();
+  EXPECT_NEAR(*fused.getNumber("fusion_speedup"), 41 / 20.1, 1e-9);
+  EXPECT_EQ(fused.getArray("fusion_speedup_interval")->size(), 2u);
+  // As long as its forward pass: the difference is noise, whatever it is.
+  EXPECT_EQ(*noFaster.get("backward_over_forward"), nullptr);
+  EXPECT_THAT(print(rows, Format::Table), HasSubstr("noisy"));
+
+  rows[2].measurement.stepMilliseconds = {20, 20.1, 90, 100, 21};
+  results = getResults();
+  EXPECT_EQ(*results[2].getAsObject()->get("fusion_speedup"), nullptr);
 }
 
 TEST(ModelReportTest, EveryProfileHasATable) {

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from numpy_peer import numpy_peer
+from ratios import check_ratio
 
 MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "2", "--num-heads", "2", "--vocab-size", "31"]
-MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "2", "--warmup", "1"]
+MODEL += ["--context-length", "7", "--batch-size", "2", "--steps", "3", "--warmup", "1"]
 
 # Computes the answer with the NumPy model of these tests; `scale` is 1 for an honest peer.
 HONEST = """\
@@ -65,7 +66,7 @@ def test_values_agree_with_an_independent_model(peer) -> None:
             assert (difference["grad_norm"] is None) == (row["mode"] == "forward")
             assert row["mode"] == "forward" or difference["grad_norm"] < 1e-5
             assert row[f"torch_{variant}_median_ms"] == 2000.0
-            assert row[f"torch_{variant}_ratio"] == pytest.approx(2000.0 / row["median_ms"])
+            check_ratio(row, f"torch_{variant}_ratio", 2000.0 / row["median_ms"])
 
 
 def test_the_peer_has_the_same_optimizer(peer, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_the_peer_has_the_same_optimizer(peer, tmp_path: Path) -> None:
         "json",
     ]
     (row,) = results(run(honest, "--mode", "train", *flags))
-    assert row["torch_eager_difference"]["grad_norm"] < 1e-5 and row["torch_eager_ratio"]
+    assert row["torch_eager_difference"]["grad_norm"] < 1e-5 and row["torch_eager_ratio_interval"]
     (job,) = (tmp_path / "log").read_text().splitlines()
     settings = {"max_norm": 0.1, "weight_decay": 0.9, "cosine_steps": 7, "warmup_steps": 0, "lr": 1e-3, "min_lr": 0}
     settings |= {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8}

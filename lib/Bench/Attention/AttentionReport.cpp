@@ -8,6 +8,7 @@
 #include "cs336/Bench/Attention/AttentionReport.h"
 
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,10 +22,9 @@ namespace json = llvm::json;
 namespace {
 /// Of the backward pass: what a step with gradients takes longer.
 struct BackwardTimes {
-  double mean, median, sum;
-
-  /// Whether the difference is more than what steps vary by, which may make it negative.
-  bool isMeasured() const { return median > 0; }
+  double mean, sum;
+  /// What steps vary by may make it negative.
+  Ranged median;
 };
 } // namespace
 
@@ -40,8 +40,8 @@ std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusi
 static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 static BackwardTimes subtract(llvm::ArrayRef<double> both, llvm::ArrayRef<double> loss) {
-  Statistics with = computeStatistics(both), without = computeStatistics(loss);
-  return {with.mean - without.mean, with.median - without.median, sum(both) - sum(loss)};
+  return {computeStatistics(both).mean - computeStatistics(loss).mean, sum(both) - sum(loss),
+          bench::subtract(getRangedMedian(both), getRangedMedian(loss))};
 }
 
 static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
@@ -87,7 +87,6 @@ static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::Ar
 }
 
 using Columns = std::vector<Column<AttentionRow>>;
-using Number = std::optional<double>;
 
 /// Nothing if memory did not suffice.
 static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
@@ -96,22 +95,22 @@ static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &meas
   return subtract(measurement.both.host, measurement.loss.host);
 }
 
-static Number getForwardMedian(const AttentionMeasurement &measurement) {
-  return measurement.forwardStatus.ok() ? Number(computeStatistics(measurement.forward.host).median) : Number();
+static std::optional<Ranged> getForward(const AttentionMeasurement &measurement) {
+  if (!measurement.forwardStatus.ok())
+    return std::nullopt;
+  return getRangedMedian(measurement.forward.host);
 }
 
-/// By which factor the backward pass is shorter than that of `base`. Nothing where noise hides either.
-static Number getBackwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
-  std::optional<BackwardTimes> ours = getBackward(row.measurement), theirs;
-  if (base)
-    theirs = getBackward(*base);
-  bool areMeasured = theirs && theirs->isMeasured() && ours && ours->isMeasured();
-  return areMeasured ? Number(theirs->median / ours->median) : Number();
+/// The factor by which the backward pass is shorter than that of `base`.
+static std::optional<Ranged> getBackwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  std::optional<BackwardTimes> ours = getBackward(row.measurement);
+  std::optional<BackwardTimes> theirs = base ? getBackward(*base) : std::nullopt;
+  return ours && theirs ? std::optional(divide(theirs->median, ours->median)) : std::nullopt;
 }
 
-static Number getForwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
-  Number forward = getForwardMedian(row.measurement);
-  return base && forward ? Number(computeStatistics(base->forward.host).median / *forward) : Number();
+static std::optional<Ranged> getForwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
+  std::optional<Ranged> ours = getForward(row.measurement), theirs = base ? getForward(*base) : std::nullopt;
+  return ours && theirs ? std::optional(divide(*theirs, *ours)) : std::nullopt;
 }
 
 static Cell makeMiB(int64_t bytes) { return Cell::mebibytes(bytes > 0 ? std::optional(bytes) : std::nullopt); }
@@ -154,8 +153,8 @@ static void appendTimes(Columns &columns) {
     columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
   };
   add("forward (ms)", "forward_median_ms", [](const M &measurement) {
-    Number median = getForwardMedian(measurement);
-    return median ? Cell::number(median, 3) : Cell::note(getFailureText(measurement.forwardStatus));
+    std::optional<Ranged> forward = getForward(measurement);
+    return forward ? Cell::number(forward->value, 3) : Cell::note(getFailureText(measurement.forwardStatus));
   });
   addForward(
       "mean forward (ms)", "forward_mean_ms",
@@ -171,7 +170,7 @@ static void appendTimes(Columns &columns) {
     std::optional<BackwardTimes> backward = getBackward(measurement);
     if (!backward)
       return Cell::note(getFailureText(measurement.backwardStatus));
-    return backward->isMeasured() ? Cell::number(backward->median, 3) : Cell("lost in noise", backward->median);
+    return makeDifference(backward->median, 3);
   });
   auto addBackward = [&](std::string title, std::string key, double BackwardTimes::*member, int digits) {
     auto extract = [member, digits](const AttentionRow &row) {
@@ -194,7 +193,7 @@ static void appendTimes(Columns &columns) {
       [](const M &measurement) {
         if (measurement.both.device.empty())
           return Cell::empty();
-        return Cell::number(subtract(measurement.both.device, measurement.loss.device).median, 3);
+        return makeDifference(subtract(measurement.both.device, measurement.loss.device).median, 3);
       },
       Show::OnRequest);
 }
@@ -203,12 +202,10 @@ static void appendTimes(Columns &columns) {
 static void appendSpeedUps(Columns &columns, llvm::ArrayRef<AttentionRow> rows) {
   using Find = const AttentionMeasurement *(*)(const AttentionRow &, llvm::ArrayRef<AttentionRow>);
   auto add = [&](const std::string &title, const std::string &key, Find find) {
-    columns.push_back({title + " fwd", key + "forward_speedup", [=](const AttentionRow &row) {
-                         return Cell::number(getForwardSpeedUp(row, find(row, rows)), 2);
-                       }});
-    columns.push_back({title + " bwd", key + "backward_speedup", [=](const AttentionRow &row) {
-                         return Cell::number(getBackwardSpeedUp(row, find(row, rows)), 2);
-                       }});
+    appendRatio<AttentionRow>(columns, title + " fwd", key + "forward_speedup", 2,
+                              [=](const AttentionRow &row) { return getForwardSpeedUp(row, find(row, rows)); });
+    appendRatio<AttentionRow>(columns, title + " bwd", key + "backward_speedup", 2,
+                              [=](const AttentionRow &row) { return getBackwardSpeedUp(row, find(row, rows)); });
   };
   add("speed-up", "", findUnfused);
   add("over fp32", "dtype_", findFloat32);
@@ -222,16 +219,17 @@ static void appendResources(Columns &columns) {
   add(
       "forward TFLOP/s", "forward_tflops",
       [](const Row &row) {
-        Number forward = getForwardMedian(row.measurement);
-        return forward ? Cell::number(getTeraRate(row.attention.getForwardFlops(), *forward), 3) : Cell::empty();
+        std::optional<Ranged> forward = getForward(row.measurement);
+        return forward ? Cell::number(getTeraRate(row.attention.getForwardFlops(), forward->value), 3) : Cell::empty();
       },
       Show::Result);
   add("backward TFLOP/s", "backward_tflops", [](const Row &row) {
     std::optional<BackwardTimes> backward = getBackward(row.measurement);
     if (!backward)
       return Cell::empty();
-    return backward->isMeasured() ? Cell::number(getTeraRate(row.attention.getBackwardFlops(), backward->median), 3)
-                                  : Cell::note("lost in noise");
+    if (!backward->median.isClear())
+      return makeNoisy();
+    return Cell::number(getTeraRate(row.attention.getBackwardFlops(), backward->median.value), 3);
   });
   add(
       "held (MiB)", "before_backward_mib",
@@ -261,6 +259,16 @@ static void appendSteps(Columns &columns) {
   add("forward and backward steps (ms)", "forward_backward_step_ms", &AttentionMeasurement::both);
 }
 
+/// PyTorch's medians over ours. The backward pass has none if our memory did not suffice for it.
+static std::optional<Ranged> getForwardRatio(const AttentionRow &row, const AttentionPeerMeasurement &peer) {
+  return divide(getRangedMedian(peer.forwardMilliseconds), getRangedMedian(row.measurement.forward.host));
+}
+
+static std::optional<Ranged> getBackwardRatio(const AttentionRow &row, const AttentionPeerMeasurement &peer) {
+  std::optional<BackwardTimes> ours = getBackward(row.measurement);
+  return ours ? std::optional(divide(getRangedMedian(peer.backwardMilliseconds), ours->median)) : std::nullopt;
+}
+
 /// The columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   using Peer = AttentionPeerMeasurement;
@@ -285,22 +293,27 @@ static void appendPeer(Columns &columns, const std::string &variant) {
            return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
          return Cell::number(computeStatistics(peer->forwardMilliseconds).median, 3);
        }});
-  add(variant + " ratio", "_forward_ratio", [](const AttentionRow &row, const Peer &peer) {
-    if (!peer.isClose)
-      return Cell::note("mismatch");
-    return Cell::number(
-        computeStatistics(peer.forwardMilliseconds).median / computeStatistics(row.measurement.forward.host).median, 2);
-  });
+  auto addRatio = [&](llvm::StringRef key, std::optional<Ranged> (*get)(const AttentionRow &, const Peer &)) {
+    auto append = [&](llvm::StringRef end, Show show, auto make) {
+      columns.push_back({variant + " ratio", ("torch_" + variant + key + end).str(),
+                         [find, get, make](const AttentionRow &row) {
+                           const Peer *peer = find(row);
+                           return peer && peer->status.ok() ? make(get(row, *peer), *peer) : Cell::empty();
+                         },
+                         show});
+    };
+    append("", Show::Result, [](std::optional<Ranged> ratio, const Peer &peer) {
+      return peer.isClose ? makeRatio(ratio, 2) : Cell::note("mismatch");
+    });
+    append("_interval", Show::Data, [](std::optional<Ranged> ratio, const Peer &peer) {
+      return peer.isClose ? makeInterval(ratio) : Cell::empty();
+    });
+  };
+  addRatio("_forward_ratio", getForwardRatio);
   add(variant + " backward (ms)", "_backward_median_ms", [](const AttentionRow &, const Peer &peer) {
     return Cell::number(computeStatistics(peer.backwardMilliseconds).median, 3);
   });
-  add(variant + " ratio", "_backward_ratio", [](const AttentionRow &row, const Peer &peer) {
-    std::optional<BackwardTimes> backward = getBackward(row.measurement);
-    if (!backward || !backward->isMeasured())
-      return Cell::empty();
-    return peer.isClose ? Cell::number(computeStatistics(peer.backwardMilliseconds).median / backward->median, 2)
-                        : Cell::note("mismatch");
-  });
+  addRatio("_backward_ratio", getBackwardRatio);
   add("o, grad differ by", "_difference", [](const AttentionRow &, const Peer &peer) {
     return Cell(llvm::formatv("{0:e1}, {1:e1}", peer.outputDifference, peer.gradientDifference).str(),
                 json::Object{{"output", peer.outputDifference}, {"gradient", peer.gradientDifference}});

@@ -10,6 +10,7 @@
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
 #include "llvm/ADT/STLExtras.h"
@@ -47,32 +48,32 @@ static bool isSameModel(const ModelRow &a, const ModelRow &b) {
 }
 
 /// The mean time of the forward pass of the same model, if it was measured too.
-static std::optional<double> findForwardMean(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+static std::optional<Ranged> findForward(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   if (row.description.mode != Mode::ForwardBackward)
     return std::nullopt;
   for (const ModelRow &other : rows)
     if (other.description.mode == Mode::Forward && other.computeType == row.computeType && other.fusion == row.fusion &&
         other.measurement.status.ok() && isSameModel(row, other))
-      return computeStatistics(other.measurement.stepMilliseconds).mean;
+      return getRangedMean(other.measurement.stepMilliseconds);
   return std::nullopt;
 }
 
 /// By which factor the row's median is below that of the same step of another row, which `isBase` finds; nothing of the
 /// row itself, and where that was not measured.
-static std::optional<double> getSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
+static std::optional<Ranged> getSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
                                         llvm::function_ref<bool(const ModelRow &)> isBase) {
   if (isBase(row))
     return std::nullopt;
   for (const ModelRow &other : rows)
     if (isBase(other) && other.description.mode == row.description.mode && other.measurement.status.ok() &&
         isSameModel(row, other))
-      return computeStatistics(other.measurement.stepMilliseconds).median /
-             computeStatistics(row.measurement.stepMilliseconds).median;
+      return divide(getRangedMedian(other.measurement.stepMilliseconds),
+                    getRangedMedian(row.measurement.stepMilliseconds));
   return std::nullopt;
 }
 
 /// In float32, all else being equal. In a ladder types are not all that differs.
-static std::optional<double> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+static std::optional<Ranged> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   return getSpeedUp(row, rows, [&](const ModelRow &other) {
     return other.computeType == ComputeType::FP32 && other.fusion == row.fusion && row.pipeline.added.empty() &&
            other.pipeline.added.empty();
@@ -80,7 +81,7 @@ static std::optional<double> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<
 }
 
 /// Over no fusion, or the foot of the row's ladder.
-static std::optional<double> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
+static std::optional<Ranged> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   bool isRung = !row.pipeline.added.empty();
   return getSpeedUp(row, rows, [&](const ModelRow &other) {
     if (isRung)
@@ -186,21 +187,25 @@ static void appendDeviceTimes(Columns &columns) {
 
 /// The row beside other rows: what backward adds to forward, and speed-ups.
 static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
-  using Number = std::optional<double>;
+  using Number = std::optional<Ranged>;
   auto getBackward = [rows](const ModelRow &row) -> Number {
-    Number forward = findForwardMean(row, rows);
-    return forward ? Number(getSeconds(row) * 1e3 - *forward) : Number();
+    Number forward = row.measurement.status.ok() ? findForward(row, rows) : Number();
+    return forward ? Number(subtract(getRangedMean(row.measurement.stepMilliseconds), *forward)) : Number();
   };
   auto getRatio = [rows, getBackward](const ModelRow &row) -> Number {
     Number backward = getBackward(row);
-    return backward ? Number(*backward / *findForwardMean(row, rows)) : Number();
+    return backward ? Number(divide(*backward, *findForward(row, rows))) : Number();
   };
-  columns.push_back(makeNumber("backward (ms)", "backward_ms", 3, getBackward));
-  columns.push_back(makeNumber("backward/forward", "backward_over_forward", 2, getRatio, Show::OnRequest));
-  columns.push_back(
-      makeNumber("over fp32", "dtype_speedup", 2, [rows](const ModelRow &row) { return getTypeSpeedUp(row, rows); }));
-  columns.push_back(makeNumber("over unfused", "fusion_speedup", 2,
-                               [rows](const ModelRow &row) { return getFusionSpeedUp(row, rows); }));
+  auto appendSpeedUp = [&](std::string title, const std::string &key, auto get) {
+    appendRatio<ModelRow>(columns, std::move(title), key, 2, [rows, get](const ModelRow &row) {
+      return row.measurement.status.ok() ? get(row, rows) : Number();
+    });
+  };
+  columns.push_back({"backward (ms)", "backward_ms",
+                     [getBackward](const ModelRow &row) { return makeDifference(getBackward(row), 3); }});
+  appendRatio<ModelRow>(columns, "backward/forward", "backward_over_forward", 2, getRatio, Show::OnRequest);
+  appendSpeedUp("over fp32", "dtype_speedup", getTypeSpeedUp);
+  appendSpeedUp("over unfused", "fusion_speedup", getFusionSpeedUp);
 }
 
 static void appendRates(Columns &columns) {
@@ -247,6 +252,15 @@ static void appendResources(Columns &columns, bool perStep) {
   addTimes("event steps (ms)", "event_step_ms", &M::deviceMilliseconds, Show::OnRequest);
 }
 
+/// PyTorch's median over ours.
+static Ranged getPeerRatio(const ModelRow &row, const PeerMeasurement &peer) {
+  return divide(getRangedMedian(peer.stepMilliseconds), getRangedMedian(row.measurement.stepMilliseconds));
+}
+
+static bool isClose(const ModelRow &row, const PeerMeasurement &peer) {
+  return compare(*row.measurement.values, peer.values, row.computeType).isClose;
+}
+
 /// The columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   auto find = [variant](const ModelRow &row) -> const PeerMeasurement * {
@@ -270,12 +284,14 @@ static void appendPeer(Columns &columns, const std::string &variant) {
                        return Cell::number(computeStatistics(peer->stepMilliseconds).median, 3);
                      }});
   add(variant + " ratio", "_ratio", [](const ModelRow &row, const PeerMeasurement &peer) {
-    if (!compare(*row.measurement.values, peer.values, row.computeType).isClose)
-      return Cell::note("mismatch");
-    return Cell::number(computeStatistics(peer.stepMilliseconds).median /
-                            computeStatistics(row.measurement.stepMilliseconds).median,
-                        2);
+    return isClose(row, peer) ? makeRatio(getPeerRatio(row, peer), 2) : Cell::note("mismatch");
   });
+  add(
+      variant + " ratio", "_ratio_interval",
+      [](const ModelRow &row, const PeerMeasurement &peer) {
+        return isClose(row, peer) ? makeInterval(getPeerRatio(row, peer)) : Cell::empty();
+      },
+      Show::Data);
   add("loss, grad differ by", "_difference", [](const ModelRow &row, const PeerMeasurement &peer) {
     Agreement agreement = compare(*row.measurement.values, peer.values, row.computeType);
     std::string text = llvm::formatv("{0:e1}", agreement.loss);

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Report/ReportWriter.h"
 
 #include "Writers.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace cs336::bench;
@@ -30,6 +31,18 @@ std::unique_ptr<ReportWriter> ReportWriter::create(Format format) {
     return createJSONWriter();
   }
   llvm_unreachable("every format has a writer");
+}
+
+/// Returns the footnotes of the cells that the layout shows, each once, in the order of columns.
+static std::vector<std::string> getFootnotes(const Table &table, const Layout &layout) {
+  std::vector<std::string> footnotes;
+  for (const Layout::Block &block : layout.blocks)
+    for (size_t column : block.columns)
+      for (const std::vector<Cell> &row : table.getRows())
+        if (const std::string &footnote = row[column].footnote;
+            !footnote.empty() && !llvm::is_contained(footnotes, footnote))
+          footnotes.push_back(footnote);
+  return footnotes;
 }
 
 void PageWriter::write(const Report &report, llvm::raw_ostream &stream) const {
@@ -56,6 +69,8 @@ void PageWriter::write(const Report &report, llvm::raw_ostream &stream) const {
       writeBlock(table, block, hasCaptions() && &block == &layout.blocks.front() ? caption : "", stream);
       separator = "\n";
     }
+    for (const std::string &footnote : getFootnotes(table, layout))
+      writeParagraph(footnote);
   }
   for (const std::string &note : report.notes) {
     stream << (&note == &report.notes.front() ? separator : "");

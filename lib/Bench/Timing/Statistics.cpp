@@ -10,11 +10,20 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
 
 using namespace cs336::bench;
+
+/// `sorted` has at least one sample, and `fraction` is between 0 and 1.
+static double getQuantile(llvm::ArrayRef<double> sorted, double fraction) {
+  double position = fraction * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<size_t>(position);
+  size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
 
 Statistics cs336::bench::computeStatistics(llvm::ArrayRef<double> samples) {
   assert(!samples.empty() && "statistics of nothing");
@@ -24,6 +33,8 @@ Statistics cs336::bench::computeStatistics(llvm::ArrayRef<double> samples) {
   Statistics result;
   result.min = sorted.front();
   result.median = count % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  result.lowerQuartile = getQuantile(sorted, 0.25);
+  result.upperQuartile = getQuantile(sorted, 0.75);
   result.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(count);
   double squares = 0;
   for (double sample : sorted)

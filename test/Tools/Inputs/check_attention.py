@@ -26,5 +26,8 @@ for result in results:
     size = 2 * 2 * 8 * 8 * (4 if result["dtype"] == "fp32" else 2) / 2**20
     assert 4 * size <= result["before_backward_mib"] < result["backward_peak_mib"]
     assert 4 * size <= result["forward_peak_mib"]
-    assert (result["forward_speedup"] is None) == (result["fusion"] == "none")
+    for name in ("forward", "backward"):
+        ratio, interval = result[f"{name}_speedup"], result[f"{name}_speedup_interval"]
+        assert ratio is None or (interval[0] <= ratio <= interval[1] <= 1.5 * interval[0])
+    assert (result["forward_speedup_interval"] is None) == (result["fusion"] == "none")
     assert result["forward_commands"] > 0 and result["backward_commands"] > 0

@@ -24,8 +24,12 @@ struct Cell {
   Cell(std::string text, llvm::json::Value value) : text(std::move(text)), value(std::move(value)) {}
 
   static Cell empty() { return {"", nullptr}; }
-  /// A text without a value: "OOM" where a number is missing.
-  static Cell note(llvm::StringRef text) { return {text.str(), nullptr}; }
+  /// A text without a value: "OOM" where a number is missing. `footnote` explains it below a table that shows it.
+  static Cell note(llvm::StringRef text, std::string footnote = "") {
+    Cell cell(text.str(), nullptr);
+    cell.footnote = std::move(footnote);
+    return cell;
+  }
   /// A list or an object, which JSON alone contains.
   static Cell data(llvm::json::Value value) { return {"", std::move(value)}; }
   /// Empty if the text is.
@@ -40,6 +44,8 @@ struct Cell {
 
   std::string text;
   llvm::json::Value value;
+  /// CSV and JSON have none.
+  std::string footnote;
 };
 
 } // namespace cs336::bench

@@ -15,6 +15,8 @@ namespace cs336::bench {
 /// In the unit of the samples. `std` is the population's: divided by n, not n − 1.
 struct Statistics {
   double mean = 0, std = 0, median = 0, min = 0;
+  /// Between the two nearest samples, interpolated.
+  double lowerQuartile = 0, upperQuartile = 0;
 };
 
 /// Of at least one sample.
