@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from device import DEVICE
+from fake_python import make_python
 from ratios import check_ratio
 
 # Attention in NumPy, or only its scores, on the tensors that the tool wrote; `scale` is 1 for an honest peer.
@@ -51,10 +50,7 @@ def peer(tmp_path: Path):
     """Make an interpreter that runs the given program instead of its arguments."""
 
     def make(program: str) -> str:
-        path = tmp_path / "peer"
-        path.write_text(f"#!{sys.executable}\n{program}")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return str(path)
+        return make_python(tmp_path, program)
 
     return make
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from fake_python import make_python
 
 MODEL = ["--d-model", "16", "--d-ff", "24", "--num-layers", "1", "--num-heads", "2", "--vocab-size", "31"]
 MODEL += ["--context-length", "7"]
@@ -61,16 +61,15 @@ def sleeping_peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
     def make(first: str = "") -> tuple[str, Path]:
-        path, log = tmp_path / "peer", tmp_path / "pid"
-        path.write_text(f"""#!{sys.executable}
+        log = tmp_path / "pid"
+        program = f"""
 import os, signal, sys, time
 {first}
 sys.stdin.readline()
 print(os.getpid(), file=open({str(log)!r}, "w"), flush=True)
 time.sleep(600)
-""")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return str(path), log
+"""
+        return make_python(tmp_path, program), log
 
     return make
 

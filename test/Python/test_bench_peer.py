@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fake_python import make_python
 from numpy_peer import numpy_peer
 from ratios import check_ratio
 
@@ -34,10 +33,7 @@ def peer(tmp_path: Path):
     """Make an interpreter that runs the given program instead of its arguments."""
 
     def make(program: str) -> str:
-        path = tmp_path / "peer"
-        path.write_text(f"#!{sys.executable}\n{program}")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return str(path)
+        return make_python(tmp_path, program)
 
     return make
 
@@ -98,9 +94,11 @@ def test_what_was_measured_before_an_error_is_printed(peer) -> None:
     """The peer answers one job and ends."""
     process = run(peer(numpy_peer(HONEST + "    break\n", scale=1.0)), "--mode", "forward,train", "--peer", "torch",
                   "--format", "json")  # fmt: skip
-    assert process.returncode == 1
-    assert [row["mode"] for row in json.loads(process.stdout)["results"]] == ["forward"]
-    assert "ended without an answer" in process.stderr and "; 1 of 2 cells are left out" in process.stderr
+    assert process.returncode == 2
+    rows = json.loads(process.stdout)["results"]
+    assert [row["mode"] for row in rows] == ["forward", "train"]
+    assert [row["torch_eager_median_ms"] for row in rows] == [2000.0, None]
+    assert "ended without an answer" in process.stderr and "cells of --peer are missing" in process.stderr
 
 
 def test_a_ladder_has_the_peer_in_the_type_at_its_top(peer, tmp_path: Path) -> None:

@@ -168,8 +168,8 @@ static Finding findCache() {
 static Finding findTorch(const std::string &python) {
   Finding finding{"PyTorch", false, "cs336-bench model --peer", ""};
   absl::StatusOr<std::unique_ptr<PeerProcess>> process = PeerProcess::start({python, "-c", kTorchScript.str()});
-  absl::StatusOr<json::Object> answer =
-      process.ok() ? (*process)->ask(json::Object()) : absl::StatusOr<json::Object>(process.status());
+  absl::StatusOr<json::Object> answer = process.ok() ? (*process)->ask(json::Object(), /*timeoutSeconds=*/60)
+                                                     : absl::StatusOr<json::Object>(process.status());
   if (!answer.ok()) {
     finding.details = std::string(answer.status().message());
     return finding;

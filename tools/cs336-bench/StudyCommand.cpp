@@ -9,6 +9,7 @@
 
 #include "Studies.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Support/UnknownValue.h"
@@ -125,6 +126,8 @@ absl::Status StudyCommand::runLine(const Arguments &line, std::optional<llvm::St
     process = llvm::sys::Wait(process, std::nullopt, &message);
     if (process.ReturnCode == 0)
       return absl::OkStatus();
+    if (process.ReturnCode == kPeerMissingExitCode)
+      return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describe(line), "'")));
   }
   return absl::InternalError(
       absl::StrCat("'", describe(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
@@ -190,7 +193,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   llvm::outs() << (isArray ? "[\n" : "");
   llvm::StringRef separator;
   size_t complete = 0;
-  absl::Status status = absl::OkStatus();
+  absl::Status status, missing;
   for (const Arguments &line : lines) {
     if (isArray) {
       status = printDocument(line, separator);
@@ -200,6 +203,8 @@ absl::Status StudyCommand::runAll(const Study &study) const {
       separator = hasFiles ? "" : "\n";
       status = runLine(line, std::nullopt);
     }
+    if (isPeerMissing(status))
+      missing = std::exchange(status, absl::OkStatus());
     complete += status.ok();
     if (!status.ok() || getInterruption() != 0)
       break;
@@ -209,7 +214,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   if (getInterruption() != 0)
     status = checkInterruption();
   if (complete == lines.size())
-    return absl::OkStatus();
+    return missing;
   return describeEarlyEnd(status, complete, lines.size(), "commands are not complete");
 }
 

@@ -12,6 +12,7 @@
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
 #include "cs336/Bench/Numerics/DtypesCommand.h"
 #include "cs336/Bench/Numerics/NormErrorCommand.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Plan/PlanCommand.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Registration.h"
@@ -30,6 +31,7 @@ static constexpr llvm::StringLiteral kOverview = R"(Measures Transformer trainin
 
 Flags that describe the model take lists with commas; every combination is measured. The mode is forward if nothing is
 said. Ctrl-C or `timeout` ends a sweep with the report of what it has measured; a second Ctrl-C ends it at once.
+Exit codes: 0, 1 for errors, 2 if cells of --peer are missing, 128 plus the number of a signal that ended it.
 Forward, forward and backward, and the whole step of one size:
   cs336-bench model --size small --mode forward,forward_backward,train --steps 5
 Any hyper-parameters, in the flags of published scripts:
@@ -103,6 +105,8 @@ static int measure(int argc, char **argv) {
   if (status.ok())
     return 0;
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
+  if (isPeerMissing(status))
+    return kPeerMissingExitCode;
   // As shells say it of a process that a signal ended.
   return getInterruption() != 0 ? 128 + getInterruption() : 1;
 }

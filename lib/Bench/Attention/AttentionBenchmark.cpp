@@ -107,6 +107,9 @@ static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef 
   return times.slice(options.warmup, options.steps);
 }
 
+/// Whether there is a peer, which has not failed.
+static bool hasPeer(const AttentionOptions &options) { return options.peer && options.peer->getFailure().ok(); }
+
 static absl::Status measureForward(const Compiled &compiled, const AttentionOptions &options,
                                    AttentionMeasurement &measurement, runtime::TensorMap &values,
                                    llvm::function_ref<void(StringRef, double)> report) {
@@ -118,7 +121,22 @@ static absl::Status measureForward(const Compiled &compiled, const AttentionOpti
   if (!times.ok())
     return times.status();
   measurement.forward = *std::move(times);
-  return options.peer ? copyOutput(**session, "forward", "o", values) : absl::OkStatus();
+  return hasPeer(options) ? copyOutput(**session, "forward", "o", values) : absl::OkStatus();
+}
+
+/// Copies the gradients that a peer's are compared with, and the variables that it gets.
+static absl::Status copyComparedValues(runtime::Session &session, const AttentionCase &attention,
+                                       runtime::TensorMap &values, runtime::TensorMap &variables) {
+  std::vector<const char *> gradients{"q", "k"};
+  if (attention.part == AttentionCase::Part::Whole)
+    gradients.push_back("v");
+  for (const char *name : gradients)
+    if (absl::Status status = copyOutput(session, "forward_backward", name, values); !status.ok())
+      return status;
+  absl::StatusOr<runtime::TensorMap> saved = session.SaveVariables();
+  if (saved.ok())
+    variables = *std::move(saved);
+  return saved.status();
 }
 
 /// With a peer, `values`, what the timed sessions computed, are compared with its.
@@ -138,19 +156,15 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
   }
   if (!options.peer)
     return absl::OkStatus();
-  report("PyTorch", 1);
-  std::vector<const char *> gradients{"q", "k"};
-  if (attention.part == AttentionCase::Part::Whole)
-    gradients.push_back("v");
-  for (const char *name : gradients)
-    if (absl::Status status = copyOutput(**session, "forward_backward", name, values); !status.ok())
+  runtime::TensorMap given;
+  if (hasPeer(options)) {
+    report("PyTorch", 1);
+    if (absl::Status status = copyComparedValues(**session, attention, values, given); !status.ok())
       return status;
-  absl::StatusOr<runtime::TensorMap> given = (*session)->SaveVariables();
-  if (!given.ok())
-    return given.status();
+  }
   // On one GPU the peer has what this session has given back.
   session->reset();
-  absl::StatusOr<std::vector<AttentionPeerMeasurement>> peers = options.peer->measure(attention, *given, values);
+  absl::StatusOr<std::vector<AttentionPeerMeasurement>> peers = options.peer->measure(attention, given, values);
   if (!peers.ok())
     return peers.status();
   measurement.peers = *std::move(peers);

@@ -9,9 +9,12 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
+
+#include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -69,12 +72,10 @@ AttentionCommand::AttentionCommand()
       seed("seed", cl::desc("Seed of queries, keys and values (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Most memory that a pass may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
-      peer("peer",
-           cl::desc("Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive "
-                    "(default), compiled, sdpa. With --ladder, beside the rungs in --dtype"),
-           cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
-      peerPython("peer-python", cl::desc("The Python that has PyTorch and safetensors (default python3)"),
-                 cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
+      peer(kVariants,
+           "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
+           "compiled, sdpa. With --ladder, beside the rungs in --dtype",
+           category, subcommand),
       output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
@@ -90,16 +91,13 @@ absl::Status AttentionCommand::checkFlags() const {
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
-  if (peerPython.getNumOccurrences() > 0 && peer.empty())
-    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
-  if (!peer.empty() && parsePeer(peer, kVariants, "naive").empty())
-    return describeUnknownPeer(peer, kVariants);
-  if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
-      llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
+  if (absl::Status status = peer.check(); !status.ok())
+    return status;
+  if (llvm::is_contained(parts, AttentionCase::Part::Scores) && llvm::is_contained(peer.getVariants(), "sdpa"))
     return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
-  if (absl::Status status = output.check(getAttentionColumns({}, parsePeer(peer, kVariants, "naive"))); !status.ok())
+  if (absl::Status status = output.check(getAttentionColumns({}, peer.getVariants())); !status.ok())
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
@@ -141,6 +139,7 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
       attention.computeType = pipeline.dtype;
       if (!variant.isTopType(pipeline.dtype))
         own.peer = nullptr;
+      bool hadPeer = own.peer && own.peer->getFailure().ok();
       bool isAbove = !variant.added.empty() && variant.added != "none";
       own.below = isAbove && rows.back().attention.computeType == pipeline.dtype ? &rows.back().measurement : nullptr;
       if (!own.compile.dumpDir.empty())
@@ -151,6 +150,8 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::
           [&](llvm::StringRef warning) { progress.warn(warning); });
       if (!measurement.ok())
         return measurement.status();
+      if (hadPeer && !own.peer->getFailure().ok())
+        progress.warn(std::string(own.peer->getFailure().message()));
       rows.push_back({attention, own.fusion, warmup, steps, *std::move(measurement), variant});
     }
   }
@@ -169,13 +170,19 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
   std::unique_ptr<AttentionPeer> torch;
-  if (!peer.empty()) {
-    PeerOptions peerOptions{parsePeer(peer, kVariants, "naive"), peerPython, options.device, numThreads, warmup, steps};
+  if (peer.isGiven()) {
+    PeerOptions peerOptions = peer.getOptions();
+    peerOptions.device = options.device;
+    peerOptions.numThreads = numThreads;
+    peerOptions.warmup = warmup;
+    peerOptions.steps = steps;
     absl::StatusOr<std::unique_ptr<AttentionPeer>> started = AttentionPeer::start(peerOptions);
     if (!started.ok())
       return started.status();
     torch = *std::move(started);
     options.peer = torch.get();
+    if (!torch->getFailure().ok())
+      llvm::WithColor::warning(llvm::errs(), "cs336-bench") << std::string(torch->getFailure().message()) << "\n";
   }
 
   std::vector<AttentionRow> rows;
@@ -201,5 +208,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                             "cells are left out");
   llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
                   "step's time\n";
+  if (torch && !torch->getFailure().ok())
+    return makePeerMissing(torch->getFailure());
   return absl::OkStatus();
 }

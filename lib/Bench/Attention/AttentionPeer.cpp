@@ -27,8 +27,10 @@ static constexpr llvm::StringLiteral kScript =
 #include "TorchAttention.inc"
     ;
 
+static constexpr llvm::StringLiteral kPackages[] = {"torch", "safetensors"};
+
 absl::StatusOr<std::unique_ptr<AttentionPeer>> AttentionPeer::start(const PeerOptions &options) {
-  auto process = TorchProcess::start("torch_attention.py", kScript, options.python);
+  auto process = TorchProcess::start("torch_attention.py", kScript, kPackages, options);
   if (!process.ok())
     return process.status();
   return std::unique_ptr<AttentionPeer>(new AttentionPeer(options, *std::move(process)));
@@ -94,7 +96,7 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
                                 {"warmup", options.warmup},
                                 {"steps", options.steps},
                                 {"threads", options.numThreads}});
-  if (absl::IsResourceExhausted(answer.status())) {
+  if (absl::IsResourceExhausted(answer.status()) || absl::IsUnavailable(answer.status())) {
     measurement.status = answer.status();
     return result;
   }
@@ -102,14 +104,18 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
     return answer.status();
   measurement.forwardMilliseconds = readTimes(*answer, "forward_ms");
   measurement.backwardMilliseconds = readTimes(*answer, "backward_ms");
-  if (measurement.forwardMilliseconds.empty() || measurement.backwardMilliseconds.empty())
-    return absl::DataLossError("the PyTorch peer's answer has no forward_ms or backward_ms");
+  if (measurement.forwardMilliseconds.empty() || measurement.backwardMilliseconds.empty()) {
+    measurement.status = process->fail(absl::DataLossError("its answer has no forward_ms or backward_ms"));
+    return result;
+  }
   measurement.beforeBackwardMiB = answer->getNumber("before_backward_mib");
   measurement.forwardPeakMiB = answer->getNumber("forward_peak_mib");
   measurement.backwardPeakMiB = answer->getNumber("backward_peak_mib");
   absl::StatusOr<TensorMap> values = runtime::ReadTensors(process->getPath("values.safetensors"));
-  if (!values.ok())
-    return values.status();
+  if (!values.ok()) {
+    measurement.status = process->fail(values.status());
+    return result;
+  }
   result.values = *std::move(values);
   return result;
 }
@@ -129,8 +135,20 @@ absl::Status AttentionPeer::askAll(const AttentionCase &attention, const TensorM
   return absl::OkStatus();
 }
 
+std::vector<AttentionPeerMeasurement> AttentionPeer::getFailed() const {
+  std::vector<AttentionPeerMeasurement> measurements;
+  for (const std::string &variant : options.variants) {
+    AttentionPeerMeasurement &measurement = measurements.emplace_back();
+    measurement.variant = variant;
+    measurement.status = process->getFailure();
+  }
+  return measurements;
+}
+
 absl::StatusOr<std::vector<AttentionPeerMeasurement>>
 AttentionPeer::measure(const AttentionCase &attention, const TensorMap &inputs, const TensorMap &ours) {
+  if (!process->getFailure().ok())
+    return getFailed();
   if (answered != attention)
     if (absl::Status status = askAll(attention, inputs); !status.ok())
       return status;
@@ -140,7 +158,7 @@ AttentionPeer::measure(const AttentionCase &attention, const TensorMap &inputs, 
     if (!measurement.status.ok())
       continue;
     if (absl::Status status = compareWith(answer.values, ours, attention.computeType, measurement); !status.ok())
-      return status;
+      measurement.status = process->fail(status);
   }
   return measurements;
 }

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Attention/AttentionReport.h"
 
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -290,7 +291,7 @@ static void appendPeer(Columns &columns, const std::string &variant) {
       {variant + " forward (ms)", "torch_" + variant + "_forward_median_ms", [find](const AttentionRow &row) {
          const Peer *peer = find(row);
          if (!peer || !peer->status.ok())
-           return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+           return peer ? makePeerFailure(peer->status) : Cell::empty();
          return Cell::number(computeStatistics(peer->forwardMilliseconds).median, 3);
        }});
   auto addRatio = [&](llvm::StringRef key, std::optional<Ranged> (*get)(const AttentionRow &, const Peer &)) {

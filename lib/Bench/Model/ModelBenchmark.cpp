@@ -85,7 +85,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   if (absl::Status status = options.parameters->initialize(**session, description); !status.ok())
     return status;
 
-  if (options.peer) {
+  if (options.peer && options.peer->getFailure().ok()) {
     report("values", 0);
     if (absl::Status status = options.peer->give(**session, describeParameters(description, options.seed), batch);
         !status.ok())

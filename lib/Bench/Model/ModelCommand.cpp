@@ -10,9 +10,12 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Model/PeakRate.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
+
+#include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -24,6 +27,8 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription = "times a Transformer's steps on random tokens";
+
+static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
 
 ModelCommand::ModelCommand()
     : subcommand("model", kDescription), model(modelCategory, subcommand),
@@ -43,12 +48,10 @@ ModelCommand::ModelCommand()
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
-      peer("peer",
-           cl::desc("Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants "
-                    "eager (default), primitive, sdpa, compile, graphs. With --ladder, beside the rungs in --dtype"),
-           cl::value_desc("peer"), cl::cat(category), cl::sub(subcommand)),
-      peerPython("peer-python", cl::desc("The Python that has PyTorch, NumPy and safetensors (default python3)"),
-                 cl::value_desc("program"), cl::init("python3"), cl::cat(category), cl::sub(subcommand)),
+      peer(kVariants,
+           "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants eager "
+           "(default), primitive, sdpa, compile, graphs. With --ladder, beside the rungs in --dtype",
+           category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
       profile("profile",
               cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
@@ -60,14 +63,10 @@ ModelCommand::ModelCommand()
             cl::sub(subcommand)),
       output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
-static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
-
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
-  if (peer.empty())
+  if (!peer.isGiven())
     return nullptr;
-  PeerOptions peerOptions;
-  peerOptions.variants = parsePeer(peer, kVariants, "eager");
-  peerOptions.python = peerPython;
+  PeerOptions peerOptions = peer.getOptions();
   peerOptions.device = options.device;
   peerOptions.numThreads = numThreads;
   peerOptions.warmup = options.warmups.front();
@@ -90,16 +89,13 @@ absl::Status ModelCommand::checkFlags() const {
     return absl::InvalidArgumentError("--mode says what --backward and --include_optimizer do: leave these out");
   if (most.getNumOccurrences() > 0 && !profile)
     return absl::InvalidArgumentError("--largest is of --profile: give that too, or leave it out");
-  if (peerPython.getNumOccurrences() > 0 && peer.empty())
-    return absl::InvalidArgumentError("--peer-python is of --peer: give that too, or leave it out");
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
-  if (!peer.empty() && parsePeer(peer, kVariants, "eager").empty())
-    return describeUnknownPeer(peer, kVariants);
-  if (absl::Status status = output.check(getModelColumns({}, parsePeer(peer, kVariants, "eager"), perStep));
-      !status.ok())
+  if (absl::Status status = peer.check(); !status.ok())
+    return status;
+  if (absl::Status status = output.check(getModelColumns({}, peer.getVariants(), perStep)); !status.ok())
     return status;
   return compile.checkOutputs({output.getPath()});
 }
@@ -127,6 +123,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       own.fusion = read.fusion;
       if (!pipeline.isTopType(read.dtype))
         own.peer = nullptr;
+      bool hadPeer = own.peer && own.peer->getFailure().ok();
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;
@@ -146,6 +143,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
           [&](llvm::StringRef warning) { progress.warn(warning); });
       if (!measured.ok())
         return measured.status();
+      if (hadPeer && !own.peer->getFailure().ok())
+        progress.warn(std::string(own.peer->getFailure().message()));
       absl::Status interrupted;
       for (Measurement &measurement : *measured) {
         if (absl::IsCancelled(measurement.status)) {
@@ -188,6 +187,8 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (!torch.ok())
     return torch.status();
   options.peer = torch->get();
+  if (options.peer && !options.peer->getFailure().ok())
+    llvm::WithColor::warning(llvm::errs(), "cs336-bench") << std::string(options.peer->getFailure().message()) << "\n";
   InitialParameters parameters(*descriptions, compile.getPipelines().size(), seed);
   options.parameters = &parameters;
 
@@ -217,5 +218,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                             descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
                             "cells are left out");
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
+  if (options.peer && !options.peer->getFailure().ok())
+    return makePeerMissing(options.peer->getFailure());
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Model/ModelReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -280,7 +281,7 @@ static void appendPeer(Columns &columns, const std::string &variant) {
   columns.push_back({variant + " (ms)", "torch_" + variant + "_median_ms", [find](const ModelRow &row) {
                        const PeerMeasurement *peer = find(row);
                        if (!peer || !peer->status.ok())
-                         return peer ? Cell::note(getFailureText(peer->status)) : Cell::empty();
+                         return peer ? makePeerFailure(peer->status) : Cell::empty();
                        return Cell::number(computeStatistics(peer->stepMilliseconds).median, 3);
                      }});
   add(variant + " ratio", "_ratio", [](const ModelRow &row, const PeerMeasurement &peer) {

@@ -21,8 +21,10 @@ static constexpr llvm::StringLiteral kScript =
 #include "TorchModel.inc"
     ;
 
+static constexpr llvm::StringLiteral kPackages[] = {"torch", "numpy", "safetensors"};
+
 absl::StatusOr<std::unique_ptr<TorchPeer>> TorchPeer::start(const PeerOptions &options) {
-  auto process = TorchProcess::start("torch_model.py", kScript, options.python);
+  auto process = TorchProcess::start("torch_model.py", kScript, kPackages, options);
   if (!process.ok())
     return process.status();
   return std::unique_ptr<TorchPeer>(new TorchPeer(options, *std::move(process)));
@@ -74,7 +76,7 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
   PeerMeasurement measurement;
   measurement.variant = variant.str();
   absl::StatusOr<json::Object> answer = process->ask(std::move(question));
-  if (absl::IsResourceExhausted(answer.status())) {
+  if (absl::IsResourceExhausted(answer.status()) || absl::IsUnavailable(answer.status())) {
     measurement.status = answer.status();
     return measurement;
   }
@@ -82,8 +84,10 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
     return answer.status();
   const json::Array *times = answer->getArray("step_ms");
   std::optional<double> loss = answer->getNumber("loss");
-  if (!times || !loss)
-    return absl::DataLossError("the PyTorch peer's answer has no step_ms or loss that is a number");
+  if (!times || !loss) {
+    measurement.status = process->fail(absl::DataLossError("its answer has no step_ms or loss that is a number"));
+    return measurement;
+  }
   for (const json::Value &time : *times)
     measurement.stepMilliseconds.push_back(time.getAsNumber().value_or(0));
   measurement.values = {*loss, answer->getNumber("grad_norm")};

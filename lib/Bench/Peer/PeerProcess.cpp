@@ -11,8 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -87,7 +89,15 @@ absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> PeerProcess::readLine() {
+absl::StatusOr<std::string> PeerProcess::readLine(std::optional<double> timeoutSeconds) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  auto getRemaining = [&] {
+    if (!timeoutSeconds)
+      return -1;
+    double remaining = *timeoutSeconds - std::chrono::duration<double>(Clock::now() - start).count();
+    return static_cast<int>(std::clamp(remaining * 1e3, 0.0, 1e9));
+  };
   std::array<char, 4096> buffer;
   for (;;) {
     if (size_t end = pending.find('\n'); end != std::string::npos) {
@@ -95,9 +105,9 @@ absl::StatusOr<std::string> PeerProcess::readLine() {
       pending.erase(0, end + 1);
       return line;
     }
-    if (absl::Status status = waitForInput(output); !status.ok()) {
-      // It is busy with what nobody will read.
-      kill(process, SIGTERM);
+    if (absl::Status status = waitForInput(output, getRemaining()); !status.ok()) {
+      // It is busy with what nobody will read. One that hangs may not react to less.
+      kill(process, absl::IsDeadlineExceeded(status) ? SIGKILL : SIGTERM);
       return status;
     }
     ssize_t count = read(output, buffer.data(), buffer.size());
@@ -109,12 +119,12 @@ absl::StatusOr<std::string> PeerProcess::readLine() {
   }
 }
 
-absl::StatusOr<json::Object> PeerProcess::ask(json::Object question) {
+absl::StatusOr<json::Object> PeerProcess::ask(json::Object question, std::optional<double> timeoutSeconds) {
   std::string text;
   llvm::raw_string_ostream(text) << json::Value(std::move(question));
   if (absl::Status status = writeLine(text); !status.ok())
     return status;
-  absl::StatusOr<std::string> line = readLine();
+  absl::StatusOr<std::string> line = readLine(timeoutSeconds);
   if (!line.ok())
     return line.status();
   llvm::Expected<json::Value> answer = json::parse(*line);

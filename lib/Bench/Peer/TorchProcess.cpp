@@ -7,9 +7,8 @@
 
 #include "cs336/Bench/Peer/TorchProcess.h"
 
-#include "cs336/Support/UnknownValue.h"
+#include "cs336/Bench/Peer/PeerPackages.h"
 #include "cs336/Support/WriteOutput.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -37,18 +36,25 @@ static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
 }
 
 absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRef name, llvm::StringRef text,
-                                                                  const std::string &python) {
+                                                                  llvm::ArrayRef<llvm::StringLiteral> packages,
+                                                                  const PeerOptions &options) {
+  absl::Status check = checkPackages(options.python, packages, options.timeoutSeconds);
+  if (!check.ok() && !absl::IsUnavailable(check))
+    return check;
   llvm::SmallString<128> folder;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-peer", folder))
     return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
   std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str()));
+  torch->failure = check;
+  if (!check.ok())
+    return torch;
   std::string path = torch->getPath(name);
   // Python finds a module beside the script that imports it.
   absl::Status isWritten = writeScript(torch->getPath("answer_jobs.py"), kAnswerJobs);
   isWritten.Update(writeScript(path, text));
   if (!isWritten.ok())
     return isWritten;
-  auto process = PeerProcess::start({python, path});
+  auto process = PeerProcess::start({options.python, path});
   if (!process.ok())
     return process.status();
   torch->process = std::move(*process);
@@ -62,27 +68,17 @@ TorchProcess::~TorchProcess() {
 }
 
 absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {
+  if (!failure.ok())
+    return failure;
   absl::StatusOr<json::Object> answer = process->ask(std::move(question));
   if (!answer.ok())
-    return absl::Status(answer.status().code(), absl::StrCat("PyTorch peer: ", answer.status().message()));
+    return absl::IsCancelled(answer.status()) ? answer.status() : fail(answer.status());
   if (std::optional<llvm::StringRef> error = answer->getString("error"))
     return absl::ResourceExhaustedError(absl::StrCat("PyTorch: ", error->str()));
   return answer;
 }
 
-absl::Status cs336::bench::describeUnknownPeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known) {
-  return absl::InvalidArgumentError(describeUnknown("--peer", text, {"torch"}) +
-                                    ", or torch: and a list with commas of " +
-                                    listAlternatives(llvm::SmallVector<llvm::StringRef>(known)));
-}
-
-std::vector<std::string> cs336::bench::parsePeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known,
-                                                 llvm::StringRef whole) {
-  if (text == "torch")
-    return {whole.str()};
-  llvm::SmallVector<llvm::StringRef> names;
-  if (text.consume_front("torch:"))
-    text.split(names, ',');
-  bool isKnown = llvm::all_of(names, [&](llvm::StringRef name) { return llvm::is_contained(known, name); });
-  return isKnown ? std::vector<std::string>(names.begin(), names.end()) : std::vector<std::string>();
+absl::Status TorchProcess::fail(const absl::Status &reason) {
+  failure = absl::UnavailableError(absl::StrCat("the PyTorch peer: ", reason.message()));
+  return failure;
 }

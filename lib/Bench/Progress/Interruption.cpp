@@ -71,11 +71,16 @@ absl::Status bench::checkInterruption() {
   return getInterruption() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
 }
 
-absl::Status bench::waitForInput(int file) {
+absl::Status bench::waitForInput(int file, int milliseconds) {
   std::array<pollfd, 2> files{{{file, POLLIN, 0}, {wakeUp, POLLIN, 0}}};
-  while (poll(files.data(), files.size(), -1) < 0 && errno == EINTR)
-    continue;
-  return checkInterruption();
+  int ready = -1;
+  do
+    ready = poll(files.data(), files.size(), milliseconds);
+  while (ready < 0 && errno == EINTR);
+  absl::Status status = checkInterruption();
+  if (ready == 0)
+    status.Update(absl::DeadlineExceededError("nothing to read"));
+  return status;
 }
 
 absl::Status bench::describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest) {

@@ -11,6 +11,7 @@
 #include "cs336/Bench/Attention/AttentionReport.h"
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
@@ -63,8 +64,7 @@ private:
   llvm::cl::opt<int> numThreads;
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
-  llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
-  TextFlag peerPython;
+  PeerFlags peer;
   OutputFlags output;
   CompileFlags compile;
 };

@@ -20,7 +20,7 @@ namespace cs336::bench {
 /// What one variant of PyTorch did.
 struct AttentionPeerMeasurement {
   std::string variant;
-  /// RESOURCE_EXHAUSTED if memory does not suffice; then there may be times of the forward pass.
+  /// RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has failed.
   absl::Status status;
   std::vector<double> forwardMilliseconds, backwardMilliseconds;
   /// By PyTorch's own allocator, on a GPU.
@@ -36,9 +36,12 @@ public:
   /// As TorchProcess::start.
   static absl::StatusOr<std::unique_ptr<AttentionPeer>> start(const PeerOptions &options);
 
+  /// As TorchProcess::getFailure.
+  const absl::Status &getFailure() const { return process->getFailure(); }
+
   /// Times of every variant, measured once for all levels of fusion that follow each other, on `inputs`: q, k, v, and
   /// the gradient of the output, `weights`. `ours` are the output o and the gradients q, k and v that its values are
-  /// compared with. An error other than a lack of memory ends the sweep.
+  /// compared with. A lack of memory and a peer that has failed are parts of the measurements; other errors are errors.
   absl::StatusOr<std::vector<AttentionPeerMeasurement>>
   measure(const AttentionCase &attention, const runtime::TensorMap &inputs, const runtime::TensorMap &ours);
 
@@ -52,6 +55,8 @@ private:
     runtime::TensorMap values;
   };
   absl::StatusOr<Answer> askVariant(llvm::StringRef variant, const AttentionCase &attention);
+  /// What every variant is once the peer has failed.
+  std::vector<AttentionPeerMeasurement> getFailed() const;
   absl::Status askAll(const AttentionCase &attention, const runtime::TensorMap &inputs);
 
   PeerOptions options;

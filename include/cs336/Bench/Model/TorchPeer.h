@@ -17,7 +17,7 @@ namespace cs336::bench {
 /// What one variant of PyTorch did.
 struct PeerMeasurement {
   std::string variant;
-  /// RESOURCE_EXHAUSTED if memory does not suffice.
+  /// RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has failed.
   absl::Status status;
   StepValues values{};
   std::vector<double> stepMilliseconds;
@@ -34,11 +34,14 @@ public:
   /// As TorchProcess::start.
   static absl::StatusOr<std::unique_ptr<TorchPeer>> start(const PeerOptions &options);
 
+  /// As TorchProcess::getFailure.
+  const absl::Status &getFailure() const { return process->getFailure(); }
+
   /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
   /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
   absl::Status give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch);
-  /// Values and times of every variant, measured once for all levels of fusion that follow each other; an error other
-  /// than a lack of memory ends the sweep.
+  /// Values and times of every variant, measured once for all levels of fusion that follow each other. A lack of
+  /// memory and a peer that has failed are parts of the measurements; other errors are errors.
   absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
 
 private:

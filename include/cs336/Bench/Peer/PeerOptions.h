@@ -20,6 +20,8 @@ struct PeerOptions {
   std::vector<std::string> variants;
   /// The interpreter that has PyTorch.
   std::string python = "python3";
+  /// How long it may take to import its packages.
+  double timeoutSeconds = 60;
   /// "cpu", "cuda", "cuda:1"; 0 threads is PyTorch's own choice.
   std::string device = "cpu";
   int numThreads = 0;

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 
@@ -29,14 +30,15 @@ public:
   ~PeerProcess();
 
   /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object. CANCELLED if this
-  /// program is asked to stop meanwhile, which ends the process.
-  absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
+  /// program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process.
+  absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question,
+                                         std::optional<double> timeoutSeconds = std::nullopt);
 
 private:
   PeerProcess(std::string program, pid_t process, int input, int output)
       : program(std::move(program)), process(process), input(input), output(output) {}
 
-  absl::StatusOr<std::string> readLine();
+  absl::StatusOr<std::string> readLine(std::optional<double> timeoutSeconds);
   absl::Status writeLine(llvm::StringRef line) const;
   absl::Status endedWithoutAnswer() const;
 

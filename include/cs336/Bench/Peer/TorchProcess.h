@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_PEER_TORCHPROCESS_H
 #define CS336_BENCH_PEER_TORCHPROCESS_H
 
+#include "cs336/Bench/Peer/PeerOptions.h"
 #include "cs336/Bench/Peer/PeerProcess.h"
 
 #include "absl/status/statusor.h"
@@ -22,32 +23,32 @@ namespace cs336::bench {
 /// temporary folder for the files that both sides read.
 class TorchProcess {
 public:
-  /// `name` is the script's file name, `text` what it holds. Fails if the interpreter cannot be started or a temporary
-  /// folder cannot be made.
+  /// `name` is the script's file name, `text` what it holds, `packages` what it imports. An error if the interpreter
+  /// cannot be started or a temporary folder cannot be made. If the interpreter lacks a package, the process has failed
+  /// before its first question.
   static absl::StatusOr<std::unique_ptr<TorchProcess>> start(llvm::StringRef name, llvm::StringRef text,
-                                                             const std::string &python);
+                                                             llvm::ArrayRef<llvm::StringLiteral> packages,
+                                                             const PeerOptions &options);
   ~TorchProcess();
 
   /// In the folder.
   std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
-  /// As PeerProcess::ask. An answer {"error": …} is RESOURCE_EXHAUSTED: scripts answer so where memory does not
-  /// suffice.
+  /// OK, or UNAVAILABLE with the reason why there are no answers any more.
+  const absl::Status &getFailure() const { return failure; }
+  /// The answer. An answer {"error": …} is RESOURCE_EXHAUSTED: scripts answer so where memory does not suffice.
+  /// CANCELLED if this program is asked to stop; any other failure of the process is the last one.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
+  /// Makes an error in an answer the failure, and returns it.
+  absl::Status fail(const absl::Status &reason);
 
 private:
   explicit TorchProcess(std::string folder) : folder(std::move(folder)) {}
 
   std::string folder;
+  /// Null if packages are missing.
   std::unique_ptr<PeerProcess> process;
+  absl::Status failure;
 };
-
-/// INVALID_ARGUMENT for a `--peer` that parsePeer cannot read, with the known variants.
-absl::Status describeUnknownPeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known);
-
-/// The variants that `--peer torch` (then `whole`) or `--peer torch:A,B` names; none if it cannot be read or names one
-/// that is not among `known`.
-std::vector<std::string> parsePeer(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> known,
-                                   llvm::StringRef whole);
 
 } // namespace cs336::bench
 

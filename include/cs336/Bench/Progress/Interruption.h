@@ -28,7 +28,8 @@ int getInterruption();
 absl::Status checkInterruption();
 
 /// Waits until the file can be read or has ended. CANCELLED as soon as this program is asked to stop, or was before.
-absl::Status waitForInput(int file);
+/// DEADLINE_EXCEEDED after that many milliseconds, unless they are negative.
+absl::Status waitForInput(int file, int milliseconds = -1);
 
 /// Why a sweep ended before its time, and of how many among all is true what `rest` says: "cells are left out".
 absl::Status describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest);
