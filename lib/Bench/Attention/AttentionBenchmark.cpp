@@ -30,23 +30,30 @@ struct Compiled {
 };
 } // namespace
 
+/// Takes the module through the pipeline.
+static LogicalResult plan(ModuleOp module, Mode mode, const CompileOptions &options, Compiled &compiled) {
+  if (failed(runPipeline(module, options)))
+    return failure();
+  for (auto entry : module.getOps<exec::EntryOp>()) {
+    if (entry.getMode() != mode)
+      continue;
+    FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
+    if (failed(summary))
+      return failure();
+    compiled.phases = summary->phases;
+  }
+  for (auto variable : module.getOps<exec::VariableOp>())
+    compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
+  return success();
+}
+
 static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build, Mode mode,
                                         const CompileOptions &options, llvm::function_ref<void(StringRef)> warn) {
   Compiled compiled;
   std::vector<uint8_t> bytes;
   absl::Status status = withProgram(build, warn, [&](ModuleOp module) -> LogicalResult {
-    if (failed(runPipeline(module, options)))
+    if (failed(plan(module, mode, options, compiled)))
       return failure();
-    for (auto entry : module.getOps<exec::EntryOp>()) {
-      if (entry.getMode() != mode)
-        continue;
-      FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
-      if (failed(summary))
-        return failure();
-      compiled.phases = summary->phases;
-    }
-    for (auto variable : module.getOps<exec::VariableOp>())
-      compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
     FailureOr<std::vector<uint8_t>> compiledBytes = compileModule(module, options);
     if (failed(compiledBytes))
       return failure();
@@ -80,6 +87,31 @@ createSession(std::shared_ptr<const runtime::Executable> executable, const Atten
 static const exec::PhaseSummary *findPhase(llvm::ArrayRef<exec::PhaseSummary> phases, exec::CommandPhase phase) {
   auto found = llvm::find_if(phases, [&](const exec::PhaseSummary &each) { return each.phase == phase; });
   return found == phases.end() ? nullptr : found;
+}
+
+static AttentionMemory getMemory(const Compiled &forward, const Compiled &backward) {
+  AttentionMemory memory;
+  if (const exec::PhaseSummary *phase = findPhase(forward.phases, exec::CommandPhase::Forward))
+    memory.forwardPeak = forward.variableBytes + phase->liveBytes;
+  if (const exec::PhaseSummary *phase = findPhase(backward.phases, exec::CommandPhase::Backward)) {
+    memory.beforeBackward = backward.variableBytes + phase->heldBytes;
+    memory.backwardPeak = backward.variableBytes + phase->liveBytes;
+  }
+  return memory;
+}
+
+absl::StatusOr<AttentionMemory> bench::planAttention(const AttentionCase &attention, const CompileOptions &options) {
+  Compiled forward, backward;
+  auto planOne = [&](void (*build)(const AttentionCase &, ModuleOp), Mode mode, Compiled &planned) {
+    return withProgram([&](ModuleOp module) { build(attention, module); }, [](StringRef) {},
+                       [&](ModuleOp module) { return plan(module, mode, options, planned); });
+  };
+  absl::Status status = planOne(buildAttentionForward, Mode::Forward, forward);
+  if (status.ok())
+    status = planOne(buildAttentionBackward, Mode::ForwardBackward, backward);
+  if (!status.ok())
+    return status;
+  return getMemory(forward, backward);
 }
 
 static absl::Status copyOutput(runtime::Session &session, const char *entry, const char *name,
@@ -199,15 +231,11 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
     return same;
   }
 
-  if (const exec::PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward)) {
-    measurement.memory.forwardPeak = forward->variableBytes + phase->liveBytes;
+  measurement.memory = getMemory(*forward, *backward);
+  if (const exec::PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward))
     measurement.forwardCommands = phase->work.getCommands();
-  }
-  if (const exec::PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward)) {
-    measurement.memory.beforeBackward = backward->variableBytes + phase->heldBytes;
-    measurement.memory.backwardPeak = backward->variableBytes + phase->liveBytes;
+  if (const exec::PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward))
     measurement.backwardCommands = phase->work.getCommands();
-  }
   runtime::TensorMap values;
   absl::Status status =
       keepExhaustion(measureForward(*forward, options, measurement, values, report), measurement.forwardStatus);

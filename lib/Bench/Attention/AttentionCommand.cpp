@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Attention/AttentionCommand.h"
 
+#include "cs336/Bench/Attention/AttentionForecast.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
@@ -76,7 +77,8 @@ AttentionCommand::AttentionCommand()
            "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
            "compiled, sdpa. With --ladder, beside the rungs in --dtype",
            category, subcommand),
-      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      estimate(category, subcommand), output(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
 
@@ -122,10 +124,11 @@ std::vector<AttentionCase> AttentionCommand::getCases() const {
   return cases;
 }
 
-absl::Status AttentionCommand::measureAll(const AttentionOptions &options, std::vector<AttentionRow> &rows) const {
+absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const Forecast &forecast,
+                                          std::vector<AttentionRow> &rows) const {
   std::vector<AttentionCase> cases = getCases();
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
-  Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()));
+  Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()), forecast.taskSeconds);
   for (AttentionCase &attention : cases) {
     for (const PipelineVariant &variant : pipelines) {
       if (absl::Status status = checkInterruption(); !status.ok())
@@ -169,6 +172,18 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
+  auto getForecast = [&](const CompileOptions &compileOptions) {
+    options.compile = compileOptions;
+    PeakRates rates(options.compile, options.device, numThreads, seed);
+    return forecastAttention(getCases(), compile.getPipelines(), options, rates);
+  };
+  if (estimate)
+    return compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
+      absl::StatusOr<Forecast> forecast = getForecast(compileOptions);
+      if (forecast.ok())
+        llvm::outs() << json::Value(forecast->toJSON()) << "\n";
+      return forecast.status();
+    });
   std::unique_ptr<AttentionPeer> torch;
   if (peer.isGiven()) {
     PeerOptions peerOptions = peer.getOptions();
@@ -186,9 +201,12 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   }
 
   std::vector<AttentionRow> rows;
-  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
-    options.compile = compileOptions;
-    return measureAll(options, rows);
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
+    absl::StatusOr<Forecast> forecast = getForecast(compileOptions);
+    if (!forecast.ok())
+      return forecast.status();
+    llvm::errs() << forecast->describe();
+    return measureAll(options, *forecast, rows);
   });
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;

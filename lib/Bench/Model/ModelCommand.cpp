@@ -9,7 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
-#include "cs336/Bench/Model/PeakRate.h"
+#include "cs336/Bench/Model/ModelForecast.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -61,7 +61,8 @@ ModelCommand::ModelCommand()
            cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
       noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
             cl::sub(subcommand)),
-      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      estimate(category, subcommand), output(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
   if (!peer.isGiven())
@@ -103,11 +104,10 @@ absl::Status ModelCommand::checkFlags() const {
 void ModelCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
 
 absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
-                                      std::vector<ModelRow> &rows) const {
+                                      const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const {
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
   size_t count = descriptions.size() * pipelines.size(), index = 0;
-  Progress progress(static_cast<int64_t>(count));
-  PeakRates peaks(options);
+  Progress progress(static_cast<int64_t>(count), forecast.taskSeconds);
   for (const ModelDescription &description : descriptions) {
     for (const PipelineVariant &pipeline : pipelines) {
       if (absl::Status status = checkInterruption(); !status.ok())
@@ -183,6 +183,16 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
 
+  if (estimate)
+    return compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
+      options.compile = compileOptions;
+      PeakRates peaks(options.compile, options.device, numThreads, seed);
+      absl::StatusOr<Forecast> forecast = forecastModels(*descriptions, compile.getPipelines(), options, peaks);
+      if (forecast.ok())
+        llvm::outs() << json::Value(forecast->toJSON()) << "\n";
+      return forecast.status();
+    });
+
   absl::StatusOr<std::unique_ptr<TorchPeer>> torch = startPeer(options);
   if (!torch.ok())
     return torch.status();
@@ -193,9 +203,14 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   options.parameters = &parameters;
 
   std::vector<ModelRow> rows;
-  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
     options.compile = compileOptions;
-    return measureAll(*descriptions, options, rows);
+    PeakRates peaks(options.compile, options.device, numThreads, seed);
+    absl::StatusOr<Forecast> forecast = forecastModels(*descriptions, compile.getPipelines(), options, peaks);
+    if (!forecast.ok())
+      return forecast.status();
+    llvm::errs() << forecast->describe();
+    return measureAll(*descriptions, options, *forecast, peaks, rows);
   });
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;

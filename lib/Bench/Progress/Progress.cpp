@@ -17,7 +17,8 @@ using namespace cs336::bench;
 static constexpr int kBarWidth = 24;
 static constexpr llvm::StringLiteral kClearLine = "\r\033[K";
 
-Progress::Progress(int64_t tasks) : tasks(tasks), isTerminal(llvm::sys::Process::StandardErrIsDisplayed()) {}
+Progress::Progress(int64_t tasks, std::vector<double> expectedSeconds)
+    : tasks(tasks), remaining(std::move(expectedSeconds)), isTerminal(llvm::sys::Process::StandardErrIsDisplayed()) {}
 
 Progress::~Progress() {
   if (isTerminal)
@@ -25,8 +26,15 @@ Progress::~Progress() {
 }
 
 void Progress::start(const llvm::Twine &task) {
-  current = task.str();
+  constexpr double kWorthSaying = 5;
+  Clock::time_point now = Clock::now();
+  if (started > 0)
+    remaining.finish(std::chrono::duration<double>(now - taskStart).count());
+  taskStart = now;
   ++started;
+  current = task.str();
+  if (std::optional<double> seconds = remaining.getSeconds(); seconds && *seconds >= kWorthSaying)
+    current += " (about " + formatDuration(*seconds) + " left)";
   if (isTerminal)
     draw("compiling", 0);
   else

@@ -60,6 +60,9 @@ struct AttentionMeasurement {
   std::vector<AttentionPeerMeasurement> peers;
 };
 
+/// Plans the case without compiling its kernels. Errors are those of the compiler.
+absl::StatusOr<AttentionMemory> planAttention(const AttentionCase &attention, const CompileOptions &options);
+
 /// Compiles the case and runs the forward pass, then the loss, and the loss with its gradients, `steps` times each. A
 /// lack of memory is part of the measurement; other errors are errors.
 absl::StatusOr<AttentionMeasurement> measureAttention(const AttentionCase &attention, const AttentionOptions &options,

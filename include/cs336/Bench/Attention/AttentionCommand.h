@@ -11,6 +11,7 @@
 #include "cs336/Bench/Attention/AttentionReport.h"
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
@@ -48,7 +49,8 @@ private:
 
   absl::Status checkFlags() const;
   std::vector<AttentionCase> getCases() const;
-  absl::Status measureAll(const AttentionOptions &options, std::vector<AttentionRow> &rows) const;
+  absl::Status measureAll(const AttentionOptions &options, const Forecast &forecast,
+                          std::vector<AttentionRow> &rows) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
@@ -65,6 +67,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   PeerFlags peer;
+  EstimateFlag estimate;
   OutputFlags output;
   CompileFlags compile;
 };

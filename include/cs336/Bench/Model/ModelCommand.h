@@ -10,6 +10,8 @@
 
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Forecast/Forecast.h"
+#include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Report/ByteSize.h"
@@ -36,7 +38,7 @@ private:
   /// Null without --peer.
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
-                          std::vector<ModelRow> &rows) const;
+                          const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
@@ -57,6 +59,7 @@ private:
   llvm::cl::opt<bool> profile;
   llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> noMFU;
+  EstimateFlag estimate;
   OutputFlags output;
   CompileFlags compile;
 };

@@ -8,17 +8,23 @@
 #ifndef CS336_BENCH_PROGRESS_PROGRESS_H
 #define CS336_BENCH_PROGRESS_PROGRESS_H
 
+#include "cs336/Bench/Progress/RemainingTime.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 
+#include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace cs336::bench {
 
 /// Tells the standard error stream what is being done: a bar that moves on a terminal, a line for each task elsewhere.
 class Progress {
 public:
-  explicit Progress(int64_t tasks);
+  /// `expectedSeconds` are those of each task, or empty. With them, each task after the first begins with the time that
+  /// is left.
+  explicit Progress(int64_t tasks, std::vector<double> expectedSeconds = {});
   ~Progress();
 
   /// The next task begins.
@@ -31,7 +37,11 @@ public:
 private:
   void draw(llvm::StringRef stage, double fraction);
 
+  using Clock = std::chrono::steady_clock;
+
   int64_t tasks, started = 0;
+  RemainingTime remaining;
+  Clock::time_point taskStart;
   std::string current;
   bool isTerminal;
 };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Model/PeakRate.h"
+#include "cs336/Bench/Forecast/PeakRate.h"
 
 #include "cs336/Bench/Program/FunctionBuilder.h"
 #include "cs336/Bench/Program/ProgramIR.h"
@@ -42,12 +42,13 @@ static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp 
   function.finish({{"c", c}});
 }
 
-/// Seconds of the fastest of five runs.
-static absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType computeType,
-                                       const MeasureOptions &options) {
-  CompileOptions compile = options.compile;
-  compile.pipeline.clear();
-  compile.dumpDir.clear();
+PeakRates::PeakRates(const CompileOptions &compile, std::string device, int numThreads, uint64_t seed)
+    : compile(compile), device(std::move(device)), numThreads(numThreads), seed(seed) {
+  this->compile.pipeline.clear();
+  this->compile.dumpDir.clear();
+}
+
+absl::StatusOr<double> PeakRates::timeGemm(int64_t size, BuildType type, ComputeType computeType) const {
   bool roundsToTF32 = computeType == ComputeType::TF32;
   auto build = [&](ModuleOp module) {
     buildGemm(size, getElement(Builder(module.getContext()), type, computeType),
@@ -57,12 +58,12 @@ static absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType
   if (!executable.ok())
     return executable.status();
   runtime::SessionOptions sessionOptions;
-  sessionOptions.device = options.device;
-  sessionOptions.num_threads = options.numThreads;
+  sessionOptions.device = device;
+  sessionOptions.num_threads = numThreads;
   auto session = runtime::Session::Create(*executable, sessionOptions);
   if (!session.ok())
     return session.status();
-  if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+  if (absl::Status status = (*session)->InitializeVariables(seed); !status.ok())
     return status;
 
   using Clock = std::chrono::steady_clock;
@@ -83,7 +84,7 @@ absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeTyp
   constexpr int64_t kFirstSize = 1024, kLastSize = 8192;
   constexpr double kLongEnough = 20e-3;
   for (int64_t size = kFirstSize;; size *= 2) {
-    absl::StatusOr<double> seconds = timeGemm(size, type, computeType, options);
+    absl::StatusOr<double> seconds = timeGemm(size, type, computeType);
     if (!seconds.ok())
       return seconds.status();
     auto length = static_cast<double>(size);
