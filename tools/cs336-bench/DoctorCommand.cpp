@@ -188,8 +188,13 @@ static std::vector<Column<Finding>> getColumns() {
           {"details", "details", [](const Row &row) { return Cell(row.details); }, Show::Text}};
 }
 
+std::vector<ColumnHead> DoctorCommand::getColumns() const {
+  auto columns = ::getColumns();
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
-  if (absl::Status status = output.check(getColumns()); !status.ok())
+  if (absl::Status status = output.check(::getColumns()); !status.ok())
     return status;
   std::vector<Finding> findings{findProcessor(), findCompiler()};
   findDevices(findings);
@@ -200,7 +205,7 @@ absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
 
   json::Object context{{"benchmark", "doctor"}, {"command", commandLine}};
   absl::Status status =
-      output.write({std::move(context), {{"doctor", "", getColumns(), llvm::ArrayRef(findings)}}, {}});
+      output.write({std::move(context), {{"doctor", "", ::getColumns(), llvm::ArrayRef(findings)}}, {}});
   if (!status.ok())
     return status;
   bool isComplete = llvm::all_of(findings, [](const Finding &finding) { return finding.isFound; });

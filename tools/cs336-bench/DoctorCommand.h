@@ -24,6 +24,7 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
   /// Prints the table to standard output.
   absl::Status run(llvm::StringRef commandLine) override;
 

@@ -7,7 +7,23 @@
 
 #include "Studies.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace cs336::bench;
+
+StudyFlags StudyStep::getFlags(bool isSmall) const {
+  StudyFlags result = flags;
+  if (!isSmall)
+    return result;
+  for (const auto &[name, value] : cpuFlags) {
+    auto found = llvm::find_if(result, [&, wanted = name](const auto &flag) { return flag.first == wanted; });
+    if (found == result.end())
+      result.emplace_back(name, value);
+    else
+      found->second = value;
+  }
+  return result;
+}
 
 const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
@@ -15,22 +31,32 @@ const std::vector<Study> &cs336::bench::getStudies() {
   static const std::vector<Study> studies{
       {"benchmarking_script",
        "steps of every size by context, mode and type, unfused, after 0, 1, 2 and 5 steps to warm up",
+       "problem benchmarking_script of assignment 2 (systems) of Stanford's CS336, 2025: model sizes, contexts, "
+       "passes, "
+       "and warm-up steps",
        {{"model",
          {{"size", sizes},
           {"context-length", "128,256,512,1024"},
           {"mode", "forward,forward_backward,train"},
           {"dtype", "fp32,tf32"},
           {"fusion", "none"},
-          {"warmup", "0,1,2,5"}}}}},
+          {"warmup", "0,1,2,5"}},
+         {{"size", "small"}, {"context-length", "128,256"}, {"dtype", "fp32"}, {"batch-size", "1"}, {"steps", "3"}}}}},
       {"mixed_precision_accumulation",
        "0.01 added a thousand times, in four combinations of types, unfused and fused",
-       {{"accumulate", {{"fusion", "none,all"}}}}},
+       "problem mixed_precision_accumulation of assignment 2 (systems) of Stanford's CS336, 2025",
+       {{"accumulate", {{"fusion", "none,all"}}, {}}}},
       {"benchmarking_mixed_precision",
        "the type of every value of a small model under float16 and bfloat16; the error of layer norm in each type; "
        "steps in each type, attention's scores alone, and the kernels that take most time in bfloat16",
-       {{"dtypes", {{"dtype", "fp32,fp16,bf16"}}},
-        {"norm-error", {}},
-        {"model", {{"size", sizes}, {"mode", "forward,forward_backward"}, {"dtype", "fp32,tf32,bf16,fp16"}}},
+       "problem benchmarking_mixed_precision of assignment 2 (systems) of Stanford's CS336, 2025, parts (a) to (c), "
+       "and "
+       "what published write-ups of it discuss",
+       {{"dtypes", {{"dtype", "fp32,fp16,bf16"}}, {}},
+        {"norm-error", {}, {}},
+        {"model",
+         {{"size", sizes}, {"mode", "forward,forward_backward"}, {"dtype", "fp32,tf32,bf16,fp16"}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}},
         {"attention",
          {{"part", "scores"},
           {"mask", "causal"},
@@ -38,24 +64,29 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"num-heads", "12,16,20,25,32"},
           {"head-dim", "64"},
           {"length", "256,1024"},
-          {"dtype", "fp32,tf32,bf16,fp16"}}},
+          {"dtype", "fp32,tf32,bf16,fp16"}},
+         {{"num-heads", "12"}, {"warmup", "2"}, {"steps", "5"}}},
         {"model",
          {{"size", sizes},
           {"mode", "forward,forward_backward"},
           {"dtype", "bf16"},
           {"profile", ""},
           {"largest", "5"},
-          {"no-mfu", ""}}}}},
+          {"no-mfu", ""}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}}}},
       {"pytorch_attention",
        "attention without heads by width and length: 100 forwards, 100 backwards, and memory before backward",
+       "problem pytorch_attention of assignment 2 (systems) of Stanford's CS336, 2025",
        {{"attention",
          {{"batch-size", "8"},
           {"head-dim", "16,32,64,128"},
           {"length", lengths},
           {"steps", "100"},
-          {"fusion", "none,all"}}}}},
+          {"fusion", "none,all"}},
+         {{"length", "256,1024"}, {"steps", "20"}}}}},
       {"torch_compile",
        "attention alone, and whole models, unfused and fused pass by pass, beside PyTorch's compiler",
+       "problem torch_compile of assignment 2 (systems) of Stanford's CS336, 2025",
        {{"attention",
          {{"batch-size", "8"},
           {"head-dim", "16,32,64,128"},
@@ -63,12 +94,19 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"steps", "100"},
           {"dtype", "bf16"},
           {"ladder", ""},
-          {"peer", "torch:naive,compiled"}}},
+          {"peer", "torch:naive,compiled"}},
+         {{"head-dim", "64"}, {"length", "256,1024"}, {"steps", "10"}}},
         {"model",
          {{"size", sizes},
           {"mode", "forward,forward_backward,train"},
           {"dtype", "bf16"},
           {"ladder", ""},
-          {"peer", "torch:eager,compile"}}}}}};
+          {"peer", "torch:eager,compile"}},
+         {{"size", "small"},
+          {"context-length", "128"},
+          {"batch-size", "1"},
+          {"mode", "train"},
+          {"warmup", "1"},
+          {"steps", "3"}}}}}};
   return studies;
 }

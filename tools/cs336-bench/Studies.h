@@ -16,15 +16,23 @@
 
 namespace cs336::bench {
 
+using StudyFlags = std::vector<std::pair<llvm::StringRef, llvm::StringRef>>;
+
 /// A command of this tool with some of its flags fixed.
 struct StudyStep {
   llvm::StringRef command;
-  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> flags;
+  StudyFlags flags;
+  /// On the CPU unless --full is given: replace those of `flags`, or join them. A laptop with two cores and 4 GiB runs
+  /// all steps of a study within about two minutes.
+  StudyFlags cpuFlags;
+
+  /// The flags on that device, in the order of `flags`.
+  StudyFlags getFlags(bool isSmall) const;
 };
 
 /// A problem of the assignment, under its name there, and what measures it.
 struct Study {
-  llvm::StringRef name, description;
+  llvm::StringRef name, description, source;
   std::vector<StudyStep> steps;
 };
 

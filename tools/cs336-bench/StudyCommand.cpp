@@ -7,8 +7,8 @@
 
 #include "StudyCommand.h"
 
-#include "Studies.h"
-#include "cs336/Bench/Command/OutputFlags.h"
+#include "StudyForecast.h"
+#include "StudyHelp.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
@@ -26,7 +26,6 @@
 #include "absl/strings/str_cat.h"
 
 #include <csignal>
-#include <map>
 #include <optional>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,81 +35,27 @@ namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral kDescription = "runs the measurements of a published study";
 
-StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<cl::SubCommand *> commands)
+StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> commands)
     : program(std::move(program)), commands(commands.begin(), commands.end()),
       names(llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), "|")),
-      commandNames(
-          llvm::join(llvm::map_range(commands, [](cl::SubCommand *command) { return command->getName(); }), "|")),
+      commandNames(llvm::join(
+          llvm::map_range(commands, [](Command *command) { return command->getSubCommand().getName(); }), "|")),
       subcommand("study", kDescription),
       list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
+      full("full", cl::desc("Measure on the CPU, too, what a study measures on a GPU; may follow the study's name"),
+           cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
-                         "commands writes FILE-COMMAND]"),
+                         "commands writes FILE-COMMAND, and --help says what the study measures]"),
                 cl::value_desc(commandNames), cl::cat(category), cl::sub(subcommand)) {}
 
 void StudyCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
-bool StudyCommand::hasFlag(llvm::StringRef command, llvm::StringRef flag) const {
-  for (cl::SubCommand *known : commands)
-    if (known->getName() == command)
-      return known->OptionsMap.contains(flag);
-  return false;
-}
+std::vector<ColumnHead> StudyCommand::getColumns() const { return {}; }
 
-/// "--length 4" and "--length=4" are of the flag "length".
-static llvm::StringRef getFlagName(llvm::StringRef argument) {
-  return argument.starts_with("-") ? argument.ltrim('-').split('=').first : llvm::StringRef();
-}
-
-/// The flag by the spelling that studies have: published scripts write underscores.
-static std::string normalize(llvm::StringRef flag) {
-  std::string text = flag.str();
-  llvm::replace(text, '_', '-');
-  return text == "context-length" ? "length" : text;
-}
-
-absl::Status StudyCommand::expand(const Study &study, std::vector<Arguments> &lines) const {
-  // Each flag with the values that follow it.
-  std::vector<Arguments> given;
-  for (const std::string &argument : arguments) {
-    if (getFlagName(argument).empty() && given.empty())
-      return absl::InvalidArgumentError(absl::StrCat("'", argument, "' is not a flag"));
-    if (!getFlagName(argument).empty())
-      given.emplace_back();
-    given.back().push_back(argument);
-  }
-  for (const Arguments &flag : given) {
-    llvm::StringRef flagName = getFlagName(flag.front());
-    if (llvm::none_of(study.steps, [&](const StudyStep &step) { return hasFlag(step.command, flagName); }))
-      return absl::InvalidArgumentError(absl::StrCat("no command of the study ", study.name.str(), " has a flag --",
-                                                     flagName.str(), "; cs336-bench study --list says what it runs"));
-  }
-  for (const StudyStep &step : study.steps) {
-    Arguments &line = lines.emplace_back();
-    line.push_back(step.command.str());
-    for (auto [flag, value] : step.flags) {
-      bool isReplaced = llvm::any_of(given, [&, wanted = normalize(flag)](const Arguments &other) {
-        llvm::StringRef otherName = getFlagName(other.front());
-        return normalize(otherName) == wanted && hasFlag(step.command, otherName);
-      });
-      if (isReplaced)
-        continue;
-      line.push_back("--" + flag.str());
-      if (!value.empty())
-        line.push_back(value.str());
-    }
-    for (const Arguments &flag : given)
-      if (hasFlag(step.command, getFlagName(flag.front())))
-        llvm::append_range(line, flag);
-  }
-  return absl::OkStatus();
-}
-
-static std::string describe(llvm::ArrayRef<std::string> line) { return "cs336-bench " + llvm::join(line, " "); }
-
-absl::Status StudyCommand::runLine(const Arguments &line, std::optional<llvm::StringRef> output) const {
-  llvm::errs() << "$ " << describe(line) << "\n";
+absl::Status StudyCommand::runLine(const StudyLine &line, std::optional<llvm::StringRef> output) const {
+  llvm::errs() << "$ " << describeLine(line) << "\n";
   std::vector<llvm::StringRef> command{program};
   command.insert(command.end(), line.begin(), line.end());
   std::string message;
@@ -127,13 +72,13 @@ absl::Status StudyCommand::runLine(const Arguments &line, std::optional<llvm::St
     if (process.ReturnCode == 0)
       return absl::OkStatus();
     if (process.ReturnCode == kPeerMissingExitCode)
-      return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describe(line), "'")));
+      return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describeLine(line), "'")));
   }
   return absl::InternalError(
-      absl::StrCat("'", describe(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
+      absl::StrCat("'", describeLine(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
 }
 
-absl::Status StudyCommand::printDocument(const Arguments &line, llvm::StringRef &separator) const {
+absl::Status StudyCommand::printDocument(const StudyLine &line, llvm::StringRef &separator) const {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-study", "json", path))
     return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));
@@ -148,53 +93,40 @@ absl::Status StudyCommand::printDocument(const Arguments &line, llvm::StringRef 
   return status;
 }
 
-/// The place of the path that --output names in the line; null if there is none.
-static std::string *findOutput(std::vector<std::string> &line, size_t &prefix) {
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (getFlagName(line[i]) != "output")
-      continue;
-    size_t equals = line[i].find('=');
-    prefix = equals == std::string::npos ? 0 : equals + 1;
-    if (equals != std::string::npos)
-      return &line[i];
-    return i + 1 < line.size() ? &line[i + 1] : nullptr;
-  }
-  return nullptr;
+/// Whether the study measures less than on a GPU.
+static bool isReduced(const Study &study, const StudyArguments &arguments) {
+  return arguments.isSmall() && llvm::any_of(study.steps, [](const StudyStep &step) { return !step.cpuFlags.empty(); });
 }
 
-/// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
-/// Returns whether --output was given.
-static bool separateOutputs(std::vector<std::vector<std::string>> &lines) {
-  std::map<std::string, int> counts;
-  bool isGiven = false;
-  for (std::vector<std::string> &line : lines) {
-    size_t prefix = 0;
-    std::string *output = findOutput(line, prefix);
-    isGiven |= output != nullptr;
-    if (!output || lines.size() == 1)
-      continue;
-    int count = ++counts[line.front()];
-    std::string name = line.front() + (count > 1 ? "-" + std::to_string(count) : "");
-    *output = output->substr(0, prefix) + getTablePath(llvm::StringRef(*output).substr(prefix), name);
-  }
-  return isGiven;
+void StudyCommand::announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const {
+  Forecast forecast = forecastStudy(program, commands, lines);
+  llvm::errs() << "study " << study.name << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ")
+               << summarize(forecast) << "\n";
+  if (forecast.memoryBytes)
+    llvm::errs() << "  the largest is " << forecast.largest << "; each command says how both were estimated\n";
+  if (isReduced(study, parsed))
+    llvm::errs() << "  this is the grid of the CPU, sized for a laptop; --full measures the whole grid\n";
 }
 
 absl::Status StudyCommand::runAll(const Study &study) const {
-  catchInterruptions();
-  std::vector<Arguments> lines;
-  if (absl::Status status = expand(study, lines); !status.ok())
+  StudyArguments parsed;
+  std::vector<StudyLine> lines;
+  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full);
+  if (status.ok() && parsed.wantsHelp())
+    return writeStudyHelp(study, parsed, program, commands, llvm::outs());
+  if (status.ok())
+    status = parsed.expand(study, commands, parsed.isSmall(), lines);
+  if (!status.ok())
     return status;
-  bool isJSON = llvm::is_contained(arguments, "--format=json");
-  for (size_t i = 0; i + 1 < arguments.size(); ++i)
-    isJSON |= arguments[i] == "--format" && arguments[i + 1] == "json";
+  catchInterruptions();
+  announce(study, parsed, lines);
   bool hasFiles = separateOutputs(lines);
-  bool isArray = !hasFiles && isJSON && lines.size() > 1;
+  bool isArray = !hasFiles && parsed.isJSON() && lines.size() > 1;
   llvm::outs() << (isArray ? "[\n" : "");
   llvm::StringRef separator;
   size_t complete = 0;
-  absl::Status status, missing;
-  for (const Arguments &line : lines) {
+  absl::Status missing;
+  for (const StudyLine &line : lines) {
     if (isArray) {
       status = printDocument(line, separator);
     } else {
@@ -213,6 +145,10 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   llvm::outs().flush();
   if (getInterruption() != 0)
     status = checkInterruption();
+  if (complete == lines.size() && isReduced(study, parsed))
+    llvm::errs() << "next: cs336-bench study " << study.name
+                 << " --full measures the whole grid, of which this was the "
+                 << "part for CPUs\n";
   if (complete == lines.size())
     return missing;
   return describeEarlyEnd(status, complete, lines.size(), "commands are not complete");

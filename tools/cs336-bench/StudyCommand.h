@@ -8,6 +8,7 @@
 #ifndef CS336_TOOLS_BENCH_STUDYCOMMAND_H
 #define CS336_TOOLS_BENCH_STUDYCOMMAND_H
 
+#include "StudyLines.h"
 #include "cs336/Bench/Command/Command.h"
 
 #include "absl/status/status.h"
@@ -19,42 +20,39 @@
 
 namespace cs336::bench {
 
-struct Study;
-
 /// The subcommand `study`: runs other commands of this tool with the flags that a published study fixes. What follows
 /// the study's name replaces them.
 class StudyCommand : public Command {
 public:
   /// `program` is the path of this program. `commands` are those that studies are made of.
-  StudyCommand(std::string program, llvm::ArrayRef<llvm::cl::SubCommand *> commands);
+  StudyCommand(std::string program, llvm::ArrayRef<Command *> commands);
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  /// None: the commands have theirs.
+  std::vector<ColumnHead> getColumns() const override;
   /// Runs the commands one after the other as processes, and prints what they print. JSON of several becomes one array;
   /// with --output, each of several writes a file of its own.
   /// An interruption is handed to the command that runs, and leaves out those after it.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
-  using Arguments = std::vector<std::string>;
-
-  bool hasFlag(llvm::StringRef command, llvm::StringRef flag) const;
-  /// The command line of every step. INVALID_ARGUMENT if a flag that was given belongs to none of them.
-  absl::Status expand(const Study &study, std::vector<Arguments> &lines) const;
+  /// Says on the standard error stream how many cells there are, how much memory they need, and about how long.
+  void announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const;
   /// With a path, what it prints goes there.
-  absl::Status runLine(const Arguments &line, std::optional<llvm::StringRef> output) const;
+  absl::Status runLine(const StudyLine &line, std::optional<llvm::StringRef> output) const;
   /// Prints the JSON that the line gives, after what separates it from the one before. One that is interrupted early
   /// gives none, and leaves the separator to the next.
-  absl::Status printDocument(const Arguments &line, llvm::StringRef &separator) const;
+  absl::Status printDocument(const StudyLine &line, llvm::StringRef &separator) const;
   absl::Status runAll(const Study &study) const;
 
   std::string program;
-  std::vector<llvm::cl::SubCommand *> commands;
+  std::vector<Command *> commands;
   /// Of studies, and of the commands whose flags a study takes, separated by '|' for shell completion.
   std::string names, commandNames;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};
-  llvm::cl::opt<bool> list;
+  llvm::cl::opt<bool> list, full;
   llvm::cl::opt<std::string> name;
   llvm::cl::list<std::string> arguments;
 };

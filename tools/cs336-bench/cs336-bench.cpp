@@ -79,11 +79,8 @@ static int measure(int argc, char **argv) {
   NormErrorCommand normError;
   DoctorCommand doctor;
   std::vector<Command *> commands{&model, &attention, &plan, &accumulate, &dtypes, &normError, &doctor};
-  std::vector<cl::SubCommand *> measuring;
-  for (Command *command : commands)
-    measuring.push_back(&command->getSubCommand());
   static int anchor; // Its address is within this program.
-  StudyCommand study(llvm::sys::fs::getMainExecutable(argv[0], &anchor), measuring);
+  StudyCommand study(llvm::sys::fs::getMainExecutable(argv[0], &anchor), commands);
   commands.push_back(&study);
 
   cl::OptionCategory none{"No options without a subcommand"};

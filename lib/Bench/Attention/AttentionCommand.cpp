@@ -161,6 +161,11 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const
   return absl::OkStatus();
 }
 
+std::vector<ColumnHead> AttentionCommand::getColumns() const {
+  auto columns = getAttentionColumns({}, {});
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
@@ -172,20 +177,8 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
-  auto getForecast = [&](const CompileOptions &compileOptions) {
-    options.compile = compileOptions;
-    PeakRates rates(options.compile, options.device, numThreads, seed);
-    return forecastAttention(getCases(), compile.getPipelines(), options, rates);
-  };
-  if (estimate)
-    return compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
-      absl::StatusOr<Forecast> forecast = getForecast(compileOptions);
-      if (forecast.ok())
-        llvm::outs() << json::Value(forecast->toJSON()) << "\n";
-      return forecast.status();
-    });
   std::unique_ptr<AttentionPeer> torch;
-  if (peer.isGiven()) {
+  if (peer.isGiven() && !estimate) {
     PeerOptions peerOptions = peer.getOptions();
     peerOptions.device = options.device;
     peerOptions.numThreads = numThreads;
@@ -202,12 +195,20 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
 
   std::vector<AttentionRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
-    absl::StatusOr<Forecast> forecast = getForecast(compileOptions);
+    options.compile = compileOptions;
+    PeakRates rates(options.compile, options.device, numThreads, seed);
+    absl::StatusOr<Forecast> forecast = forecastAttention(getCases(), compile.getPipelines(), options, rates);
     if (!forecast.ok())
       return forecast.status();
+    if (estimate) {
+      llvm::outs() << json::Value(forecast->toJSON()) << "\n";
+      return absl::OkStatus();
+    }
     llvm::errs() << forecast->describe();
     return measureAll(options, *forecast, rows);
   });
+  if (estimate)
+    return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
   json::Object context{{"benchmark", "attention"},

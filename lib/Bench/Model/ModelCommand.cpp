@@ -65,7 +65,7 @@ ModelCommand::ModelCommand()
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
-  if (!peer.isGiven())
+  if (!peer.isGiven() || estimate)
     return nullptr;
   PeerOptions peerOptions = peer.getOptions();
   peerOptions.device = options.device;
@@ -164,6 +164,11 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
   return absl::OkStatus();
 }
 
+std::vector<ColumnHead> ModelCommand::getColumns() const {
+  auto columns = getModelColumns({}, {}, perStep);
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
@@ -183,16 +188,6 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
 
-  if (estimate)
-    return compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
-      options.compile = compileOptions;
-      PeakRates peaks(options.compile, options.device, numThreads, seed);
-      absl::StatusOr<Forecast> forecast = forecastModels(*descriptions, compile.getPipelines(), options, peaks);
-      if (forecast.ok())
-        llvm::outs() << json::Value(forecast->toJSON()) << "\n";
-      return forecast.status();
-    });
-
   absl::StatusOr<std::unique_ptr<TorchPeer>> torch = startPeer(options);
   if (!torch.ok())
     return torch.status();
@@ -209,9 +204,15 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     absl::StatusOr<Forecast> forecast = forecastModels(*descriptions, compile.getPipelines(), options, peaks);
     if (!forecast.ok())
       return forecast.status();
+    if (estimate) {
+      llvm::outs() << json::Value(forecast->toJSON()) << "\n";
+      return absl::OkStatus();
+    }
     llvm::errs() << forecast->describe();
     return measureAll(*descriptions, options, *forecast, peaks, rows);
   });
+  if (estimate)
+    return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
 

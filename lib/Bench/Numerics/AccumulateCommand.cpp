@@ -129,6 +129,11 @@ static std::vector<Column<SumRow>> getColumns(double value, int64_t count, const
           {"exact", "exact", [=](const Row &) { return Cell::number(value * static_cast<double>(count), 8); }}};
 }
 
+std::vector<ColumnHead> AccumulateCommand::getColumns() const {
+  auto columns = ::getColumns(value, count, runtime::ToString(device));
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
@@ -136,7 +141,7 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   if (count < 1 || count > kMost)
     return absl::InvalidArgumentError(
         absl::StrCat("--count is ", count.getValue(), ", must lie between 1 and ", kMost));
-  std::vector<Column<SumRow>> columns = getColumns(value, count, runtime::ToString(device));
+  std::vector<Column<SumRow>> columns = ::getColumns(value, count, runtime::ToString(device));
   if (absl::Status status = output.check(columns); !status.ok())
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())

@@ -136,6 +136,17 @@ static LogicalResult fillColumn(ModuleOp module, ComputeType type, TypeTable &ta
   return success();
 }
 
+SmallVector<ComputeType> DtypesCommand::getTypes() const {
+  if (dtypes.empty())
+    return {ComputeType::FP32, ComputeType::FP16, ComputeType::BF16};
+  return SmallVector<ComputeType>(dtypes.begin(), dtypes.end());
+}
+
+std::vector<ColumnHead> DtypesCommand::getColumns() const {
+  auto columns = ::getColumns(getTypes());
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
   std::string text = kToyModel.str();
   if (!program.empty()) {
@@ -144,10 +155,8 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
       return absl::InvalidArgumentError(llvm::toString(file.takeError()));
     text = (*file)->getBuffer().str();
   }
-  SmallVector<ComputeType> types(dtypes.begin(), dtypes.end());
-  if (types.empty())
-    types = {ComputeType::FP32, ComputeType::FP16, ComputeType::BF16};
-  std::vector<Column<ValueRow>> columns = getColumns(types);
+  SmallVector<ComputeType> types = getTypes();
+  std::vector<Column<ValueRow>> columns = ::getColumns(types);
   if (absl::Status status = output.check(columns); !status.ok())
     return status;
   TypeTable table(types.size());

@@ -145,6 +145,11 @@ static std::vector<Column<ErrorRow>> getColumns() {
           {"error", "error", [](const Row &row) { return makeError(row.error); }}};
 }
 
+std::vector<ColumnHead> NormErrorCommand::getColumns() const {
+  auto columns = ::getColumns();
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
@@ -155,7 +160,7 @@ absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   std::vector<double> wanted(means.begin(), means.end());
   if (wanted.empty())
     wanted = {0, 10, 1000};
-  std::vector<Column<ErrorRow>> columns = getColumns();
+  std::vector<Column<ErrorRow>> columns = ::getColumns();
   if (absl::Status status = output.check(columns); !status.ok())
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())

@@ -74,6 +74,11 @@ absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions,
   return absl::OkStatus();
 }
 
+std::vector<ColumnHead> PlanCommand::getColumns() const {
+  auto columns = getPlanColumns(most);
+  return {columns.begin(), columns.end()};
+}
+
 absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.checkWithoutCode(); !status.ok())
     return status;

@@ -27,6 +27,7 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
   /// Measures every combination of the flags' values and prints the report to standard output. A lack of memory is a
   /// cell; the first other error ends it. An interruption leaves out what was not measured yet.
   absl::Status run(llvm::StringRef commandLine) override;

@@ -8,9 +8,12 @@
 #ifndef CS336_BENCH_COMMAND_COMMAND_H
 #define CS336_BENCH_COMMAND_COMMAND_H
 
+#include "cs336/Bench/Report/Column.h"
 #include "llvm/Support/CommandLine.h"
 
 #include "absl/status/status.h"
+
+#include <vector>
 
 namespace cs336::bench {
 
@@ -22,6 +25,8 @@ public:
   virtual llvm::cl::SubCommand &getSubCommand() = 0;
   /// Moves LLVM's own options from --help to --help-hidden. Call before parsing.
   virtual void hideOtherOptions() = 0;
+  /// The columns of its first table, without those of a peer.
+  virtual std::vector<ColumnHead> getColumns() const = 0;
   /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
   /// `commandLine`, which asked for it.
   virtual absl::Status run(llvm::StringRef commandLine) = 0;

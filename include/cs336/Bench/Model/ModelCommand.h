@@ -29,13 +29,14 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
   /// neither a lack of memory nor an unsupported type ends it; an interruption leaves out what was not measured yet.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
   absl::Status checkFlags() const;
-  /// Null without --peer.
+  /// Null without --peer, and with --estimate.
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                           const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;

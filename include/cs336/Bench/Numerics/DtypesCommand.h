@@ -24,10 +24,13 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
   /// Prints a row for every value to standard output.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
+  llvm::SmallVector<ComputeType> getTypes() const;
+
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Types"};
   llvm::cl::opt<std::string> program;

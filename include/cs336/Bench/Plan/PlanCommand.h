@@ -27,6 +27,7 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
   /// Plans every combination of the flags' values and prints the report to standard output. That a model does not fit
   /// is a result, not an error. An interruption leaves out what was not planned yet.
   absl::Status run(llvm::StringRef commandLine) override;

@@ -1,0 +1,88 @@
+"""`cs336-bench` says what a sweep takes before it starts: exact cells, planned memory, and a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+# The factor that the announced memory and the sessions' own may differ by; alignment, and layers that are not alike.
+MEMORY_FACTOR = 1.1
+
+MODEL = ["model", "--d-model", "32", "--d-ff", "64", "--num-heads", "2", "--vocab-size", "100", "--no-mfu"]
+SWEEPS = {
+    "model": [*MODEL, "--num-layers", "2", "--context-length", "16,64", "--mode", "forward,train", "--fusion",
+              "none", "--warmup", "0,1", "--steps", "1"],
+    "deep": [*MODEL, "--num-layers", "9", "--context-length", "64", "--mode", "forward_backward", "--fusion", "none",
+             "--steps", "1", "--warmup", "0"],
+    "ladder": [*MODEL, "--num-layers", "4", "--context-length", "16", "--mode", "loss", "--ladder", "--dtype", "bf16",
+               "--steps", "1", "--warmup", "0"],
+    "attention": ["attention", "--length", "16,64", "--head-dim", "8", "--fusion", "none,all", "--steps", "1", "--warmup", "0"],
+}  # fmt: skip
+STUDIES = ["benchmarking_script", "pytorch_attention", "torch_compile"]
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run cs336-bench from the build that the tests run in."""
+    return subprocess.run(["cs336-bench", *arguments], capture_output=True, text=True, env=os.environ, timeout=60)
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_cells_are_exact_and_memory_is_close(name: str) -> None:
+    process = bench(*SWEEPS[name], "--format", "json")
+    rows = json.loads(process.stdout)["results"]
+    estimate = json.loads(bench(*SWEEPS[name], "--estimate").stdout)
+    assert estimate["cells"] == len(rows)
+    largest = max(row["memory_mib" if "memory_mib" in row else "backward_peak_mib"] for row in rows) * 2**20
+    assert largest / MEMORY_FACTOR <= estimate["memory_bytes"] <= largest * MEMORY_FACTOR
+    assert 0 < estimate["seconds"] < 600
+    # The same before the first cell, on the standard error stream.
+    before = process.stderr[: process.stderr.index("[1/")]
+    assert re.match(rf"{len(rows)} cells?, [\d.]+ [KMG]iB for the largest, about \d+ s\n", before)
+    assert f"  memory: the plan of {estimate['largest']}\n  time: " in before
+
+
+def test_the_largest_models_are_estimated_quickly() -> None:
+    """No cell is compiled, and no GPU is needed."""
+    start = time.monotonic()
+    process = bench("model", "--size", "small,2.7B,10B", "--context-length", "512,2048", "--mode", "forward,train",
+                    "--fusion", "none,all", "--device", "cuda", "--estimate")  # fmt: skip
+    estimate = json.loads(process.stdout)
+    assert time.monotonic() - start < 20
+    assert estimate["cells"] == 24 and estimate["memory_bytes"] > 150 * 2**30
+    assert estimate["largest"] == "10B, batch 4, context 2048, fp32, unfused, train"
+    assert estimate["seconds"] or estimate["time_basis"].startswith("unknown: ")
+
+
+def test_the_deepest_plan_is_the_whole_models() -> None:
+    """What three layers say of twelve is what `plan` says."""
+    model = ["--size", "small", "--mode", "train", "--fusion", "none"]
+    planned = json.loads(bench("plan", *model, "--format", "json").stdout)["results"][0]["total_mib"] * 2**20
+    estimate = json.loads(bench("model", *model, "--estimate").stdout)["memory_bytes"]
+    assert estimate == pytest.approx(planned, rel=0.01)
+
+
+def test_an_estimate_starts_no_peer_and_reports_errors() -> None:
+    attention = ["attention", "--length", "8", "--head-dim", "4", "--estimate"]
+    assert bench(*attention, "--peer", "torch", "--peer-python", "/nowhere/python").returncode == 0
+    assert "--steps is 0, must be positive" in bench(*attention, "--steps", "0").stderr
+    mixed = bench("model", "--size", "tiny", "--build-dtype", "f64", "--dtype", "bf16", "--estimate")
+    assert mixed.returncode == 1 and "--build-dtype is f64" in mixed.stderr
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_grid_of_the_cpu_fits_a_laptop(study: str) -> None:
+    process = bench("study", study, "--help")
+    assert process.returncode == 0
+    small, large = (re.search(rf"^{device} +(\d+) cells, ([\d.]+) (MiB|GiB) for the largest", process.stdout, re.M)
+                    for device in ("the CPU", "a GPU"))  # fmt: skip
+    assert int(small[1]) < int(large[1])
+    assert small[3] == "MiB" or float(small[2]) <= 4
+    assert "assignment 2 (systems) of Stanford's CS336" in " ".join(process.stdout.split())
+    for part in ("on the CPU", "on a GPU, or --full", "all flags: cs336-bench ", "\ncolumns: "):
+        assert part in process.stdout
+    assert max(map(len, process.stdout.splitlines())) <= 120

@@ -1,0 +1,58 @@
+//===- StudyLines.h - The command lines of a study --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_STUDYLINES_H
+#define CS336_TOOLS_BENCH_STUDYLINES_H
+
+#include "Studies.h"
+#include "cs336/Bench/Command/Command.h"
+
+#include "absl/status/status.h"
+
+#include <string>
+#include <vector>
+
+namespace cs336::bench {
+
+/// A command of this tool, and its flags.
+using StudyLine = std::vector<std::string>;
+
+/// What follows a study's name: flags that replace its own, and flags of the study itself.
+class StudyArguments {
+public:
+  /// `isFull` if --full stood before the name. INVALID_ARGUMENT if a word is not a flag and follows none.
+  absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull);
+
+  bool wantsHelp() const { return help; }
+  /// Whether the steps have the flags of the CPU: --device is cpu, and --full is not given.
+  bool isSmall() const { return isOnCPU && !full; }
+  bool isJSON() const { return json; }
+
+  /// The command line of every step, with the flags of the CPU if `small` is set. INVALID_ARGUMENT if a flag that was
+  /// given belongs to none of them.
+  absl::Status expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small,
+                      std::vector<StudyLine> &lines) const;
+
+private:
+  /// Each flag with the values that follow it.
+  std::vector<StudyLine> given;
+  bool help = false, full = false, isOnCPU = true, json = false;
+};
+
+/// Whether the command has a flag of this name.
+bool hasFlag(llvm::ArrayRef<Command *> commands, llvm::StringRef command, llvm::StringRef flag);
+
+/// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
+/// Returns whether --output was given.
+bool separateOutputs(std::vector<StudyLine> &lines);
+
+/// "cs336-bench model --size small".
+std::string describeLine(llvm::ArrayRef<std::string> line);
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_STUDYLINES_H
