@@ -21,7 +21,8 @@ SWEEPS = {
              "--steps", "1", "--warmup", "0"],
     "ladder": [*MODEL, "--num-layers", "4", "--context-length", "16", "--mode", "loss", "--ladder", "--dtype", "bf16",
                "--steps", "1", "--warmup", "0"],
-    "attention": ["attention", "--length", "16,64", "--head-dim", "8", "--fusion", "none,all", "--steps", "1", "--warmup", "0"],
+    "attention": ["attention", "--batch-size", "2", "--length", "16,64", "--head-dim", "8", "--fusion", "none,all",
+                  "--steps", "1", "--warmup", "0"],
 }  # fmt: skip
 STUDIES = ["benchmarking_script", "pytorch_attention", "torch_compile"]
 

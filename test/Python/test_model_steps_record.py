@@ -51,3 +51,12 @@ def test_the_page_warns_above_its_table() -> None:
     record = {"date": "2026-01-01", "commit": "0", "machine": "m", "command": "c"}
     page = model_steps.markdown(record | {"results": [row("forward_backward", 9.5), row("train", 9)]})
     assert page.index("Warning: ") < page.index("- small 128 fp32 none: PyTorch's") < page.index("| size |")
+
+
+def test_a_ratio_that_noise_hides_is_not_an_empty_cell() -> None:
+    key = "torch_eager_ratio"
+    assert model_steps.format_ratio({key: 2.0, f"{key}_interval": [1.9, 2.1]}, "eager") == "2.00"
+    assert model_steps.format_ratio({key: None, f"{key}_interval": [1.0, 4.0]}, "eager") == "noisy"
+    # A mismatch, and a record from before there were intervals.
+    assert model_steps.format_ratio({key: None, f"{key}_interval": None}, "eager") == ""
+    assert model_steps.format_ratio({key: 2.0}, "eager") == "2.00"
