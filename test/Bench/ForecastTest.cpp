@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Bench/Forecast/ForecastTime.h"
+#include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Progress/RemainingTime.h"
 
 #include <gmock/gmock.h>
@@ -37,6 +38,19 @@ TEST(ForecastTest, TheRemainingTimeFollowsWhatWasMeasured) {
   EXPECT_EQ(remaining.getSeconds(), 0);
   remaining.finish(1); // Of nothing.
   EXPECT_EQ(remaining.getSeconds(), 0);
+}
+
+TEST(ForecastTest, LaterTasksBeginWithTheTimeThatIsLeft) {
+  ::testing::internal::CaptureStderr();
+  {
+    // Whatever the first task takes is more than expected by a factor of thousands.
+    Progress progress(3, {1e-12, 1e3, 1e3});
+    progress.start("first");
+    progress.start("second");
+  }
+  std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("[1/3] first\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\\[2/3\\] second \\(about [0-9.]+ h left\\)"));
 }
 
 TEST(ForecastTest, NothingExpectedSaysNothing) {

@@ -36,43 +36,51 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_cells_are_exact_and_memory_is_close(name: str) -> None:
     process = bench(*SWEEPS[name], "--format", "json")
     rows = json.loads(process.stdout)["results"]
-    estimate = json.loads(bench(*SWEEPS[name], "--estimate").stdout)
-    assert estimate["cells"] == len(rows)
+    forecast = json.loads(bench(*SWEEPS[name], "--forecast").stdout)
+    assert forecast["cells"] == len(rows)
     largest = max(row["memory_mib" if "memory_mib" in row else "backward_peak_mib"] for row in rows) * 2**20
-    assert largest / MEMORY_FACTOR <= estimate["memory_bytes"] <= largest * MEMORY_FACTOR
-    assert 0 < estimate["seconds"] < 600
+    assert largest / MEMORY_FACTOR <= forecast["memory_bytes"] <= largest * MEMORY_FACTOR
+    assert 0 < forecast["seconds"] < 600
     # The same before the first cell, on the standard error stream.
     before = process.stderr[: process.stderr.index("[1/")]
     assert re.match(rf"{len(rows)} cells?, [\d.]+ [KMG]iB for the largest, about \d+ s\n", before)
-    assert f"  memory: the plan of {estimate['largest']}\n  time: " in before
+    assert f"  memory: the plan of {forecast['largest']}\n  time: " in before
 
 
-def test_the_largest_models_are_estimated_quickly() -> None:
+def test_the_largest_models_are_forecast_quickly() -> None:
     """No cell is compiled, and no GPU is needed."""
     start = time.monotonic()
     process = bench("model", "--size", "small,2.7B,10B", "--context-length", "512,2048", "--mode", "forward,train",
-                    "--fusion", "none,all", "--device", "cuda", "--estimate")  # fmt: skip
-    estimate = json.loads(process.stdout)
+                    "--fusion", "none,all", "--device", "cuda", "--forecast")  # fmt: skip
+    forecast = json.loads(process.stdout)
     assert time.monotonic() - start < 20
-    assert estimate["cells"] == 24 and estimate["memory_bytes"] > 150 * 2**30
-    assert estimate["largest"] == "10B, batch 4, context 2048, fp32, unfused, train"
-    assert estimate["seconds"] or estimate["time_basis"].startswith("unknown: ")
+    assert forecast["cells"] == 24 and forecast["memory_bytes"] > 150 * 2**30
+    assert forecast["largest"] == "10B, batch 4, context 2048, fp32, unfused, train"
+    assert forecast["seconds"] or forecast["time_basis"].startswith("unknown: ")
 
 
 def test_the_deepest_plan_is_the_whole_models() -> None:
     """What three layers say of twelve is what `plan` says."""
     model = ["--size", "small", "--mode", "train", "--fusion", "none"]
     planned = json.loads(bench("plan", *model, "--format", "json").stdout)["results"][0]["total_mib"] * 2**20
-    estimate = json.loads(bench("model", *model, "--estimate").stdout)["memory_bytes"]
-    assert estimate == pytest.approx(planned, rel=0.01)
+    forecast = json.loads(bench("model", *model, "--forecast").stdout)["memory_bytes"]
+    assert forecast == pytest.approx(planned, rel=0.01)
 
 
-def test_an_estimate_starts_no_peer_and_reports_errors() -> None:
-    attention = ["attention", "--length", "8", "--head-dim", "4", "--estimate"]
+def test_a_forecast_starts_no_peer_and_reports_errors() -> None:
+    attention = ["attention", "--length", "8", "--head-dim", "4", "--forecast"]
     assert bench(*attention, "--peer", "torch", "--peer-python", "/nowhere/python").returncode == 0
     assert "--steps is 0, must be positive" in bench(*attention, "--steps", "0").stderr
-    mixed = bench("model", "--size", "tiny", "--build-dtype", "f64", "--dtype", "bf16", "--estimate")
+    mixed = bench("model", "--size", "tiny", "--build-dtype", "f64", "--dtype", "bf16", "--forecast")
     assert mixed.returncode == 1 and "--build-dtype is f64" in mixed.stderr
+
+
+def test_the_forecast_of_a_study_adds_up_its_commands() -> None:
+    """dtypes and norm-error have no cells to time: of five commands, three are asked."""
+    flags = ["--size", "tiny", "--num-layers", "1", "--batch-size", "1", "--context_length", "8", "--num-heads", "2"]
+    process = bench("study", "benchmarking_mixed_precision", "--forecast", *flags)
+    forecast = json.loads(process.stdout)
+    assert forecast["cells"] == 2 * 4 + 4 + 2 and "$ cs336-bench" not in process.stderr
 
 
 @pytest.mark.parametrize("study", STUDIES)

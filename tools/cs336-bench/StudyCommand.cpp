@@ -103,7 +103,7 @@ void StudyCommand::announce(const Study &study, const StudyArguments &parsed, ll
   llvm::errs() << "study " << study.name << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ")
                << summarize(forecast) << "\n";
   if (forecast.memoryBytes)
-    llvm::errs() << "  the largest is " << forecast.largest << "; each command says how both were estimated\n";
+    llvm::errs() << "  the largest is " << forecast.largest << "; each command says what both were computed from\n";
   if (isReduced(study, parsed))
     llvm::errs() << "  this is the grid of the CPU, sized for a laptop; --full measures the whole grid\n";
 }
@@ -118,6 +118,10 @@ absl::Status StudyCommand::runAll(const Study &study) const {
     status = parsed.expand(study, commands, parsed.isSmall(), lines);
   if (!status.ok())
     return status;
+  if (parsed.wantsForecast()) {
+    llvm::outs() << llvm::json::Value(forecastStudy(program, commands, lines).toJSON()) << "\n";
+    return absl::OkStatus();
+  }
   catchInterruptions();
   announce(study, parsed, lines);
   bool hasFiles = separateOutputs(lines);

@@ -7,6 +7,7 @@
 
 #include "StudyForecast.h"
 
+#include "cs336/Bench/Progress/Interruption.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -22,7 +23,7 @@ static std::optional<Forecast> forecastLine(const std::string &program, const St
   llvm::FileRemover remover(path);
   std::vector<llvm::StringRef> command{program};
   command.insert(command.end(), line.begin(), line.end());
-  command.emplace_back("--estimate");
+  command.emplace_back("--forecast");
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(path), llvm::StringRef("")};
   if (llvm::sys::ExecuteAndWait(program, command, std::nullopt, redirects) != 0)
     return std::nullopt;
@@ -35,8 +36,10 @@ Forecast cs336::bench::forecastStudy(const std::string &program, llvm::ArrayRef<
   Forecast all;
   bool isTimeKnown = true;
   for (const StudyLine &line : lines) {
-    if (!hasFlag(commands, line.front(), "estimate"))
+    if (!hasFlag(commands, line.front(), "forecast"))
       continue;
+    if (getInterruption() != 0)
+      break;
     std::optional<Forecast> forecast = forecastLine(program, line);
     if (!forecast)
       continue;

@@ -13,7 +13,7 @@
 
 namespace cs336::bench {
 
-/// Asks every line's command, as a process of `program`, for its --estimate, and adds the answers up: cells and seconds
+/// Asks every line's command, as a process of `program`, for its --forecast, and adds the answers up: cells and seconds
 /// of all, memory of the largest cell. Commands without such a flag take seconds at most and add nothing, nor do lines
 /// with errors, which they report when they run.
 Forecast forecastStudy(const std::string &program, llvm::ArrayRef<Command *> commands, llvm::ArrayRef<StudyLine> lines);

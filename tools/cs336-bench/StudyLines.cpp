@@ -55,6 +55,8 @@ absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFul
       help = true;
     } else if (name == "full") {
       full = true;
+    } else if (name == "forecast") {
+      forecast = true;
     } else {
       if (!name.empty())
         given.emplace_back();

@@ -31,6 +31,8 @@ public:
   /// Whether the steps have the flags of the CPU: --device is cpu, and --full is not given.
   bool isSmall() const { return isOnCPU && !full; }
   bool isJSON() const { return json; }
+  /// Whether --forecast is given: nothing is measured.
+  bool wantsForecast() const { return forecast; }
 
   /// The command line of every step, with the flags of the CPU if `small` is set. INVALID_ARGUMENT if a flag that was
   /// given belongs to none of them.
@@ -40,7 +42,7 @@ public:
 private:
   /// Each flag with the values that follow it.
   std::vector<StudyLine> given;
-  bool help = false, full = false, isOnCPU = true, json = false;
+  bool help = false, full = false, forecast = false, isOnCPU = true, json = false;
 };
 
 /// Whether the command has a flag of this name.

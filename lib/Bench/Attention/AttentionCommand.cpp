@@ -77,7 +77,7 @@ AttentionCommand::AttentionCommand()
            "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
            "compiled, sdpa. With --ladder, beside the rungs in --dtype",
            category, subcommand),
-      estimate(category, subcommand), output(category, subcommand),
+      forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
@@ -178,7 +178,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
   std::unique_ptr<AttentionPeer> torch;
-  if (peer.isGiven() && !estimate) {
+  if (peer.isGiven() && !forecastOnly) {
     PeerOptions peerOptions = peer.getOptions();
     peerOptions.device = options.device;
     peerOptions.numThreads = numThreads;
@@ -200,14 +200,16 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
     absl::StatusOr<Forecast> forecast = forecastAttention(getCases(), compile.getPipelines(), options, rates);
     if (!forecast.ok())
       return forecast.status();
-    if (estimate) {
+    if (peer.isGiven())
+      forecast->timeBasis += "; PyTorch's time comes on top";
+    if (forecastOnly) {
       llvm::outs() << json::Value(forecast->toJSON()) << "\n";
       return absl::OkStatus();
     }
     llvm::errs() << forecast->describe();
     return measureAll(options, *forecast, rows);
   });
-  if (estimate)
+  if (forecastOnly)
     return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;

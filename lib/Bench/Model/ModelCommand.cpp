@@ -61,11 +61,11 @@ ModelCommand::ModelCommand()
            cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
       noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
             cl::sub(subcommand)),
-      estimate(category, subcommand), output(category, subcommand),
+      forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
-  if (!peer.isGiven() || estimate)
+  if (!peer.isGiven() || forecastOnly)
     return nullptr;
   PeerOptions peerOptions = peer.getOptions();
   peerOptions.device = options.device;
@@ -204,14 +204,16 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     absl::StatusOr<Forecast> forecast = forecastModels(*descriptions, compile.getPipelines(), options, peaks);
     if (!forecast.ok())
       return forecast.status();
-    if (estimate) {
+    if (peer.isGiven())
+      forecast->timeBasis += "; PyTorch's time comes on top";
+    if (forecastOnly) {
       llvm::outs() << json::Value(forecast->toJSON()) << "\n";
       return absl::OkStatus();
     }
     llvm::errs() << forecast->describe();
     return measureAll(*descriptions, options, *forecast, peaks, rows);
   });
-  if (estimate)
+  if (forecastOnly)
     return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;

@@ -68,7 +68,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   PeerFlags peer;
-  EstimateFlag estimate;
+  ForecastFlag forecastOnly;
   OutputFlags output;
   CompileFlags compile;
 };

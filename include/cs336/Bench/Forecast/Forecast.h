@@ -27,11 +27,11 @@ struct Forecast {
   std::string largest;
   /// Seconds of each task, which may have several rows. Empty if unknown.
   std::vector<double> taskSeconds;
-  /// How the time was estimated, or why it is unknown.
+  /// What the time was computed from, or why it is unknown.
   std::string timeBasis;
 
   std::optional<double> getSeconds() const;
-  /// "12 cells, 2.3 GiB for the largest, about 4 min", then a line for the basis of either estimate.
+  /// "12 cells, 2.3 GiB for the largest, about 4 min", then a line for what either was computed from.
   std::string describe() const;
   /// "cells", "memory_bytes", "largest", "seconds", "time_basis".
   llvm::json::Object toJSON() const;
@@ -39,11 +39,11 @@ struct Forecast {
   static std::optional<Forecast> fromJSON(llvm::StringRef text);
 };
 
-/// `--estimate` of a command.
-class EstimateFlag : public llvm::cl::opt<bool> {
+/// `--forecast` of a command.
+class ForecastFlag : public llvm::cl::opt<bool> {
 public:
-  EstimateFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
-      : opt("estimate",
+  ForecastFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
+      : opt("forecast",
             llvm::cl::desc("Measure nothing: print how many cells there are, how much memory the largest "
                            "needs, and about how long it takes, as JSON"),
             llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}

@@ -21,7 +21,7 @@ struct TaskWork {
 };
 
 /// Sets the forecast's time: the FLOPs of each task at a share of the rate of a GEMM in its type, and its other
-/// seconds. A GEMM is timed, once per type, only if the FLOPs are so many that the estimate depends on it; otherwise a
+/// seconds. A GEMM is timed, once per type, only if the FLOPs are so many that the forecast depends on it; otherwise a
 /// slow device's rate is assumed. If a GEMM cannot be timed, because there is no such GPU, the time stays unknown.
 void forecastTime(llvm::ArrayRef<TaskWork> tasks, PeakRates &rates, Forecast &forecast);
 

@@ -36,7 +36,7 @@ public:
 
 private:
   absl::Status checkFlags() const;
-  /// Null without --peer, and with --estimate.
+  /// Null without --peer, and with --forecast.
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                           const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;
@@ -60,7 +60,7 @@ private:
   llvm::cl::opt<bool> profile;
   llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> noMFU;
-  EstimateFlag estimate;
+  ForecastFlag forecastOnly;
   OutputFlags output;
   CompileFlags compile;
 };
