@@ -46,6 +46,7 @@ Attention alone, forward and backward, pass by pass beside PyTorch:
   cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
 What published write-ups measured, under the names of their problems:
   cs336-bench study --list
+  cs336-bench study benchmarking_script --help
   cs336-bench study mixed_precision_accumulation
 What this machine has, and what is missing for what:
   cs336-bench doctor
