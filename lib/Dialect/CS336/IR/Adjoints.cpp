@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // All adjoints are built from differentiable primitives in the type of the forward operation, so that the gradient of a
-// bf16 value is bf16. Gradients that are not used (of a constant) are dead code, which the caller erases.
+// bf16 value is bf16. Unused gradients (for example of a constant) are dead code, which the caller erases.
 //
 //===----------------------------------------------------------------------===//
 

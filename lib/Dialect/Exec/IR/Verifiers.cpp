@@ -171,7 +171,8 @@ LogicalResult CheckBoundOp::verify() {
   return success();
 }
 
-/// Both sides are dense, and one is `sourceParts` parts of what the other has `targetParts` of, along axis 0.
+/// Verifies that both buffers are dense, and that along axis 0 they consist of `sourceParts` and `targetParts` parts of
+/// equal size.
 static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
                                       int64_t targetParts) {
   MemRefType source = bufferType(from), target = bufferType(to);

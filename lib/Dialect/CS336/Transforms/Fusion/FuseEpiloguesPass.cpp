@@ -59,8 +59,8 @@ static StringRef whyNot(MatmulOp product, Value addend) {
   return isInMemory(addend) ? "" : "the addend is recomputed by its readers and not stored in memory";
 }
 
-/// Returns the operand of the sum that is a matmul which can add the other operand: the later one if both can. Emits
-/// remarks about those that cannot.
+/// Returns the matmul among the sum's operands that can add the other operand: the later one if both can. Emits remarks
+/// about those that cannot.
 static MatmulOp findProduct(AddOp sum) {
   MatmulOp found;
   for (OpOperand &operand : sum->getOpOperands()) {
@@ -103,7 +103,7 @@ static MatmulOp getRectified(SelectOp select) {
 static StringRef whyNot(MatmulOp product, SelectOp select) {
   if (product.getType().getElementType().isF64())
     return "GEMM libraries have no ReLU epilogue in float64";
-  // A gradient tests where the result is at most 0, which the ReLU of it answers equally.
+  // The gradient reads the predicate result ≤ 0, which has the same value for the ReLU's result.
   bool isReadOtherwise = llvm::any_of(product->getUsers(), [&](Operation *user) {
     return user != select && !isNotPositive(user, product.getResult());
   });
@@ -173,7 +173,7 @@ void FuseEpiloguesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   for (auto sum : llvm::make_early_inc_range(function.getOps<AddOp>()))
     fuse(sum);
-  // ReLUs follow additions, because a ReLU may be of a sum.
+  // ReLUs come after additions, because the operand of a ReLU may be a sum.
   for (auto select : llvm::make_early_inc_range(function.getOps<SelectOp>()))
     fuse(select);
 }

@@ -165,7 +165,7 @@ void Autocast::setResults(Operation *op, Choice choice) {
     }
     if (compute == choice.result)
       continue;
-    // The operation computes in float32 because of a number, but its result has the type of its tensors.
+    // A scalar operand makes the operation compute in float32, but its result has the type of its tensors.
     builder.setInsertionPointAfter(op);
     auto rounded = CastOp::create(builder, op->getLoc(), tensor.clone(choice.result), result);
     result.replaceAllUsesExcept(rounded, rounded);
