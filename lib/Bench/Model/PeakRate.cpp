@@ -33,7 +33,7 @@ static Type getElement(Builder builder, BuildType type, ComputeType computeType)
   llvm_unreachable("every type has an element");
 }
 
-/// c = a·bᵀ of square matrices. They are parameters, so that nothing but the GEMM is timed.
+/// Builds c = a·bᵀ on square matrices. They are parameters, so that only the GEMM is timed.
 static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp module) {
   FunctionBuilder function(module, Mode::Forward);
   auto type = RankedTensorType::get({size, size}, element);
@@ -42,7 +42,7 @@ static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp 
   function.finish({{"c", c}});
 }
 
-/// Seconds of the fastest of five runs.
+/// Returns the time of the fastest of five runs in seconds.
 static absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType computeType,
                                        const MeasureOptions &options) {
   CompileOptions compile = options.compile;
@@ -93,7 +93,7 @@ absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeTyp
 }
 
 absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
-  // Built in float64, a model is computed in it whatever the type.
+  // A model that is built in float64 is computed in float64, whatever the compute type.
   if (type == BuildType::F64)
     computeType = ComputeType::FP32;
   auto [rate, isNew] = rates.try_emplace({type, computeType}, 0.0);

@@ -47,7 +47,7 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   if (!planned.ok())
     return planned.status();
   row.plan = *std::move(planned);
-  // What a session keeps does not change with the batch, the context or the compilation.
+  // The memory of variables does not depend on the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
   absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);

@@ -64,7 +64,7 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
 
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
 
-/// The values of a flag as they are written; empty if it was not given.
+/// Returns the values of a flag as written, or an empty list if it was not given.
 template <typename Values, typename Stringify>
 static std::string joinValues(const Values &values, Stringify stringify) {
   return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
@@ -122,7 +122,7 @@ absl::Status CompileFlags::checkWithoutCode() const {
 
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {
   std::vector<PipelineVariant> variants{{pipeline, "", ""}};
-  // Without a flag the option stays as the pipeline has it.
+  // Without a flag, the option keeps the pipeline's default.
   auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
     if (values.empty())
       return;
