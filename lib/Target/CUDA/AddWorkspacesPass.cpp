@@ -40,7 +40,7 @@ private:
 };
 } // namespace
 
-/// Storage for the command, in front of it.
+/// Creates the workspace before the command.
 static Value allocate(Operation *command, int64_t bytes) {
   OpBuilder builder(command);
   auto type = MemRefType::get(llvm::divideCeilSigned(bytes, sizeof(float)), builder.getF32Type());
