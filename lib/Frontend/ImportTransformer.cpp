@@ -135,7 +135,7 @@ Value TransformerBuilder::buildHeads(const std::string &attention, StringRef pro
   return TransposeOp::create(builder, heads, x, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
-/// Where query q may attend to key k: q >= k, for every batch and head.
+/// Builds the causal mask: query q sees key k if q >= k, for every batch and head.
 Value TransformerBuilder::buildCausalMask(RankedTensorType scores) {
   auto positions = RankedTensorType::get(scores.getShape().take_back(2), builder.getI32Type());
   Value query = IotaOp::create(builder, positions, builder.getI64IntegerAttr(0));

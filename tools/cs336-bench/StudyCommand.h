@@ -21,8 +21,8 @@ namespace cs336::bench {
 
 struct Study;
 
-/// The subcommand `study`: runs other commands of this tool with the flags that a published study fixes. What follows
-/// the study's name replaces them.
+/// The subcommand `study`: runs other commands of this tool with the flags that a published study fixes. Flags after
+/// the study's name replace them.
 class StudyCommand : public Command {
 public:
   /// `program` is the path of this program. `commands` are those that studies are made of.
@@ -50,7 +50,7 @@ private:
 
   std::string program;
   std::vector<llvm::cl::SubCommand *> commands;
-  /// Of studies, and of the commands whose flags a study takes, separated by '|' for shell completion.
+  /// The names of studies, and of the commands whose flags a study accepts, separated by '|' for shell completion.
   std::string names, commandNames;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};

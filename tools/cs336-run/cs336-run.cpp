@@ -90,7 +90,7 @@ struct Flags {
   CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
 };
 
-/// What a run of the tool goes through; each step returns its error.
+/// The steps of a run of the tool; each returns its error.
 class Runner {
 public:
   explicit Runner(const Flags &flags) : flags(flags) {}

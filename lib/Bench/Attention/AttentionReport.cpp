@@ -262,7 +262,7 @@ static void appendSteps(Columns &columns) {
   add("forward and backward steps (ms)", "forward_backward_step_ms", &AttentionMeasurement::both);
 }
 
-/// The columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
+/// Builds the columns of one variant of PyTorch. If values disagree, the ratios are "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   using Peer = AttentionPeerMeasurement;
   using Get = Cell (*)(const AttentionRow &, const Peer &);

@@ -248,7 +248,7 @@ static void appendResources(Columns &columns, bool perStep) {
   addTimes("event steps (ms)", "event_step_ms", &M::deviceMilliseconds, Show::OnRequest);
 }
 
-/// The columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
+/// Builds the columns of one variant of PyTorch. If values disagree, the ratio is "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   auto find = [variant](const ModelRow &row) -> const PeerMeasurement * {
     const auto *peer = llvm::find_if(llvm::ArrayRef(row.measurement.peers),

@@ -40,7 +40,7 @@ struct Nest {
 
   const Phase &phase;
   SmallVector<Accumulator> accumulators;
-  /// How the innermost loop runs.
+  /// The execution of the innermost loop.
   VectorLoop vectorLoop;
   /// Inputs that are in registers, by their address.
   std::vector<std::pair<Access, Value>> loads;

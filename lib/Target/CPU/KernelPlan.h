@@ -72,7 +72,7 @@ struct Phase {
   llvm::SmallVector<unsigned> loops;
 };
 
-/// How a kernel runs: for every row, the phases one after the other.
+/// The execution of a kernel: for every row, the phases one after the other.
 ///
 /// Loops of different statements that walk the same axis of the same tensor are one loop of the kernel. Rows are
 /// independent of each other: threads share them.

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A multiprocessor has 64 Ki registers, and a thread 255 at most, 128 in a block of 512 and 64 in one of 1024. Rows in
-// flight hide the memory's latency: at 4.3 TB/s and 0.8 us, this takes 26 KB in each of 132 multiprocessors. So a
-// thread holds as many elements as possible, while enough registers remain for its arithmetic and for two or more rows
-// per multiprocessor. Teams are as small as this allows: the fewer threads share a row, the less they wait for each
-// other.
+// A multiprocessor has 64 Ki registers. A thread has at most 255, or 128 in a block of 512 threads and 64 in a block of
+// 1024. Rows in flight hide the memory's latency: at 4.3 TB/s and 0.8 us, this takes 26 KB in each of 132
+// multiprocessors. So a thread holds as many elements as possible, while enough registers remain for its arithmetic and
+// for two or more rows per multiprocessor. Teams are as small as this allows: the fewer threads share a row, the less
+// they wait for each other.
 //
 //===----------------------------------------------------------------------===//
 

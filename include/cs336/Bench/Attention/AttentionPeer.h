@@ -17,7 +17,7 @@
 
 namespace cs336::bench {
 
-/// What one variant of PyTorch did.
+/// The results of one variant of PyTorch.
 struct AttentionPeerMeasurement {
   std::string variant;
   /// RESOURCE_EXHAUSTED if memory does not suffice; then there may be times of the forward pass.
@@ -56,7 +56,7 @@ private:
 
   PeerOptions options;
   std::unique_ptr<TorchProcess> process;
-  /// Of the last case.
+  /// The results of the last case.
   std::optional<AttentionCase> answered;
   std::vector<Answer> answers;
 };

@@ -22,8 +22,8 @@ public:
   virtual llvm::cl::SubCommand &getSubCommand() = 0;
   /// Moves LLVM's own options from --help to --help-hidden. Call before parsing.
   virtual void hideOtherOptions() = 0;
-  /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
-  /// `commandLine`, which asked for it.
+  /// Prints results to standard output, and progress to the standard error stream. A JSON document contains
+  /// `commandLine`.
   virtual absl::Status run(llvm::StringRef commandLine) = 0;
 };
 

@@ -28,8 +28,8 @@ public:
   PeerProcess(const PeerProcess &) = delete;
   ~PeerProcess();
 
-  /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object. CANCELLED if this
-  /// program is asked to stop meanwhile, which ends the process.
+  /// Returns the answer, UNAVAILABLE if the process ended without one, or DATA_LOSS if the answer is not a JSON object.
+  /// If this program is asked to stop meanwhile, ends the process and returns CANCELLED.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
 
 private:
@@ -43,7 +43,7 @@ private:
   std::string program;
   pid_t process;
   int input, output;
-  /// What was read beyond the last line.
+  /// The text that was read after the last line.
   std::string pending;
 };
 

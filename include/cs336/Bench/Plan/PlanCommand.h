@@ -27,8 +27,8 @@ public:
 
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
-  /// Plans every combination of the flags' values and prints the report to standard output. That a model does not fit
-  /// is a result, not an error. An interruption leaves out what was not planned yet.
+  /// Plans every combination of the flags' values and prints the report to standard output. A model that does not fit
+  /// is a result, not an error. After an interruption the report omits variants that were not planned yet.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:

@@ -17,7 +17,7 @@ struct Statistics {
   double mean = 0, std = 0, median = 0, min = 0;
 };
 
-/// Of at least one sample.
+/// Computes the statistics of at least one sample.
 Statistics computeStatistics(llvm::ArrayRef<double> samples);
 
 } // namespace cs336::bench

@@ -127,7 +127,7 @@ LogicalResult DivOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   return success();
 }
 
-/// Gives the gradient to the chosen operand. Where both are equal, each gets half.
+/// Gives the gradient to the chosen operand. If both are equal, each gets half.
 static void buildExtremumAdjoint(ImplicitLocOpBuilder &b, Predicate lhsWins, Value lhs, Value rhs, Value gradient,
                                  Gradients &operandGradients) {
   Value zero = splatLike(b, gradient, 0.0), half = scale(b, gradient, 0.5);

@@ -30,7 +30,7 @@ static constexpr RemarkOptions remarkOptions("cs336-autocast");
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
 
-/// Returns the narrowest type that represents both. That of bf16 and f16 is float32.
+/// Returns the narrowest type that represents both. For bf16 and f16 it is float32.
 static FloatType promote(FloatType lhs, FloatType rhs) {
   if (lhs == rhs)
     return lhs;
