@@ -293,7 +293,7 @@ FailureOr<OwningOpRef<ModuleOp>> cs336::importTransformer(const ModelDescription
     builder.buildFunction(description.mode);
     break;
   case Mode::Prepare:
-    emitError(loc) << "mode 'prepare' is what passes make; build forward, loss, forward_backward or train";
+    emitError(loc) << "passes create mode 'prepare'; build forward, loss, forward_backward or train";
     return failure();
   }
   return module;

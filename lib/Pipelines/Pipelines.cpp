@@ -59,7 +59,7 @@ llvm::cl::ValuesClass cs336::getComputeTypeValues() {
     return llvm::cl::OptionEnumValue{stringifyComputeType(type), static_cast<int>(type), description};
   };
   return {value(ComputeType::FP32, "none: the types that the program has"),
-          value(ComputeType::TF32, "float32, whose products may round to tf32"),
+          value(ComputeType::TF32, "float32, whose GEMMs may round to tf32"),
           value(ComputeType::BF16, "autocast to bfloat16"), value(ComputeType::FP16, "autocast to float16")};
 }
 
@@ -68,10 +68,10 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
     return llvm::cl::OptionEnumValue{stringifyFusion(level), static_cast<int>(level), description};
   };
   return {value(Fusion::None, "a kernel for each operation"),
-          value(Fusion::Elementwise, "chains of pointwise operations and reductions of rows, and what products can do"),
+          value(Fusion::Elementwise, "chains of element-wise operations and row reductions, and epilogues of GEMMs"),
           value(Fusion::Softmax, "and softmax, forward and backward"),
           value(Fusion::Flash, "and attention, whose scores are never stored"),
-          value(Fusion::All, "every fusion that there is: at present what flash has")};
+          value(Fusion::All, "every fusion: at present the same as flash")};
 }
 
 llvm::Error PipelineOptions::read(StringRef text) {
@@ -125,7 +125,7 @@ static LogicalResult addExtra(OpPassManager &manager, const ExtraPasses &extra, 
   if (succeeded(parsePassPipeline(extra.getValue(), manager, stream)))
     return success();
   return error("the option " + extra.getArgStr() +
-               " of the pipeline is no list of passes: " + StringRef(message).rtrim());
+               " of the pipeline is not a list of passes: " + StringRef(message).rtrim());
 }
 
 LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {

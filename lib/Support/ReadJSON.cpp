@@ -97,7 +97,7 @@ Error Scanner::addKey(StringRef literal) {
   StringRef name = *key->getAsString();
   if (levels.back().keys.insert(name).second)
     return Error::success();
-  return createStringError(llvm::formatv("the key '{0}' stands twice in one object", name));
+  return createStringError(llvm::formatv("the key '{0}' occurs twice in one object", name));
 }
 
 Error Scanner::run(StringRef text) {

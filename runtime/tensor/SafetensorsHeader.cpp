@@ -36,7 +36,7 @@ class HeaderReader final : public Json::json_sax_t {
 public:
   absl::StatusOr<SafetensorsHeader> Finish() && {
     if (repeated_)
-      return MalformedSafetensors(absl::StrCat("the key '", *repeated_, "' stands twice in its header"));
+      return MalformedSafetensors(absl::StrCat("the key '", *repeated_, "' occurs twice in its header"));
     for (auto &[name, entry] : header_.entries)
       if (fields_[name].size() != kFields)
         entry.status.Update(MissingFields());
@@ -171,7 +171,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view text)
     return MalformedSafetensors("its header does not begin with '{'");
   HeaderReader reader;
   if (!Json::sax_parse(text.begin(), text.end(), &reader))
-    return MalformedSafetensors("its header is no JSON object");
+    return MalformedSafetensors("its header is not a JSON object");
   return std::move(reader).Finish();
 }
 

@@ -27,7 +27,8 @@ namespace cl = llvm::cl;
 namespace fs = llvm::sys::fs;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says what this machine has, and what is missing for what";
+static constexpr llvm::StringLiteral kDescription =
+    "lists the parts of this machine, and the features for which a part is missing";
 
 /// The interpreter's description of PyTorch, as an answer of PeerProcess.
 static constexpr llvm::StringLiteral kTorchScript = R"(

@@ -41,7 +41,7 @@ StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<cl::SubCommand *>
       commandNames(
           llvm::join(llvm::map_range(commands, [](cl::SubCommand *command) { return command->getName(); }), "|")),
       subcommand("study", kDescription),
-      list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
+      list("list", cl::desc("List the studies and their commands"), cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "

@@ -28,8 +28,8 @@ namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral kOverview = R"(Measures Transformer training
 
-Flags that describe the model take lists with commas; every combination is measured. The mode is forward if nothing is
-said. Ctrl-C or `timeout` ends a sweep with the report of what it has measured; a second Ctrl-C ends it at once.
+Flags that describe the model take lists with commas; every combination is measured. The default mode is forward.
+Ctrl-C or `timeout` ends a sweep with the report of what it has measured; a second Ctrl-C ends it at once.
 Forward, forward and backward, and the whole step of one size:
   cs336-bench model --size small --mode forward,forward_backward,train --steps 5
 Any hyper-parameters, in the flags of published scripts:

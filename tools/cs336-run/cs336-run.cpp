@@ -76,8 +76,8 @@ struct Flags {
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
   cl::opt<bool> poisonMemory{"poison-memory",
-                             cl::desc("Fill inputs, outputs and scratch memory with NaN before each step: what is read "
-                                      "before it was written, or left unwritten, shows"),
+                             cl::desc("Fill inputs, outputs and workspaces with NaN before each step, so that reads of "
+                                      "unwritten memory show"),
                              cl::cat(category)};
   cl::opt<bool> profile{"profile",
                         cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
@@ -292,7 +292,7 @@ absl::Status Runner::run() {
       return status;
   llvm::errs() << "next: "
                << (entry->mode == format::Mode::train
-                       ? "--steps 10 shows the loss fall; --save-params FILE.safetensors keeps what was learnt\n"
+                       ? "--steps 10 shows the loss fall; --save-params FILE.safetensors saves the trained parameters\n"
                        : "--dump-values '*' shows every value; --outputs FILE.npz keeps the results\n");
   return absl::OkStatus();
 }

@@ -49,11 +49,13 @@ AttentionCommand::AttentionCommand()
       numHeads("num-heads", "n_heads", "Heads; 1 is attention without heads (default 1)", 1, *this),
       lengths("length", "context_length", "Positions of queries and of keys (default 1024)", 1024, *this),
       headDims("head-dim", "head_dim", "Width of a head (default 64)", 64, *this),
-      masks("mask", cl::desc("Which keys a query sees; both are measured side by side (default full)"),
+      masks("mask", cl::desc("Keys that a query sees; both are measured side by side (default full)"),
             cl::values(clEnumValN(Mask::Full, "full", "all"),
                        clEnumValN(Mask::Causal, "causal", "those up to its own position")),
             cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
-      parts("part", cl::desc("What of it; a list with commas is measured side by side (default whole)"),
+      parts("part",
+            cl::desc("Part of attention to measure; the parts of a list with commas are measured side by side "
+                     "(default: whole)"),
             cl::values(clEnumValN(AttentionCase::Part::Whole, "whole", "all of it"),
                        clEnumValN(AttentionCase::Part::Scores, "scores", "the softmax of scores, without values")),
             cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
@@ -96,7 +98,7 @@ absl::Status AttentionCommand::checkFlags() const {
     return describeUnknownPeer(peer, kVariants);
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && !peer.empty() &&
       llvm::is_contained(parsePeer(peer, kVariants, "naive"), "sdpa"))
-    return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
+    return absl::InvalidArgumentError("--part scores conflicts with torch:sdpa, which computes the whole attention");
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getAttentionColumns({}, parsePeer(peer, kVariants, "naive"))); !status.ok())

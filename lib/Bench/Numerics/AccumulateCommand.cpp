@@ -40,11 +40,11 @@ static constexpr Sum kSums[] = {{"wide", "float32", "float32", "s += x"},
 
 AccumulateCommand::AccumulateCommand()
     : subcommand("accumulate", kDescription),
-      value("value", cl::desc("What is added (default 0.01)"), cl::value_desc("number"), cl::init(0.01),
-            cl::cat(category), cl::sub(subcommand)),
+      value("value", cl::desc("Addend (default: 0.01)"), cl::value_desc("number"), cl::init(0.01), cl::cat(category),
+            cl::sub(subcommand)),
       count("count", cl::desc("How often (default 1000)"), cl::value_desc("number"), cl::init(1000), cl::cat(category),
             cl::sub(subcommand)),
-      printProgram("print-program", cl::desc("Print the program, and run nothing"), cl::cat(category),
+      printProgram("print-program", cl::desc("Print the program and do not run it"), cl::cat(category),
                    cl::sub(subcommand)),
       device(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}

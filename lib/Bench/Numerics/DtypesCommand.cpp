@@ -27,7 +27,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says the type of every value under mixed precision";
+static constexpr llvm::StringLiteral kDescription = "prints the type of every value under mixed precision";
 
 // Written by CMake: examples/toy_model.mlir as a string literal.
 static constexpr llvm::StringLiteral kToyModel =

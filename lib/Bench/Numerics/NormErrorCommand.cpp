@@ -27,7 +27,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says how precise layer norm is in each type";
+static constexpr llvm::StringLiteral kDescription = "prints the errors of layer norm in each type";
 
 namespace {
 /// One way to compute the norm: the type that x is rounded to, and the type of the arithmetic.

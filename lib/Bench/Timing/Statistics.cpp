@@ -17,7 +17,7 @@
 using namespace cs336::bench;
 
 Statistics cs336::bench::computeStatistics(llvm::ArrayRef<double> samples) {
-  assert(!samples.empty() && "statistics of nothing");
+  assert(!samples.empty() && "statistics of no samples");
   llvm::SmallVector<double> sorted(samples);
   llvm::sort(sorted);
   size_t count = sorted.size(), middle = count / 2;

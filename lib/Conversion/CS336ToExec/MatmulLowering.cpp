@@ -37,7 +37,8 @@ static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   MemRefType type = matrix.layout.getType();
   if (GemmOp::acceptsLayout(type))
     return;
-  remark::missed(loc, remarkOptions("OperandCopied")) << "a product's operand is copied: no GEMM takes its strides";
+  remark::missed(loc, remarkOptions("OperandCopied"))
+      << "the matmul's operand is copied: GEMM does not accept its strides";
   matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
 }
 

@@ -36,7 +36,7 @@ private:
   LogicalResult addWorkspaces();
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that got a workspace"};
-  PassCounter numProducts{this, "num-products", "Number of products that got a workspace"};
+  PassCounter numProducts{this, "num-products", "Number of GEMMs that got a workspace"};
 };
 } // namespace
 

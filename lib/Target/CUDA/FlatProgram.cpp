@@ -103,7 +103,7 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   switch (scalar.kind) {
   case Scalar::Kind::Load:
     if (scalar.operand >= kernel.numInputs)
-      return refuse("reads what an output held");
+      return refuse("reads the initial value of an output");
     return readAccess(scalar.operand, scalar.index);
   case Scalar::Kind::Constant:
     os << ' ' << scalar.constant;

@@ -227,7 +227,7 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
     return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, expressions[scalar.operands[0]],
                                           expressions[scalar.operands[1]]);
   case Scalar::Kind::Reduced:
-    llvm_unreachable("what reduces is written by whoever knows how the loops are shared");
+    llvm_unreachable("reductions are written by the schedule");
   case Scalar::Kind::Index:
   case Scalar::Kind::Operation:
     if (AffineExpr index = program.getConvertedIndex(id))

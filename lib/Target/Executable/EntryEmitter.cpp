@@ -211,7 +211,7 @@ LogicalResult EntryEmitter::verifyOffset(Operation *command, Value buffer, int64
   InFlightDiagnostic diagnostic = command->emitOpError()
                                   << "uses byte " << offset << " of the arena, and must use a "
                                   << "multiple of " << alignment << ": run --exec-plan-memory=alignment=256";
-  diagnostic.attachNote(place.getLoc()) << "what lies there is planned here";
+  diagnostic.attachNote(place.getLoc()) << "the storage is planned here";
   return diagnostic;
 }
 

@@ -42,7 +42,7 @@ exec.entry @f mode<forward> {
   %table = exec.input "table" : memref<97x4xf32>
   %ids = exec.get @ids : memref<3xi64>
   %y = exec.output "y" output : memref<3x4xf32>
-  // expected-error@below {{with integers that nothing bounds: check them with exec.check_bound}}
+  // expected-error@below {{with integers without a bound: check them with exec.check_bound}}
   exec.launch @rows ins(%table, %ids : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 

@@ -1,4 +1,4 @@
-//===- Adjoints.cpp - The vector-Jacobian product of every primitive ------===//
+//===- Adjoints.cpp - The gradients of every primitive --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -47,7 +47,7 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, publ
         return signalPassFailure();
       }
       remark::passed(op.getLoc(), remarkOptions("Decomposed"))
-          << remark::add("'{0}' is written as what it consists of", op->getName().getStringRef());
+          << remark::add("'{0}' is replaced with its decomposition", op->getName().getStringRef());
       op->replaceAllUsesWith(*values);
       op->erase();
       ++numDecomposed;

@@ -82,10 +82,10 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
   for (Value read : reads) {
     BufferOpInterface storage = getStorage(read);
     if (!storage)
-      return command->emitOpError() << "reads a value that is no buffer of the entry";
+      return command->emitOpError() << "reads a value that is not a buffer of the entry";
     bool isGiven = storage.getStorageKind() == StorageKind::Variable || storage.getStorageKind() == StorageKind::Input;
     if (!isGiven && !written.contains(getOwner(read))) {
-      InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that nothing has written";
+      InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that no command has written";
       diagnostic.attachNote(storage->getLoc()) << "the buffer's storage is here";
       return diagnostic;
     }
@@ -95,7 +95,7 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
   for (Value write : writes) {
     BufferOpInterface storage = getStorage(write);
     if (!storage)
-      return command->emitOpError() << "writes a value that is no buffer of the entry";
+      return command->emitOpError() << "writes a value that is not a buffer of the entry";
     if (storage.getStorageKind() == StorageKind::Input)
       return command->emitOpError() << "writes an input, which belongs to the caller";
     written.insert(getOwner(write));
@@ -119,7 +119,7 @@ LogicalResult EntryChecker::run() {
   }
   for (auto output : entry.getBody().getOps<OutputOp>())
     if (!written.contains(output))
-      return output.emitOpError() << "nothing writes this output";
+      return output.emitOpError() << "no command writes this output";
   return success();
 }
 

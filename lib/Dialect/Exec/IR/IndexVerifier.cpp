@@ -119,7 +119,7 @@ LogicalResult IndexVerifier::emitError(LaunchOp launch, IndexingOpInterface op, 
   BufferOpInterface storage = argument ? getStorage(launch.getInputs()[argument.getArgNumber()]) : BufferOpInterface();
   auto input = dyn_cast_or_null<InputOp>(storage.getOperation());
   if (!input)
-    return diagnostic << "integers that nothing bounds: check them with exec.check_bound";
+    return diagnostic << "integers without a bound: check them with exec.check_bound";
   diagnostic << "input \"" << input.getName() << "\", ";
   if (std::optional<uint64_t> bound = input.getBound())
     return diagnostic << "whose bound is " << *bound << ": write bound = " << use.bound;

@@ -47,7 +47,7 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "result must be written densely, not to " << out;
   for (Operation &op : block.without_terminator())
     if (!isa<FusibleOpInterface>(op))
-      return op.emitOpError() << "stands in a kernel but does not lower to one (FusibleOpInterface)";
+      return op.emitOpError() << "is in a kernel but does not implement FusibleOpInterface";
   return success();
 }
 

@@ -67,7 +67,7 @@ LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ViewOp::verify() {
   BufferOpInterface storage = getStorage(getResult());
   if (!storage)
-    return emitOpError() << "source is no buffer of an entry";
+    return emitOpError() << "source is not a buffer of an entry";
   if (getSource().getType().getElementType() != getType().getElementType())
     return emitOpError() << "changes the element type";
   int64_t last = getLastElement(getType()), elements = storage.getBuffer().getType().getNumElements();
@@ -201,6 +201,6 @@ LogicalResult ReduceScatterOp::verify() {
 }
 LogicalResult BroadcastRankOp::verify() {
   if (getRoot() >= getWorld())
-    return emitOpError() << "root " << getRoot() << " is no rank of " << getWorld();
+    return emitOpError() << "root " << getRoot() << " is not a rank of a world of " << getWorld();
   return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1);
 }

@@ -213,7 +213,7 @@ void HoistInvariantsPass::runOnOperation() {
       continue;
     if (!function.getBody().hasOneBlock()) {
       remark::missed(function.getLoc(), remarkOptions("NotHoisted"))
-          << remark::add("@{0} has several blocks, and computes in each call what does not change", function.getName());
+          << remark::add("@{0} has several blocks, so each run computes its invariant values", function.getName());
       continue;
     }
     if (failed(hoist(function, prepare)))

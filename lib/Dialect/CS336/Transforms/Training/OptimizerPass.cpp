@@ -140,7 +140,7 @@ LogicalResult AdamWBuilder::collectUpdates() {
     BlockArgument argument = arguments.lookup(name);
     if (!argument || argument.getType() != value.getType())
       return function.emitOpError() << "returns a gradient called '" << name
-                                    << "', but takes no parameter of that name and type";
+                                    << "', but has no parameter with that name and type";
     updates.push_back({argument, skipExtension(value), name, getPortViews(port)});
   }
   return success();
@@ -323,7 +323,7 @@ void OptimizerPass::runOnOperation() {
   }
   if (findArgument(function, state::kLossScale) && !function->hasAttr(CS336Dialect::kLossScalingAttr)) {
     function.emitOpError() << "takes '" << state::kLossScale << "', but no " << CS336Dialect::kLossScalingAttr
-                           << " says how it moves; --cs336-scale-loss adds both";
+                           << " describes its updates; --cs336-scale-loss adds both";
     return signalPassFailure();
   }
   FailureOr<OptimizerAttr> optimizer = getOptimizer(function);

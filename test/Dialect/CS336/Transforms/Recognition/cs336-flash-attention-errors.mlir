@@ -637,7 +637,7 @@ func.func @relu(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -
 
 // -----
 
-// A classifier's probabilities are no attention, and nothing is said.
+// The probabilities of a classifier are not an attention: no remark.
 // REMARK-NOT: remark:
 func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x4xf32> {
   %s = cs336.matmul %x, %w {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32>
