@@ -1,4 +1,4 @@
-//===- PeakRate.cpp - How fast products can be ----------------------------===//
+//===- PeakRate.cpp - The FLOP/s of a dense GEMM --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

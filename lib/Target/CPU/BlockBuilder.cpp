@@ -1,4 +1,4 @@
-//===- BlockBuilder.cpp - Products and functions of blocks ----------------===//
+//===- BlockBuilder.cpp - GEMMs and functions of blocks -------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -161,7 +161,7 @@ void BlockBuilder::unpack(unsigned panel, const Matrix &matrix, Value first, Val
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
 /// Tiles of rows, whose sums stay in registers, then the rest row by row.

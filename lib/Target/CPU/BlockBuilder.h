@@ -1,4 +1,4 @@
-//===- BlockBuilder.h - Products and functions of blocks --------*- C++ -*-===//
+//===- BlockBuilder.h - GEMMs and functions of blocks -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -52,7 +52,7 @@ struct AttentionMeasurement {
   /// The results of @forward, @loss and @forward_backward.
   StepTimes forward, loss, both;
   AttentionMemory memory;
-  /// Commands of each pass: kernels, products and copies.
+  /// Commands of each pass: kernels, GEMMs and copies.
   int64_t forwardCommands = 0, backwardCommands = 0;
   double compileSeconds = 0;
   /// Hashes of the executables, of the forward pass and of the others.

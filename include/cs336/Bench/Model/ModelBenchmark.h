@@ -40,7 +40,7 @@ struct MeasureOptions {
   TorchPeer *peer = nullptr;
   /// If true, the steps run once more under a profiler.
   bool profile = false;
-  /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
+  /// The precision of GEMMs that the pipeline was given, which the peer uses too.
   ComputeType computeType = ComputeType::FP32;
   /// As the pipeline was asked for.
   Fusion fusion = Fusion::None;

@@ -1,4 +1,4 @@
-//===- MergeGemmsPass.cpp - One product for linears of one input ----------===//
+//===- MergeGemmsPass.cpp - One GEMM for linears of one input -------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

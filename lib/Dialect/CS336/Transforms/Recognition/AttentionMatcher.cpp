@@ -168,10 +168,10 @@ bool Matcher::checkUses() {
 
 /// Refuses matmuls with an epilogue, which attention does not have: a bias of scores is not a mask.
 bool Matcher::checkEpilogues() {
-  for (MatmulOp product : {match.scores, match.values})
-    if (product.hasEpilogue())
-      return refuse(product, "Epilogue",
-                    Twine("the matmul that computes ") + (product == match.scores ? "scores" : "the result") +
+  for (MatmulOp matmul : {match.scores, match.values})
+    if (matmul.hasEpilogue())
+      return refuse(matmul, "Epilogue",
+                    Twine("the matmul that computes ") + (matmul == match.scores ? "scores" : "the result") +
                         " has an addend, a bias or a ReLU: run --cs336-fuse-epilogues after --cs336-flash-attention");
   return true;
 }
