@@ -1,4 +1,4 @@
-// What each pass counted of two functions, which threads work on at the same time.
+// The statistics of each pass for two functions, which threads handle at the same time.
 
 // RUN: cs336-opt %s --cs336-pipeline=fusion=none --pass-statistics -o %t.mlir 2> %t.table
 // RUN: FileCheck %s < %t.table

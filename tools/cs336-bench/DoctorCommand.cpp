@@ -50,7 +50,7 @@ struct Finding {
   bool isFound;
   /// The features that do not work without the part.
   std::string neededFor;
-  /// Version and place; or why it is missing, and what to do.
+  /// Version and path, or the reason why it is missing and what to do.
   std::string details;
 };
 } // namespace

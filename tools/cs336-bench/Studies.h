@@ -22,7 +22,7 @@ struct StudyStep {
   std::vector<std::pair<llvm::StringRef, llvm::StringRef>> flags;
 };
 
-/// A problem of the assignment, under its name there, and what measures it.
+/// A problem of the assignment, with its name there, and the commands that measure it.
 struct Study {
   llvm::StringRef name, description;
   std::vector<StudyStep> steps;

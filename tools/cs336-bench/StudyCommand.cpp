@@ -159,7 +159,7 @@ static std::string *findOutput(std::vector<std::string> &line, size_t &prefix) {
   return nullptr;
 }
 
-/// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
+/// Gives every line a separate file, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
 /// Returns whether --output was given.
 static bool separateOutputs(std::vector<std::vector<std::string>> &lines) {
   std::map<std::string, int> counts;

@@ -41,7 +41,7 @@ private:
   bool hasFlag(llvm::StringRef command, llvm::StringRef flag) const;
   /// The command line of every step. INVALID_ARGUMENT if a flag that was given belongs to none of them.
   absl::Status expand(const Study &study, std::vector<Arguments> &lines) const;
-  /// With a path, what it prints goes there.
+  /// If a path is given, the output is written there.
   absl::Status runLine(const Arguments &line, std::optional<llvm::StringRef> output) const;
   /// Prints the JSON that the line gives, after what separates it from the one before. One that is interrupted early
   /// gives none, and leaves the separator to the next.

@@ -112,7 +112,7 @@ private:
 
 } // namespace
 
-/// Refuses before a long run what could not be written after it.
+/// Rejects outputs before a long run that could not be written after it.
 static absl::Status checkOutputPath(const std::string &path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
   if (extension != ".npy" && extension != ".npz" && extension != ".safetensors")
@@ -205,7 +205,7 @@ absl::Status Runner::printOutputs(int64_t step) {
   if (flags.steps > 1)
     llvm::outs() << "step " << step + 1 << "\n";
   for (const auto &output : entry->outputs) {
-    // Between the first step and the last only what fits a line's worth of attention: losses and norms.
+    // Prints only losses and norms for the steps between the first and the last.
     if (!isLast && !output->type->shape.empty())
       continue;
     absl::StatusOr<TensorView> value = session->Output(entry->name, output->name);

@@ -191,7 +191,7 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
   return write(flags.output, [&](raw_ostream &stream) { stream << text; });
 }
 
-/// Flags of what else the tool could do.
+/// Flags of the other actions of the tool.
 static absl::Status refuseOtherFlags(const Flags &flags, Action action) {
   struct Owner {
     Action action;
