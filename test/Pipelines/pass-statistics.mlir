@@ -25,7 +25,7 @@
 // CHECK-NEXT: exec-plan-memory {{ *}}live-bytes {{ *}}[[#]]  Bytes of the largest live sets, which no plan can go below{{$}}
 // CHECK-NOT:  {{.}}
 
-// What a reader of the planned IR counts.
+// Numbers that can be counted in the planned IR.
 // RUN: awk '$2 ~ /^(num-kernels|num-launches|num-allocations|arena-bytes)$/ {print $2, $3}' %t.table > %t.said
 // RUN: awk '/exec.kernel @/ {kernels++} /exec.launch/ {launches++} /exec.(alloc|output)/ {allocations++} \
 // RUN:   match($0, /arena_bytes = [0-9]+/) {bytes += substr($0, RSTART + 14)} END { \

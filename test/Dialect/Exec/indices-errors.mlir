@@ -86,7 +86,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// What has been checked is overwritten by another buffer in the same place of the arena.
+// Checked indices are overwritten by another buffer at the same offset of the arena.
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
   // expected-note@below {{the indices are used here}}
   %0 = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>

@@ -1,4 +1,4 @@
-// What the exec dialect's verifiers refuse.
+// Operations that the exec dialect's verifiers reject.
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 
 // expected-error@below {{views cover 3 rows of 4}}
@@ -266,7 +266,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// What has nothing to do with the first result may run after it, and needs the operand.
+// Operations that are independent of the first result may run after it, and they read the operand.
 exec.kernel @both(%a: tensor<4xf32>, %b: tensor<4xf32>)
     : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
   %0 = cs336.neg %a : tensor<4xf32>

@@ -1,4 +1,4 @@
-// What looks like attention and stays as it is. The pass never fails: it says why it left it.
+// Programs that resemble attention but are not changed. The pass never fails: remarks give the reasons.
 
 // RUN: cs336-opt %s --split-input-file --cs336-flash-attention -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
