@@ -53,7 +53,7 @@ struct SharedTile {
   static constexpr int fullChunks = columns / elementsPerChunk, chunks = depth / elementsPerChunk;
   static constexpr bool isPermuted = sizeof(Element) == 2 && chunks % 8 == 0;
   static constexpr int pitch = (isPermuted ? chunks : chunks | 1) * 16;
-  static_assert(columns % elementsPerChunk == 0 && depth % elementsPerChunk == 0, "a row must consist of whole chunks");
+  static_assert(columns % elementsPerChunk == 0 && depth % elementsPerChunk == 0, "a row is whole chunks");
 
   __device__ static int getOffset(int row, int chunk) {
     return row * pitch + (isPermuted ? chunk ^ row % 8 : chunk) * 16;

@@ -39,7 +39,7 @@ absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSourc
   if (!size)
     return MalformedSafetensors("the size of its shape overflows");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
-    return MalformedSafetensors("its data_offsets are not a range");
+    return MalformedSafetensors("its 'data_offsets' are not a range");
   if (int64_t data_size = source.size() - begin; offsets[1] > data_size)
     return MalformedSafetensors(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data_size));
   if (offsets[1] - offsets[0] != *size)
