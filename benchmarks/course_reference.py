@@ -27,7 +27,7 @@ from record import describe, origin, write
 
 # Steps whose losses are compared.
 COMPARED = 10
-# How far two losses may be apart, relative to their size: by as much as rounding one of them to bf16 can change it.
+# The relative difference that two losses may have: as much as rounding one of them to bf16 can change it.
 TOLERANCE = 2.0**-8
 VARIANTS = {"course": "eager", "course-compiled": "torch.compile"}
 

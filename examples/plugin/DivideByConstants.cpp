@@ -64,7 +64,7 @@ void DivideByConstantsPass::runOnOperation() {
   }
 }
 
-/// What `--load-pass-plugin` calls.
+/// The function that `--load-pass-plugin` calls.
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "DivideByConstants", "1.0", [] { PassRegistration<DivideByConstantsPass>(); }};
 }

@@ -55,7 +55,7 @@ static LogicalResult emitWithPosition(Diagnostic &diagnostic, SourcePositions &p
   bool isRemark = diagnostic.getSeverity() == DiagnosticSeverity::Remark;
   if (found.size() > 1 && !isRemark)
     noteOtherLines(located, found.drop_front());
-  // This handler lets it pass now.
+  // This handler does not handle it a second time.
   context->getDiagEngine().emit(std::move(located));
   return success();
 }
@@ -73,7 +73,7 @@ PositionHandler::PositionHandler(const llvm::SourceMgr &sources, MLIRContext *co
 PositionHandler::~PositionHandler() = default;
 
 namespace {
-/// What the contexts that a registry makes share.
+/// State that all contexts of one registry share.
 struct SharedText {
   StringRef text, name;
   SmallVector<StringRef> chunks;

@@ -26,8 +26,8 @@ static std::string print(Location loc) {
   return text;
 }
 
-/// Returns the innermost name of a location; empty if it has none. Of a fused location, the first part with a name
-/// counts.
+/// Returns the innermost name of a location; empty if it has none. For a fused location, uses the first part with a
+/// name.
 static StringRef getInnermostName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc)) {
     StringRef inner = getInnermostName(name.getChildLoc());
@@ -49,7 +49,7 @@ SourcePositions::SourcePositions(StringRef text, StringRef chunk, const DialectR
 
 /// `position` points into a copy of the chunk that begins at `start`.
 void SourcePositions::add(Location loc, const char *position, const char *start) {
-  // What has a position is reported with it.
+  // An error with a position is reported at that position.
   StringRef name = getInnermostName(loc);
   if (!position || name.empty() || loc->findInstanceOf<FileLineColLoc>())
     return;

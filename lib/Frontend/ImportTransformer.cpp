@@ -56,7 +56,7 @@ private:
   Value buildCausalMask(RankedTensorType scores);
   Value buildSoftmax(Value x);
 
-  /// What is built next comes from `name` in the model.
+  /// Sets the location of the following operations to `name` in the model.
   void at(const Twine &name) { builder.setLoc(NameLoc::get(builder.getStringAttr(name))); }
   RankedTensorType tensor(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, elementType); }
   Value splat(RankedTensorType type, double value) { return ConstantOp::create(builder, type, value); }
@@ -77,7 +77,7 @@ private:
   ImplicitLocOpBuilder builder;
   Type elementType;
   std::vector<Port> ports;
-  /// Of the function being built, by state_dict name.
+  /// Arguments of the current function, by state_dict name.
   llvm::StringMap<Value> parameters;
 };
 
@@ -135,7 +135,7 @@ Value TransformerBuilder::buildHeads(const std::string &attention, StringRef pro
   return TransposeOp::create(builder, heads, x, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
-/// Where query q may attend to key k: q >= k, for every batch and head.
+/// Builds the causal mask: query q sees key k if q >= k, for every batch and head.
 Value TransformerBuilder::buildCausalMask(RankedTensorType scores) {
   auto positions = RankedTensorType::get(scores.getShape().take_back(2), builder.getI32Type());
   Value query = IotaOp::create(builder, positions, builder.getI64IntegerAttr(0));
@@ -150,7 +150,7 @@ Value TransformerBuilder::buildSoftmax(Value x) {
   RankedTensorType type = tensorType(x);
   RankedTensorType rows = tensor(type.getShape().drop_back());
   auto lastAxis = builder.getDenseI64ArrayAttr({3}), otherAxes = builder.getDenseI64ArrayAttr({0, 1, 2});
-  // As x.max(-1).values.detach(): what is subtracted from a row does not change its softmax.
+  // As x.max(-1).values.detach(): subtracting a number from a row does not change its softmax.
   Value max = ReduceOp::create(builder, rows, ReduceKind::Max, x, lastAxis, /*stop_gradient=*/true);
   max = BroadcastOp::create(builder, type, max, otherAxes);
   Value exponentials = ExpOp::create(builder, type, SubOp::create(builder, type, x, max));
@@ -293,7 +293,7 @@ FailureOr<OwningOpRef<ModuleOp>> cs336::importTransformer(const ModelDescription
     builder.buildFunction(description.mode);
     break;
   case Mode::Prepare:
-    emitError(loc) << "mode 'prepare' is what passes make; build forward, loss, forward_backward or train";
+    emitError(loc) << "passes create mode 'prepare'; build forward, loss, forward_backward or train";
     return failure();
   }
   return module;

@@ -46,7 +46,7 @@ static Error read(StringRef key, const json::Value &value, double &result) {
   return Error::success();
 }
 
-/// One of `choices`, each a spelling and its value.
+/// Parses one of `choices`, which are pairs of spelling and value.
 template <typename T>
 static Error read(StringRef key, const json::Value &value, ArrayRef<std::pair<StringRef, T>> choices, T &result) {
   std::optional<StringRef> text = value.getAsString();
@@ -117,7 +117,7 @@ OptimizerAttr OptimizerConfig::getAttr(function_ref<InFlightDiagnostic()> emitEr
 //===----------------------------------------------------------------------===//
 
 Error ModelDescription::update(const json::Object &object) {
-  // A size comes first, whatever the order of keys: it sets what the others replace.
+  // The size is read first, whatever the order of keys: other keys override its fields.
   if (const json::Value *size = object.get("size")) {
     std::optional<StringRef> name = size->getAsString();
     if (!name)

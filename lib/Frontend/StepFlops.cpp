@@ -16,7 +16,7 @@ double cs336::getModelFlops(const TransformerConfig &config, Mode mode) {
 
   double weights = layers * (4 * width * width + 3 * width * inner) + vocabulary * width;
   double linears = 2 * batch * sequence * weights;
-  // Scores and values are a product each; causality hides half of both.
+  // Attention has two matmuls; a causal mask hides half of both.
   double attention = layers * 2 * (2 * batch * sequence * sequence * width) / 2;
   bool hasBackward = mode == Mode::ForwardBackward || mode == Mode::Train;
   return hasBackward ? 3 * linears + 3.5 * attention : linears + attention;

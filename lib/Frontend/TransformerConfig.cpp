@@ -18,7 +18,7 @@
 using namespace cs336;
 using llvm::Error;
 
-/// Bounds of what is built. Layers are unrolled in the IR, and positions are 32-bit integers in it.
+/// Bounds of the built models. Layers are unrolled in the IR, and positions are 32-bit integers in it.
 static constexpr int64_t kMaxSize = INT32_MAX;
 static constexpr int64_t kMaxLayers = 4096;
 /// The dialect takes tensors of at most 2^48 bytes, and an element has up to 8.
@@ -65,7 +65,7 @@ Error TransformerConfig::setSize(llvm::StringRef name) {
   return Error::success();
 }
 
-/// `term` is what the elements are counted of, for the message.
+/// `term` names the tensor for the error message.
 static Error verifyElements(llvm::StringRef term, llvm::ArrayRef<int64_t> factors) {
   int64_t product = 1;
   for (int64_t factor : factors)
@@ -98,7 +98,7 @@ Error TransformerConfig::verify() const {
 
   if (Error error = verifyElements("vocab_size * d_model", {vocabSize, dModel}))
     return error;
-  // A layer's weights are counted generously, so that all parameters together stay below the bound too.
+  // The estimate of a layer's weights is an upper bound, so that all parameters together stay below the limit too.
   if (Error error = verifyElements("8 * num_layers * d_model * max(d_model, d_ff)",
                                    {8, numLayers, dModel, std::max(dModel, dFF)}))
     return error;

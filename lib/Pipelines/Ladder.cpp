@@ -12,7 +12,7 @@ using namespace cs336;
 std::vector<Rung> cs336::getLadder(ComputeType type) {
   std::vector<Rung> ladder{{"none", "dtype=fp32 fusion=none hoist-invariants=false merge-gemms=false "
                                     "fuse-epilogues=false weight-shadows=false recompute-pointwise=0"}};
-  // Of an option that is given twice, the last counts.
+  // If an option is given twice, the last value is used.
   auto add = [&](llvm::StringRef name, llvm::StringRef option) {
     ladder.push_back({name, ladder.back().options + " " + option.str()});
   };

@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Lines of a cache, and what device allocations are aligned to.
+/// Size of a cache line, and alignment of device allocations, in bytes.
 static constexpr uint64_t kCPUAlignment = 64;
 static constexpr uint64_t kCUDAAlignment = 256;
 
@@ -59,7 +59,7 @@ llvm::cl::ValuesClass cs336::getComputeTypeValues() {
     return llvm::cl::OptionEnumValue{stringifyComputeType(type), static_cast<int>(type), description};
   };
   return {value(ComputeType::FP32, "none: the types that the program has"),
-          value(ComputeType::TF32, "float32, whose products may round to tf32"),
+          value(ComputeType::TF32, "float32, whose GEMMs may round to tf32"),
           value(ComputeType::BF16, "autocast to bfloat16"), value(ComputeType::FP16, "autocast to float16")};
 }
 
@@ -68,10 +68,10 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
     return llvm::cl::OptionEnumValue{stringifyFusion(level), static_cast<int>(level), description};
   };
   return {value(Fusion::None, "a kernel for each operation"),
-          value(Fusion::Elementwise, "chains of pointwise operations and reductions of rows, and what products can do"),
+          value(Fusion::Elementwise, "chains of element-wise operations and row reductions, and epilogues of GEMMs"),
           value(Fusion::Softmax, "and softmax, forward and backward"),
           value(Fusion::Flash, "and attention, whose scores are never stored"),
-          value(Fusion::All, "every fusion that there is: at present what flash has")};
+          value(Fusion::All, "every fusion: at present the same as flash")};
 }
 
 llvm::Error PipelineOptions::read(StringRef text) {
@@ -125,14 +125,14 @@ static LogicalResult addExtra(OpPassManager &manager, const ExtraPasses &extra, 
   if (succeeded(parsePassPipeline(extra.getValue(), manager, stream)))
     return success();
   return error("the option " + extra.getArgStr() +
-               " of the pipeline is no list of passes: " + StringRef(message).rtrim());
+               " of the pipeline is not a list of passes: " + StringRef(message).rtrim());
 }
 
 LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
   bool isCUDA = options.target == Target::CUDA;
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
-    // Before workspaces, of which a batch would want one for all.
+    // Runs before workspaces are added, because a batch has a single one.
     manager.addPass(createBatchLaunchesPass());
     manager.addPass(createAddWorkspacesPass());
   }
@@ -140,8 +140,8 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   return addExtra(manager, options.extraAfterPlanning, error);
 }
 
-/// By default programs whose operations all write their results drop large ones again, where that saves memory worth
-/// the time: else they hold more than a framework does whose softmax is one operation.
+/// Without fusion every operation stores its result. By default such programs recompute large results if that saves
+/// enough memory: otherwise they would need more memory than a framework whose softmax is one operation.
 static void addRecomputation(OpPassManager &manager, const PipelineOptions &options) {
   if (options.recomputePointwise.hasValue() ? options.recomputePointwise == 0 : options.fuses(Fusion::Elementwise))
     return;
@@ -157,15 +157,15 @@ static void addRecomputation(OpPassManager &manager, const PipelineOptions &opti
 
 static void addPreparation(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createNamePortsPass({options.mode}));
-  // Before composites with indices are decomposed.
+  // Runs before composites with indices are decomposed.
   manager.addNestedPass<func::FuncOp>(createBoundIndicesPass());
 }
 
 static void addRecognition(OpPassManager &manager, const PipelineOptions &options) {
-  // Before autocast, whose casts would stand between scores and softmax; what it makes has a policy of its own.
+  // Runs before autocast, whose casts would separate scores and softmax. The fused operation has its own policy.
   if (options.fuses(Fusion::Flash))
     manager.addNestedPass<func::FuncOp>(createFlashAttentionPass());
-  // Before casts: a softmax is one operation to autocast's policy.
+  // Runs before autocast, whose policy treats a softmax as one operation.
   if (options.fuses(Fusion::Softmax))
     manager.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());
 }
@@ -185,7 +185,7 @@ static void addDecomposition(OpPassManager &manager) {
 
 static void addDifferentiation(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
-  // On gradients, which the optimizer replaces by updates.
+  // Runs while gradients exist: the optimizer replaces them with updates.
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
   addRecomputation(manager, options);
@@ -193,7 +193,7 @@ static void addDifferentiation(OpPassManager &manager, const PipelineOptions &op
 
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
-  // After the updates, which write the shadows.
+  // Runs after updates are built, because they write the derived weights.
   if (options.weightShadows && options.fuses(Fusion::Elementwise))
     manager.addPass(createWeightShadowsPass());
   addCleanup(manager);
@@ -205,7 +205,7 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   if (options.fuseEpilogues && options.fuses(Fusion::Elementwise))
     manager.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
   if (options.fuses(Fusion::Elementwise)) {
-    // After everything that makes or moves pointwise operations: groups are not looked into any more.
+    // Runs after all passes that create or move element-wise operations: later passes do not look into groups.
     manager.addNestedPass<func::FuncOp>(createMoveLayoutsPass());
     manager.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   }

@@ -31,7 +31,7 @@ public:
   ~PassStatistics() override { print(); }
 
   void runBeforePass(Pass *pass, Operation *) override {
-    // MLIR's passes have no casts of their own, and Pass no member where the numbers could be found.
+    // MLIR's passes do not support casts, and Pass has no member that returns the numbers.
     auto *counting = dynamic_cast<CountingPass *>(pass);
     if (!counting)
       return;

@@ -27,8 +27,8 @@ struct LoadedObject {
 };
 } // namespace
 
-/// The description of the GNU build-id among a segment's notes, each of which is a header, a name and a description,
-/// padded to four bytes.
+/// Returns the description of the GNU build-id note in a segment. Each note consists of a header, a name and a
+/// description, padded to four bytes.
 static ArrayRef<uint8_t> findBuildId(ArrayRef<uint8_t> notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;
@@ -58,7 +58,7 @@ static int visit(dl_phdr_info *info, size_t, void *data) {
 }
 
 std::optional<std::string> cs336::getCompilerBuildId() {
-  // Functions of this compiler, of MLIR and of LLVM, which may be in one object or in three.
+  // Functions of this compiler, of MLIR and of LLVM. The three may be in one object or in separate ones.
   const uintptr_t addresses[] = {reinterpret_cast<uintptr_t>(&getCompilerBuildId),
                                  reinterpret_cast<uintptr_t>(&mlir::verify),
                                  reinterpret_cast<uintptr_t>(&sys::getHostCPUName)};

@@ -10,8 +10,8 @@
 //   cs336-cubin 3 0a1b2c3d… 9f86d081884c7d65
 //   <bytes>
 //
-// llvm::localCache is not used since it ends the process where a disk is full, and has no way to replace an entry that
-// was damaged. Its pruning is used, which is why names of entries start as it expects.
+// llvm::localCache is not used, because it ends the process if a disk is full and cannot replace a damaged entry.
+// LLVM's cache pruning is used, so names of entries have the prefix that it expects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,8 +72,8 @@ llvm::Error FileCache::store(llvm::StringRef key, llvm::StringRef bytes) const {
   absl::string_view contents[] = {header, {bytes.data(), bytes.size()}};
   absl::Status status = runtime::MakeCacheFolder(folder);
   status.Update(runtime::CheckCacheFolder(folder));
-  // A killed process leaves its file, which begins as the entry's name does: pruning finds it. A lookup checks what a
-  // loss of power damages.
+  // A killed process leaves its temporary file. The file's name starts like the entry's, so pruning removes it. A
+  // lookup detects entries that a loss of power damaged.
   if (status.ok())
     status = runtime::ReplaceFile(path, contents, {.durable = false});
   if (status.ok())
@@ -81,7 +81,8 @@ llvm::Error FileCache::store(llvm::StringRef key, llvm::StringRef bytes) const {
   return llvm::createStringError("cannot write to '" + folder + "': " + std::string(status.message()));
 }
 
-/// Removes what stands in the place of the file that notes when the folder was pruned: opening a pipe would wait.
+/// Removes anything but a regular file at the path of the file with the time of the last pruning: opening a pipe would
+/// block.
 static void removeStrayTimestamp(llvm::StringRef folder) {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, "llvmcache.timestamp");

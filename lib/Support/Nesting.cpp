@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text that is not well-formed is scanned all the same: what its brackets mean is for the parser to say. Only the depth
-// that the parser reaches before it notices matters, which is never more than the depth found here.
+// Scans malformed text too, because the parser reports its errors. Only the depth that the parser reaches before an
+// error matters, which is never more than the depth found here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +32,11 @@ class NestingScanner {
 public:
   explicit NestingScanner(StringRef text) : text(text) {}
 
-  /// Returns where the text is nested too deeply, or nullopt.
+  /// Returns the position at which the text is nested too deeply, or nullopt.
   std::optional<size_t> run();
 
 private:
-  /// Moves past what begins at `position`; fails if it is nested too deeply.
+  /// Moves past the token at `position`. Fails if it is nested too deeply.
   bool step();
   void skipString();
   bool enter(size_t levels);
@@ -47,11 +47,11 @@ private:
 
   StringRef text;
   size_t position = 0;
-  /// Brackets that are open.
+  /// Number of open brackets.
   std::string open;
-  /// Operators of an affine expression so far, for the text outside of brackets and in each that is open.
+  /// Numbers of operators of the current affine expressions: outside of brackets, and in each open bracket.
   llvm::SmallVector<size_t> operators = {0};
-  /// How deep the definitions of aliases so far are, and the one that is being read, if any.
+  /// Depths of the aliases defined so far, and the alias that is being read, if any.
   llvm::StringMap<size_t> aliases;
   std::string definition;
   bool hasValue = false; // The text after `=` has begun.
@@ -65,7 +65,7 @@ void NestingScanner::skipString() {
   ++position;
 }
 
-/// Notes something at `levels` more than the open brackets.
+/// Records the depth of a token that is `levels` deeper than the open brackets.
 bool NestingScanner::enter(size_t levels) {
   levels += open.size();
   if (!definition.empty()) {
@@ -76,7 +76,7 @@ bool NestingScanner::enter(size_t levels) {
 }
 
 void NestingScanner::close(char opening) {
-  // "a < b" opens no bracket, which shows when the bracket around it is closed.
+  // "a < b" does not open a bracket, which becomes clear when the enclosing bracket is closed.
   if (opening != '<')
     while (!open.empty() && open.back() == '<')
       open.pop_back();
@@ -100,7 +100,7 @@ bool NestingScanner::useAlias() {
   while (end < text.size() && (llvm::isAlnum(text[end]) || StringRef("_$.-").contains(text[end])) &&
          !text.substr(end).starts_with("->"))
     ++end;
-  StringRef name = text.slice(position - 1, end); // With its first character: "#x" and "!x" are two.
+  StringRef name = text.slice(position - 1, end); // The name includes its first character: "#x" and "!x" are different.
   position = end;
   StringRef rest = text.substr(end).ltrim(" \t");
   if (open.empty() && rest.starts_with("=") && !rest.starts_with("==")) {
@@ -137,7 +137,7 @@ bool NestingScanner::step() {
   case '@':
   case '%':
   case '^':
-    // No part of an affine expression.
+    // The token is not part of an affine expression.
     operators.back() = 0;
     break;
   case '-':

@@ -53,8 +53,7 @@ static Expected<Buffer> readStream(int descriptor, StringRef path, StringRef nam
   return std::make_unique<SmallVectorMemoryBuffer>(std::move(text), name);
 }
 
-/// Opens a pipe that has no name in any folder, as a shell makes it for `<(command)`. Opening a named one could wait
-/// for ever.
+/// Opens an anonymous pipe, as a shell creates for `<(command)`. Opening a named pipe could block forever.
 static std::optional<int> openUnnamedPipe(const std::string &path) {
   int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct statfs system;

@@ -23,7 +23,7 @@ static constexpr StringRef kSpace = " \t\r\n";
 /// The parser recurses, so deeper text must not reach it.
 static constexpr size_t kMaxNesting = 16;
 
-/// Takes a string literal, quotes included, off the front of `text`; all of the text if the literal does not end.
+/// Removes a string literal with its quotes from the front of `text`, or all of the text if the literal does not end.
 static StringRef takeString(StringRef &text) {
   size_t end = 1;
   while (end < text.size() && text[end] != '"')
@@ -33,7 +33,7 @@ static StringRef takeString(StringRef &text) {
   return literal;
 }
 
-/// Takes what llvm::json reads as a number off the front of `text`.
+/// Removes the characters that llvm::json reads as a number from the front of `text`.
 static StringRef takeNumber(StringRef &text) {
   StringRef number = text.take_while([](char c) { return llvm::isDigit(c) || StringRef("+-.eE").contains(c); });
   text = text.drop_front(number.size());
@@ -64,7 +64,7 @@ static bool isNumber(StringRef text) {
 }
 
 namespace {
-/// Finds in one pass over the text, which need not be well-formed, what the parser does not check.
+/// Finds errors that the parser does not check, in one pass over the text, which may be malformed.
 class Scanner {
 public:
   Error run(StringRef text);
@@ -92,12 +92,12 @@ Error Scanner::addKey(StringRef literal) {
   llvm::Expected<llvm::json::Value> key = llvm::json::parse(literal);
   if (!key) {
     llvm::consumeError(key.takeError());
-    return Error::success(); // The parser reports it, with its place.
+    return Error::success(); // The parser reports it with its position.
   }
   StringRef name = *key->getAsString();
   if (levels.back().keys.insert(name).second)
     return Error::success();
-  return createStringError(llvm::formatv("the key '{0}' stands twice in one object", name));
+  return createStringError(llvm::formatv("the key '{0}' occurs twice in one object", name));
 }
 
 Error Scanner::run(StringRef text) {

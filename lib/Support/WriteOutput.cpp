@@ -20,7 +20,7 @@ using cs336::runtime::ReplaceFileOptions;
 
 using Print = function_ref<Error(raw_ostream &)>;
 
-/// Prints, and takes the stream's error: one that is not taken ends the process when the stream is destroyed.
+/// Prints, and checks the stream's error: the destructor of a stream with an unchecked error ends the process.
 static Error printAll(raw_fd_ostream &stream, Print print) {
   Error printed = print(stream);
   stream.flush();
@@ -33,7 +33,7 @@ static Error replaceFile(StringRef path, Print print, ReplaceFileOptions options
   Error printed = Error::success();
   ErrorAsOutParameter isSetLater(&printed);
   auto write = [&](const cs336::runtime::TemporaryFile &file) {
-    // A process that a signal ends leaves no temporary file.
+    // Removes the temporary file if a signal ends the process.
     sys::RemoveFileOnSignal(file.path);
     raw_fd_ostream stream(file.descriptor, /*shouldClose=*/false);
     printed = printAll(stream, print);
@@ -46,8 +46,8 @@ static Error replaceFile(StringRef path, Print print, ReplaceFileOptions options
   return createStringError(StringRef(status.message().data(), status.message().size()));
 }
 
-/// The descriptor of standard output or error if the path names what is open there: /dev/stdout does, also where the
-/// output goes to a file, which must not take the place of the name /dev/stdout.
+/// Returns the descriptor of standard output or error if the path names the same file, as /dev/stdout does. If such
+/// output is redirected to a file, that file must not replace the name /dev/stdout.
 static std::optional<int> findStandardStream(const std::string &path) {
   struct stat named, open;
   if (stat(path.c_str(), &named) == 0)
@@ -65,7 +65,7 @@ Error cs336::writeOutput(StringRef path, Print print, ReplaceFileOptions options
     raw_fd_ostream stream(*descriptor, /*shouldClose=*/false);
     return printAll(stream, print);
   }
-  // A device or a pipe has no earlier contents, and a new file cannot take its place.
+  // A device or a pipe has no earlier contents, and must not be replaced by a new file.
   if (!fs::exists(path) || fs::is_regular_file(path))
     return replaceFile(path, print, options);
   std::error_code error;

@@ -39,8 +39,8 @@ def _exclusive(
     def call(self: Session, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
-                "the session is in use by another thread: give each thread a session of its own, or let one thread at "
-                "a time call it"
+                "the session is in use by another thread: create one session per thread, or call it from one "
+                "thread at a time"
             )
         try:
             return method(self, *args, **kwargs)

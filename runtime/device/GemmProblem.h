@@ -30,8 +30,8 @@ struct GemmMatrix {
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
-  GemmMatrix d;    // Lies as C does; often it is C.
-  bool accumulate; // Whether D is added.
+  GemmMatrix d;    // Has the layout of C; often it is C.
+  bool accumulate; // True if D is added.
   format::Precision precision = format::Precision::ieee;
   char *bias = nullptr; // c.columns elements of C's type.
   bool relu = false;    // Keeps a NaN.

@@ -112,7 +112,7 @@ std::string FormatBytes(int64_t bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
     value /= 1024;
-  // absl::StrFormat allocates in a destructor, which ends the process where there is no memory.
+  // absl::StrFormat allocates in a destructor, which ends the process if memory is exhausted.
   char text[64];
   absl::SNPrintF(text, sizeof(text), "%.2f %s (%d bytes)", value, kUnits[unit], bytes);
   return text;

@@ -86,7 +86,7 @@ private:
   void WaitForParts();
 
   const pid_t process_;
-  const int spins_; // How often a waiting thread polls before it sleeps.
+  const int spins_; // The number of polls of a waiting thread before it sleeps.
   std::vector<Worker> workers_;
   std::vector<Taken> taken_;
 

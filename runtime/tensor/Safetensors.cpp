@@ -21,7 +21,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Where a tensor's elements lie in the file.
+/// The position of a tensor's elements in the file.
 struct Range {
   int64_t begin;
   int64_t end;

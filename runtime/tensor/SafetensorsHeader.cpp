@@ -142,7 +142,7 @@ private:
 
   SafetensorsHeader header_;
   size_t depth_ = 0;
-  /// Whether the value of the file's last key is the metadata, and whether it is an object.
+  /// True if the value of the file's last key is the metadata, and if it is an object.
   bool in_metadata_ = false, in_object_ = false;
   /// The last key of an entry, and where its sizes go.
   std::string field_;

@@ -103,7 +103,7 @@ TEST(LayoutTest, ATableThatIsTooWideContinuesBelow) {
     // Every part says which rows these are.
     EXPECT_EQ(llvm::StringRef(text).count("second"), format == Format::Table ? 2u : 3u) << text;
   }
-  // Whoever selects columns gets one table.
+  // With selected columns there is one table.
   table.select({"all"});
   EXPECT_EQ(llvm::StringRef(print({{}, {table}, {}}, Format::Table)).count("second"), 1u);
 }

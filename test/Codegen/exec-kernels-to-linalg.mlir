@@ -101,7 +101,7 @@ exec.kernel @pad(%x: tensor<4x2xf32>) : (memref<4x2xf32>) -> memref<4x8xf32> {
 
 // -----
 
-// What is yielded twice is computed once and copied.
+// A value that is yielded twice is computed once and copied.
 
 // CHECK-LABEL: func.func @yield_twice(
 // CHECK-SAME:    %[[X:.*]]: tensor<8xf32>, %[[OUT0:.*]]: tensor<8xf32>, %[[OUT1:.*]]: tensor<8xf32>)

@@ -1,4 +1,4 @@
-// What targets read of a softmax: a row's maximum, its exponentials, their sum, the quotients.
+// The linalg form of a softmax: a row's maximum, its exponentials, their sum, the quotients.
 
 // RUN: cs336-opt %s --exec-kernels-to-linalg --split-input-file --mlir-print-debuginfo=false | FileCheck %s
 

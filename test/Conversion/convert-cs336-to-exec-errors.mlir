@@ -1,4 +1,4 @@
-// What the conversion refuses.
+// Inputs that the conversion rejects.
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --verify-diagnostics
 
 func.func @composite(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})

@@ -45,7 +45,7 @@ func.func @read_later(%p: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name 
 
 // -----
 
-// What makes the new value reads the old one, but not element by element: through a view, or as an operand of a
+// The command for the new value reads the old one, but not element by element: through a view, or as an operand of a
 // product. A reduction that was over before is no obstacle.
 // CHECK-LABEL: exec.entry @not_elementwise
 // CHECK: %[[A:.*]] = exec.alloc : memref<8x8xf32>

@@ -122,7 +122,7 @@ func.func @rematerialized(%x: tensor<2x4xf32> {cs336.kind = "input", cs336.name 
 
 // -----
 
-// What else reads them gets storage once, or a view with stride 0.
+// Other readers of them get storage once, or a view with stride 0.
 // CHECK-LABEL: exec.entry @materialized
 func.func @materialized(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
     -> (tensor<2x2xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<2x2xf32> {cs336.kind = "output", cs336.name = "b"},
@@ -172,7 +172,7 @@ func.func @views(%x: tensor<3x8xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
-// Collectives become commands on dense buffers; nothing is launched for values that nobody reads.
+// Collectives become commands on dense buffers; values without readers have no launches.
 // CHECK-LABEL: exec.entry @collectives
 func.func @collectives(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"})
     -> (tensor<4x8xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<16x8xf32> {cs336.kind = "output", cs336.name = "b"},

@@ -85,7 +85,7 @@ def run_shortened(reader: Reader, command: Command, entry: Shortened) -> Outcome
 
 
 def run_documented(reader: Reader, command: Command) -> Outcome:
-    """Run a command, or do what the table of shortened commands says, with the files that it needs."""
+    """Run a command, or its shorter form in the table of shortened commands, with the files that it needs."""
     for name in needed_files(command.text):
         path = Path(name.replace("~", str(reader.home)))
         if not (reader.folder / path).exists():

@@ -111,7 +111,7 @@ def test_result_is_formatted(tree: Path, page: Path) -> None:
 
 
 def test_reference_page_is_generated(tree: Path, page: Path) -> None:
-    """The build writes the reference page of what is new."""
+    """The build writes the reference page of the new operations and passes."""
     run("ninja -C build/dev docs-generated", tree)
     texts = [path.read_text(encoding="utf-8") for path in (tree / "build/dev/docs").rglob("*.md")]
     heading = {"AddingAPass": "### `-cs336-check-widths`", "AddingAnOp": "### `cs336.softplus`"}[page.stem]

@@ -39,7 +39,7 @@ def commands(section: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A folder with an installation, made as the page says; everything is built already."""
+    """A folder with an installation, created with the commands of the page; everything is built already."""
     folder = tmp_path_factory.mktemp("outside")
     (folder / "build").mkdir()
     (folder / "build/dev").symlink_to(ROOT / "build/dev")

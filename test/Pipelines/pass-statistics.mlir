@@ -1,4 +1,4 @@
-// What each pass counted of two functions, which threads work on at the same time.
+// The statistics of each pass for two functions, which threads handle at the same time.
 
 // RUN: cs336-opt %s --cs336-pipeline=fusion=none --pass-statistics -o %t.mlir 2> %t.table
 // RUN: FileCheck %s < %t.table
@@ -25,7 +25,7 @@
 // CHECK-NEXT: exec-plan-memory {{ *}}live-bytes {{ *}}[[#]]  Bytes of the largest live sets, which no plan can go below{{$}}
 // CHECK-NOT:  {{.}}
 
-// What a reader of the planned IR counts.
+// Numbers that can be counted in the planned IR.
 // RUN: awk '$2 ~ /^(num-kernels|num-launches|num-allocations|arena-bytes)$/ {print $2, $3}' %t.table > %t.said
 // RUN: awk '/exec.kernel @/ {kernels++} /exec.launch/ {launches++} /exec.(alloc|output)/ {allocations++} \
 // RUN:   match($0, /arena_bytes = [0-9]+/) {bytes += substr($0, RSTART + 14)} END { \

@@ -97,7 +97,7 @@ def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
     assert scores["forward_tflops"] * scores["forward_median_ms"] == pytest.approx(
         whole["forward_tflops"] * whole["forward_median_ms"] / 2
     )
-    assert "--part scores has no torch:sdpa" in run(honest, *arguments, "--peer", "torch:sdpa").stderr
+    assert "--part scores conflicts with torch:sdpa" in run(honest, *arguments, "--peer", "torch:sdpa").stderr
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:

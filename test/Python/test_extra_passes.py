@@ -37,7 +37,7 @@ def test_an_option_beside_a_list_conflicts() -> None:
 
 @pytest.mark.parametrize("passes", ["cs336-frobnicate", "cse,", "func.func(cse"])
 def test_error_names_the_option(passes: str) -> None:
-    with pytest.raises(ValueError, match="extra-after-fusion of the pipeline is no list of passes"):
+    with pytest.raises(ValueError, match="extra-after-fusion of the pipeline is not a list of passes"):
         cs336.compile(PRODUCT, pipeline=f"extra-after-fusion='{passes}'", use_cache=False)
 
 

@@ -78,7 +78,7 @@ def test_steps_match_a_scaler_in_numpy(form: str, max_norm: float) -> None:
         assert session["growth_tracker"] == scaler.growth_tracker
         assert session["adamw.step"] == adamw.t
         if max_norm > 0 and applied:
-            assert_close(outputs["grad_norm"], scaler.norm, 1e-5, "norm of what is not scaled")
+            assert_close(outputs["grad_norm"], scaler.norm, 1e-5, "norm of the unscaled gradients")
     assert seen == {True, False}
     assert scaler.scale != 65536
 

@@ -205,10 +205,10 @@ def test_shared_variables_are_the_variables_themselves(session: cs336.Session) -
 
 
 def test_sharing_what_is_not_there(session: cs336.Session) -> None:
-    with pytest.raises(ValueError, match="no variable 'nobody'"):
-        session.share("nobody")
-    with pytest.raises(ValueError, match="no output 'nobody'"):
-        session.share("nobody", entry="loss")
+    with pytest.raises(ValueError, match="no variable 'missing'"):
+        session.share("missing")
+    with pytest.raises(ValueError, match="no output 'missing'"):
+        session.share("missing", entry="loss")
     with pytest.raises(ValueError, match="no entry 'nothing'"):
         session.share("loss", entry="nothing")
 

@@ -42,8 +42,8 @@ def test_values_are_what_the_device_computed(session: cs336.Session) -> None:
 
 
 def test_a_glob_that_selects_nothing_is_an_error(session: cs336.Session) -> None:
-    with pytest.raises(ValueError, match=r"no value, command or location of 'forward' matches 'nobody'"):
-        session.values("forward", GOOD, "nobody")
+    with pytest.raises(ValueError, match=r"no value, command or location of 'forward' matches 'missing'"):
+        session.values("forward", GOOD, "missing")
     with pytest.raises(ValueError, match=r"'\[': invalid glob pattern"):
         session.values("forward", GOOD, "[")
 

@@ -37,7 +37,7 @@ namespace {
 
 /// Allocations until one fails; none fails if this is negative.
 std::atomic<int64_t> remaining{-1};
-/// Whether all allocations after that one fail too.
+/// True if all later allocations fail too.
 std::atomic<bool> isPersistent{false};
 std::atomic<bool> hasFailed{false};
 

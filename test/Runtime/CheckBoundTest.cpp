@@ -49,7 +49,7 @@ void CheckOnTheHost(DType dtype) {
   EXPECT_THAT(Message(status),
               HasSubstr("entry 'forward': check_bound 'c0' of layers.0 at model.mlir:1: its source holds " +
                         std::to_string(std::numeric_limits<T>::min()) + " at [1, 0], outside of [0, 5)"));
-  // Nothing was written, and the next run is not affected.
+  // The run wrote nothing, and the next run is not affected.
   EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(0, 4, 2, 1));
   EXPECT_TRUE(session->Run("forward", {{"ids", good}}).ok());
 }

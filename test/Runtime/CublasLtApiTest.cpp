@@ -17,9 +17,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(CublasLtApiTest, NoLibraryIsAnAnswer) {
-  absl::Status status = CublasLtApi::Load("libcublasLt-of-nobody.so.13").status();
+  absl::Status status = CublasLtApi::Load("libcublasLt-missing.so.13").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("cannot load libcublasLt-of-nobody.so.13"),
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("cannot load libcublasLt-missing.so.13"),
                                                    HasSubstr("/usr/local/cuda/lib64"), HasSubstr("nvidia-cublas")));
 }
 

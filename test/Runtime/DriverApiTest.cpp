@@ -16,9 +16,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(DriverApiTest, NoDriverIsAnAnswer) {
-  absl::Status status = DriverApi::Load("libcuda-of-nobody.so.1").status();
+  absl::Status status = DriverApi::Load("libcuda-missing.so.1").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("there is no CUDA driver: libcuda-of-nobody.so.1"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("there is no CUDA driver: libcuda-missing.so.1"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("or run on the CPU"));
 }
 

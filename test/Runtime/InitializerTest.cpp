@@ -119,7 +119,7 @@ TEST(InitializerTest, EveryElementDiffers) {
 }
 
 TEST(InitializerTest, EveryWidthOfVectorsDrawsTheSame) {
-  // The same value on every processor and in builds with sanitizers, which run the plain loops.
+  // The value is equal on every processor and in builds with sanitizers, which run the plain loops.
   uint64_t hash = 0;
   for (float value : Values(*MakeSession(OneVariable("w", 1, 3), 1), "w"))
     hash = hash * 0x100000001b3 + std::bit_cast<uint32_t>(value);

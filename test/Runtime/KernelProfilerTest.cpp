@@ -77,7 +77,7 @@ TEST(KernelProfilerTest, AnotherToolIsNamed) {
 }
 
 TEST(KernelProfilerTest, NoLibraryIsAnAnswer) {
-  absl::Status status = KernelProfiler::Create("libcupti-of-nobody.so.13").status();
+  absl::Status status = KernelProfiler::Create("libcupti-missing.so.13").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("nvidia-cuda-cupti"));
 }

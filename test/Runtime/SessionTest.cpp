@@ -294,11 +294,11 @@ TEST(SessionTest, RefusesCountersThatCannotCount) {
 TEST(SessionTest, RefusesWrongVariables) {
   auto session = MakeSession(SampleProgram());
   Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
-  EXPECT_EQ(session->SetVariable("nobody", value).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(session->SetVariable("missing", value).code(), absl::StatusCode::kNotFound);
   absl::Status status = session->SetVariable("q.weight", value);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status), HasSubstr("is a f32[2, 4], but the value is a f32[4]"));
-  EXPECT_EQ(session->GetVariable("nobody").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(session->GetVariable("missing").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(SessionTest, DevicesHaveNames) {

@@ -27,9 +27,10 @@ namespace cl = llvm::cl;
 namespace fs = llvm::sys::fs;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says what this machine has, and what is missing for what";
+static constexpr llvm::StringLiteral kDescription =
+    "lists the parts of this machine, and the features for which a part is missing";
 
-/// What the interpreter knows of PyTorch, as an answer of PeerProcess.
+/// The interpreter's description of PyTorch, as an answer of PeerProcess.
 static constexpr llvm::StringLiteral kTorchScript = R"(
 import json, sys
 for _ in sys.stdin:
@@ -47,9 +48,9 @@ namespace {
 struct Finding {
   std::string part;
   bool isFound;
-  /// What does not work without it.
+  /// The features that do not work without the part.
   std::string neededFor;
-  /// Version and place; or why it is missing, and what to do.
+  /// Version and path, or the reason why it is missing and what to do.
   std::string details;
 };
 } // namespace
@@ -148,7 +149,7 @@ static Finding findCache() {
     finding.details = std::string(status.message());
     return finding;
   }
-  // What is not there yet is made where it is needed.
+  // A missing folder is created when it is first used.
   llvm::StringRef existing = folder;
   while (!fs::exists(existing) && !llvm::sys::path::parent_path(existing).empty())
     existing = llvm::sys::path::parent_path(existing);

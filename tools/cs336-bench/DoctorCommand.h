@@ -16,8 +16,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `doctor`: what of the machine's parts are there, in which versions, and what does not work without
-/// those that are missing. A part that is missing is no error.
+/// The subcommand `doctor`: lists the parts of this machine with their versions, and the features that do not work
+/// because a part is missing. A missing part is not an error.
 class DoctorCommand : public Command {
 public:
   DoctorCommand();

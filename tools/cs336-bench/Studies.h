@@ -30,7 +30,7 @@ struct StudyStep {
   StudyFlags getFlags(bool isSmall) const;
 };
 
-/// A problem of the assignment, under its name there, and what measures it.
+/// A problem of the assignment, with its name there, and the commands that measure it.
 struct Study {
   llvm::StringRef name, description, source;
   std::vector<StudyStep> steps;

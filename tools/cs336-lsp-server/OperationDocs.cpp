@@ -16,7 +16,7 @@ static constexpr llvm::StringLiteral kPages[] = {
 };
 
 /// Adds the operations of a page: each has a section that begins "### `cs336.rsqrt` (::cs336::RsqrtOp)", and goes on
-/// with the summary in underscores. What follows "Traits:" or a smaller heading is for readers of C++.
+/// with the summary in underscores. The text after "Traits:" or a smaller heading is for readers of C++ and is omitted.
 static void addPage(StringRef page, llvm::StringMap<OperationDoc> &docs) {
   constexpr StringRef kHeading = "\n### `";
   size_t begin = page.find(kHeading);

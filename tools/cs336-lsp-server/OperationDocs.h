@@ -12,7 +12,7 @@
 
 namespace cs336::lsp {
 
-/// What an editor shows of an operation.
+/// The text that an editor shows for an operation.
 struct OperationDoc {
   /// One line: "1/√x".
   llvm::StringRef summary;

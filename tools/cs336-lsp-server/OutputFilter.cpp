@@ -18,13 +18,13 @@
 using namespace llvm;
 
 namespace {
-/// A message at the start of what was read.
+/// A message at the start of the bytes read so far.
 struct Frame {
   size_t begin, size;
 };
 } // namespace
 
-/// Returns where the first message's text is, once all of it was read.
+/// Returns the first message's text once all of it was read.
 static std::optional<Frame> findFrame(StringRef text) {
   size_t header = text.find("\r\n\r\n");
   size_t size = 0;

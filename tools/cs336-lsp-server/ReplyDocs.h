@@ -13,7 +13,7 @@
 
 namespace cs336::lsp {
 
-/// Adds documentation to what MLIR's language server answers.
+/// Adds documentation to the answers of MLIR's language server.
 class ReplyDocs {
 public:
   ReplyDocs();

@@ -17,7 +17,7 @@
 using namespace cs336;
 using namespace cs336::runtime;
 
-/// How many elements a summary shows.
+/// The number of elements in a summary.
 static constexpr size_t kShown = 6;
 
 absl::StatusOr<std::string> cs336::summarize(const TensorView &tensor) {

@@ -76,8 +76,8 @@ struct Flags {
   cl::opt<bool> checkNaN{"check-nan", cl::desc("Stop at the first command that writes a NaN, and name it"),
                          cl::cat(category)};
   cl::opt<bool> poisonMemory{"poison-memory",
-                             cl::desc("Fill inputs, outputs and scratch memory with NaN before each step: what is read "
-                                      "before it was written, or left unwritten, shows"),
+                             cl::desc("Fill inputs, outputs and workspaces with NaN before each step, so that reads of "
+                                      "unwritten memory show"),
                              cl::cat(category)};
   cl::opt<bool> profile{"profile",
                         cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
@@ -90,7 +90,7 @@ struct Flags {
   CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
 };
 
-/// What a run of the tool goes through; each step returns its error.
+/// The steps of a run of the tool; each returns its error.
 class Runner {
 public:
   explicit Runner(const Flags &flags) : flags(flags) {}
@@ -112,7 +112,7 @@ private:
 
 } // namespace
 
-/// Refuses before a long run what could not be written after it.
+/// Rejects outputs before a long run that could not be written after it.
 static absl::Status checkOutputPath(const std::string &path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
   if (extension != ".npy" && extension != ".npz" && extension != ".safetensors")
@@ -205,7 +205,7 @@ absl::Status Runner::printOutputs(int64_t step) {
   if (flags.steps > 1)
     llvm::outs() << "step " << step + 1 << "\n";
   for (const auto &output : entry->outputs) {
-    // Between the first step and the last only what fits a line's worth of attention: losses and norms.
+    // Prints only losses and norms for the steps between the first and the last.
     if (!isLast && !output->type->shape.empty())
       continue;
     absl::StatusOr<TensorView> value = session->Output(entry->name, output->name);
@@ -292,7 +292,7 @@ absl::Status Runner::run() {
       return status;
   llvm::errs() << "next: "
                << (entry->mode == format::Mode::train
-                       ? "--steps 10 shows the loss fall; --save-params FILE.safetensors keeps what was learnt\n"
+                       ? "--steps 10 shows the loss fall; --save-params FILE.safetensors saves the trained parameters\n"
                        : "--dump-values '*' shows every value; --outputs FILE.npz keeps the results\n");
   return absl::OkStatus();
 }

@@ -36,7 +36,7 @@ namespace cl = llvm::cl;
 static constexpr llvm::StringLiteral kOverview =
     R"(Translates model descriptions to IR, and IR to executables and CUDA text
 
-A Transformer from a named size, from flags, or from JSON (flags replace its keys); mode train if nothing is said:
+A Transformer from a named size, from flags, or from JSON (flags replace its keys); default mode: train:
   cs336-translate --import-transformer --size small --context-length 256 -o small.mlir
   cs336-translate --import-transformer --d-model 512 --d-ff 1344 --num-layers 4 --num-heads 16
   cs336-translate --import-transformer model.json --batch-size 1 --mode loss
@@ -191,7 +191,7 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
   return write(flags.output, [&](raw_ostream &stream) { stream << text; });
 }
 
-/// Flags of what else the tool could do.
+/// Flags of the other actions of the tool.
 static absl::Status refuseOtherFlags(const Flags &flags, Action action) {
   struct Owner {
     Action action;

@@ -32,9 +32,10 @@ public:
   /// this object. `registry` has the dialects of the text.
   SourcePositions(llvm::StringRef text, llvm::StringRef chunk, const mlir::DialectRegistry &registry);
 
-  /// Returns the positions of what has the location `loc` in the text, in order. If nothing has it, returns those of
-  /// what has its innermost name: a pass makes `loc("backward"("layers.0.attn"))` of `loc("layers.0.attn")`. Returns an
-  /// empty array if the location has no name, if the text does not have it, and if the text cannot be parsed.
+  /// Returns the positions of operations with the location `loc` in the text, in order. If there are none, returns
+  /// those of operations with its innermost name: a pass makes `loc("backward"("layers.0.attn"))` of
+  /// `loc("layers.0.attn")`. Returns an empty array if the location has no name, if the text does not have it, and if
+  /// the text cannot be parsed.
   llvm::ArrayRef<SourcePosition> find(mlir::Location loc);
 
   /// Returns a line of the text, without its end; empty if there is no such line.

@@ -140,7 +140,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   /// that is unknown.
   llvm::Error read(llvm::StringRef text);
 
-  /// Whether the level of fusion is this one or includes it.
+  /// Returns whether the level of fusion is this one or includes it.
   bool fuses(Fusion part) const { return fusion >= part; }
 };
 

@@ -21,7 +21,7 @@ using namespace cs336::bench;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-/// A compiled program, and the phases of its entry of a mode.
+/// A compiled program, and the phases of its entry for one mode.
 struct Compiled {
   std::shared_ptr<const runtime::Executable> executable;
   uint64_t hash = 0;
@@ -126,7 +126,7 @@ static absl::Status copyOutput(runtime::Session &session, const char *entry, con
   return absl::OkStatus();
 }
 
-/// Runs warm-ups and then the steps that count, whose times it gives. `report` gets the fraction that is done.
+/// Runs warm-ups and then the timed steps, and returns their times. Calls `report` with the completed fraction.
 static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef entry, const AttentionOptions &options,
                                            llvm::function_ref<void(double)> report) {
   int64_t steps = options.warmup + options.steps;
@@ -171,7 +171,7 @@ static absl::Status copyComparedValues(runtime::Session &session, const Attentio
   return saved.status();
 }
 
-/// With a peer, `values`, what the timed sessions computed, are compared with its.
+/// With a peer, compares `values`, the results of the timed sessions, with the peer's.
 static absl::Status measureBackward(const Compiled &compiled, const AttentionCase &attention,
                                     const AttentionOptions &options, AttentionMeasurement &measurement,
                                     runtime::TensorMap &values, llvm::function_ref<void(StringRef, double)> report) {

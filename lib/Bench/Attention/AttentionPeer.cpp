@@ -63,7 +63,7 @@ static absl::Status compareWith(const TensorMap &theirs, const TensorMap &ours, 
     if (!distance.ok())
       return distance.status();
     double &kept = name == "o" ? measurement.outputDifference : measurement.gradientDifference;
-    // A NaN stays.
+    // NaN is kept.
     kept = *distance > kept || std::isnan(*distance) ? *distance : kept;
   }
   double worst = std::max(measurement.outputDifference, measurement.gradientDifference);

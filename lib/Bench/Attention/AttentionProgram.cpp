@@ -46,7 +46,7 @@ private:
   bool hasHeads, hasValues;
   Type element;
   using Shape = SmallVector<int64_t>;
-  /// Of q, k and v as they are stored; of the matmuls' operands; of scores; of their rows; of o.
+  /// Types of q, k and v in memory, of the matmuls' operands, of scores, of values per row of scores, and of o.
   Shape stored, heads, scores, rows, result;
 };
 } // namespace
@@ -115,7 +115,7 @@ Value AttentionBuilder::buildSoftmax(Value x) {
   return DivOp::create(builder, type, exponentials, sum);
 }
 
-/// o, or the probabilities if scores are all there is.
+/// Returns o, or the probabilities if the program computes scores only.
 Value AttentionBuilder::buildOutput(ArrayRef<Value> variables) {
   Value q = splitHeads(variables[0]), k = splitHeads(variables[1]);
   function.at("attn.scores");

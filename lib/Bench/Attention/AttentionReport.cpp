@@ -21,7 +21,7 @@ using namespace cs336::bench;
 namespace json = llvm::json;
 
 namespace {
-/// Of the backward pass: what a step with gradients takes longer.
+/// The time of the backward pass: the difference between a step with gradients and a forward step.
 struct BackwardTimes {
   double mean, sum;
   /// What steps vary by may make it negative.
@@ -54,7 +54,8 @@ static std::vector<std::string> getVariants(llvm::ArrayRef<AttentionRow> rows) {
   return variants;
 }
 
-/// The measurement of the same case that `isBase` finds, if both passes were measured; none for a base itself.
+/// Returns the measurement of the same case for which `isBase` returns true, if both passes were measured, or null if
+/// the row is a base itself.
 static const AttentionMeasurement *findBase(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows,
                                             llvm::function_ref<bool(const AttentionRow &)> isBase) {
   if (isBase(row))
@@ -68,7 +69,7 @@ static const AttentionMeasurement *findBase(const AttentionRow &row, llvm::Array
   return nullptr;
 }
 
-/// Without fusion, or at the foot of the row's ladder.
+/// Returns whether the row is without fusion, or the first rung of its ladder.
 static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
   bool isRung = !row.pipeline.added.empty();
   return findBase(row, rows, [&](const AttentionRow &other) {
@@ -79,7 +80,7 @@ static const AttentionMeasurement *findUnfused(const AttentionRow &row, llvm::Ar
   });
 }
 
-/// In float32, all else being equal. In a ladder types are not all that differs.
+/// Returns whether the row is the same case in float32. Rungs of a ladder differ in more than types.
 static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::ArrayRef<AttentionRow> rows) {
   return findBase(row, rows, [&](const AttentionRow &other) {
     return other.attention.computeType == ComputeType::FP32 && other.fusion == row.fusion &&
@@ -89,7 +90,7 @@ static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::Ar
 
 using Columns = std::vector<Column<AttentionRow>>;
 
-/// Nothing if memory did not suffice.
+/// Empty if memory did not suffice.
 static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
   if (!measurement.backwardStatus.ok())
     return std::nullopt;
@@ -139,7 +140,7 @@ static void appendSettings(Columns &columns) {
   add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); });
 }
 
-/// The host's times, then the GPU's. Passes without them say why beside their median.
+/// The host's times, then the GPU's. If a pass has none, the column of the median contains the reason.
 static void appendTimes(Columns &columns) {
   using M = AttentionMeasurement;
   auto add = [&](std::string title, std::string key, Cell (*get)(const M &), Show show = Show::Result) {
@@ -246,7 +247,7 @@ static void appendResources(Columns &columns) {
       [](const Row &row) { return Cell::integer(row.measurement.backwardCommands); });
 }
 
-/// What JSON has alone: every step's time.
+/// The fields that only JSON has: the time of every step.
 static void appendSteps(Columns &columns) {
   columns.push_back({"compile (s)", "compile_seconds",
                      [](const AttentionRow &row) { return Cell::number(row.measurement.compileSeconds, 2); },

@@ -37,7 +37,7 @@ absl::Status bench::checkTypes(const ModelDescription &description, ComputeType 
   if (description.dtype != BuildType::F64 || type == ComputeType::FP32)
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--dtype ", stringifyComputeType(type).str(),
-                                                 " does nothing where --build-dtype is f64: leave one of them out"));
+                                                 " has no effect with --build-dtype f64: omit one of them"));
 }
 
 json::Object bench::describeDevice(runtime::DeviceId device, int64_t numThreads) {

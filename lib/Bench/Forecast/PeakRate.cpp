@@ -1,4 +1,4 @@
-//===- PeakRate.cpp - How fast products can be ----------------------------===//
+//===- PeakRate.cpp - The FLOP/s of a dense GEMM --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ static Type getElement(Builder builder, BuildType type, ComputeType computeType)
   llvm_unreachable("every type has an element");
 }
 
-/// c = a·bᵀ of square matrices. They are parameters, so that nothing but the GEMM is timed.
+/// Builds c = a·bᵀ on square matrices. They are parameters, so that only the GEMM is timed.
 static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp module) {
   FunctionBuilder function(module, Mode::Forward);
   auto type = RankedTensorType::get({size, size}, element);
@@ -94,7 +94,7 @@ absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeTyp
 }
 
 absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
-  // Built in float64, a model is computed in it whatever the type.
+  // A model that is built in float64 is computed in float64, whatever the compute type.
   if (type == BuildType::F64)
     computeType = ComputeType::FP32;
   auto [rate, isNew] = rates.try_emplace({type, computeType}, 0.0);

@@ -37,7 +37,7 @@ absl::Status InitialParameters::initialize(runtime::Session &session, const Mode
   remaining -= remaining > 0;
   if (remaining == 0)
     kept.clear();
-  // Twice what the session takes is more than its parameters and what else it may want of the host.
+  // Twice the session's memory is more than its parameters and its other host memory.
   if (remaining == 0 || !kept.empty() || runtime::AvailableHostMemory() / 2 < session.allocated_bytes())
     return absl::OkStatus();
   absl::StatusOr<runtime::TensorMap> parameters = session.SaveVariables(runtime::VariableSet::kParameters);

@@ -56,19 +56,19 @@ std::vector<runtime::NamedTensor> cs336::bench::getArguments(const runtime::Sess
   return arguments;
 }
 
-/// What one session did.
+/// The results of one session.
 struct SessionRun {
-  /// Why there are no more steps, unless it is OK.
+  /// OK, or the error that ended the steps.
   absl::Status status;
   StepTimes times;
   std::optional<double> loadSeconds;
   int64_t memoryBytes = 0;
   std::optional<int64_t> deviceMemoryBytes;
-  /// With a peer.
+  /// Values for the comparison, if there is a peer.
   std::optional<StepValues> values;
 };
 
-/// Runs all steps that any number of warm-ups asks for.
+/// Runs enough steps for every requested number of warm-ups.
 static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executable, runtime::DeviceStart device,
                              const runtime::TensorMap &batch, const ModelDescription &description,
                              const MeasureOptions &options, SessionRun &run,
@@ -114,14 +114,14 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   return absl::OkStatus();
 }
 
-/// What was measured after `warmup` steps of the session's.
+/// Returns the measurement that starts after `warmup` steps of the session.
 static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t steps) {
   Measurement measurement;
   measurement.warmup = warmup;
   measurement.loadSeconds = run.loadSeconds;
   measurement.memoryBytes = run.memoryBytes;
   measurement.deviceMemoryBytes = run.deviceMemoryBytes;
-  // An interruption takes nothing from the steps before it; another failure does.
+  // After an interruption the earlier steps are still valid; after other failures they are not.
   bool isComplete = static_cast<int64_t>(run.times.host.size()) >= warmup + steps;
   if (!run.status.ok() && !(absl::IsCancelled(run.status) && isComplete)) {
     measurement.status = run.status;
@@ -133,7 +133,7 @@ static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t
   return measurement;
 }
 
-/// Random tokens and targets; a forward pass takes the tokens alone.
+/// Draws random tokens and targets. A forward pass reads the tokens alone.
 static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &config, uint64_t seed) {
   format::EntryT entry;
   for (const char *name : {"tokens", "targets"}) {

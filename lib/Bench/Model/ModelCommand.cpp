@@ -59,7 +59,7 @@ ModelCommand::ModelCommand()
               cl::cat(category), cl::sub(subcommand)),
       most("largest", cl::desc("How many kernels or commands of a profile to list (default all)"),
            cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
-      noMFU("no-mfu", cl::desc("Do not time the dense product that MFU is a share of"), cl::cat(category),
+      noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"), cl::cat(category),
             cl::sub(subcommand)),
       forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
@@ -87,7 +87,7 @@ absl::Status ModelCommand::checkFlags() const {
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if ((backward || includeOptimizer) && model.sets("mode"))
-    return absl::InvalidArgumentError("--mode says what --backward and --include_optimizer do: leave these out");
+    return absl::InvalidArgumentError("--mode conflicts with --backward and --include_optimizer: omit these");
   if (most.getNumOccurrences() > 0 && !profile)
     return absl::InvalidArgumentError("--largest is of --profile: give that too, or leave it out");
   if (absl::Status status = compile.check(device); !status.ok())
@@ -130,7 +130,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       progress.start(describeModel({description, own.computeType, own.fusion, std::nullopt, {}, pipeline}));
       std::optional<double> peak;
       if (!noMFU) {
-        progress.update("peak of products", 0);
+        progress.update("peak of GEMMs", 0);
         absl::StatusOr<double> rate = peaks.get(description.dtype, own.computeType);
         if (rate.ok())
           peak = *rate;

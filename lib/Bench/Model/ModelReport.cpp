@@ -27,7 +27,8 @@ namespace json = llvm::json;
 std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measurement &measurement) {
   if (!measurement.deviceMemoryBytes)
     return std::nullopt;
-  // Models of 0.1 to 3.4 billion parameters have 2 to 34 MiB beside the plan on an H200, and of 12.8 billion 105.
+  // On an H200, models with 0.1 to 3.4 billion parameters use 2 to 34 MiB more than planned, and a model with 12.8
+  // billion parameters 105 MiB.
   int64_t usual = std::max(int64_t(64) << 20, measurement.memoryBytes / 128);
   int64_t unplanned = *measurement.deviceMemoryBytes - measurement.memoryBytes;
   if (unplanned >= 0 && unplanned <= usual)
@@ -39,7 +40,7 @@ std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measuremen
       .str();
 }
 
-/// The same model, whatever it is compiled to and computes.
+/// Returns whether both rows measure the same model, in any mode and with any compilation options.
 static bool isSameModel(const ModelRow &a, const ModelRow &b) {
   const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
   bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
@@ -91,7 +92,7 @@ static std::optional<Ranged> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRe
   });
 }
 
-/// The variants of PyTorch that were measured, in order.
+/// Returns the variants of PyTorch that were measured, in order.
 static std::vector<std::string> getVariants(llvm::ArrayRef<ModelRow> rows) {
   std::vector<std::string> variants;
   for (const ModelRow &row : rows)
@@ -102,13 +103,13 @@ static std::vector<std::string> getVariants(llvm::ArrayRef<ModelRow> rows) {
 }
 
 namespace {
-/// A GPU's own time of a step beside the sum over its kernels, in milliseconds and per step.
+/// The time of a step by the GPU's clock, and the sum over its kernels, in milliseconds per step.
 struct KernelTimes {
   double event, kernels, launches, idleMicroseconds;
 };
 } // namespace
 
-/// Nothing without a profile of a GPU.
+/// Returns nullopt if the row has no profile of a GPU.
 static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement) {
   if (measurement.deviceMilliseconds.empty() || !measurement.profile || !measurement.profile->graphWork)
     return std::nullopt;
@@ -123,7 +124,7 @@ static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement)
 
 using Columns = std::vector<Column<ModelRow>>;
 
-/// A column of rows that were measured; nothing in others.
+/// Builds a column that is empty for rows without a measurement.
 static Column<ModelRow> makeNumber(std::string title, std::string key, int digits,
                                    std::function<std::optional<double>(const ModelRow &)> get,
                                    Show show = Show::Result) {
@@ -146,7 +147,7 @@ static double getRate(const ModelRow &row) {
   return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
 }
 
-/// The host's times of the timed steps. Rows without them say why beside their mean.
+/// The host's times of the timed steps. If a row has none, the column of the mean contains the reason.
 static void appendHostTimes(Columns &columns) {
   columns.push_back({"mean (ms)", "mean_ms", [](const ModelRow &row) {
                        if (!row.measurement.status.ok())
@@ -186,7 +187,7 @@ static void appendDeviceTimes(Columns &columns) {
                              [](const KernelTimes &times) { return times.idleMicroseconds; }));
 }
 
-/// The row beside other rows: what backward adds to forward, and speed-ups.
+/// Comparisons with other rows: the time that the backward pass adds, and speed-ups.
 static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
   using Number = std::optional<Ranged>;
   auto getBackward = [rows](const ModelRow &row) -> Number {
@@ -225,7 +226,7 @@ static void appendRates(Columns &columns) {
       [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));
 }
 
-/// What is known of a measurement whether or not it succeeded, and every step's time.
+/// Fields that failed measurements have too, and the time of every step.
 static void appendResources(Columns &columns, bool perStep) {
   auto add = [&](std::string title, std::string key, Cell (*get)(const Measurement &), Show show) {
     columns.push_back(
@@ -314,7 +315,7 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
                                       bool perStep) {
   Columns columns = getModelSettings<ModelRow>();
   Columns shape = getModelShape<ModelRow>();
-  columns.insert(columns.begin() + 2, shape.begin(), shape.end()); // After the size and its parameters.
+  columns.insert(columns.begin() + 2, shape.begin(), shape.end()); // The position after the size and its parameters.
   columns.push_back(
       {"warm-up", "warmup", [](const ModelRow &row) { return Cell::integer(row.measurement.warmup); }, Show::Setting});
   columns.push_back(

@@ -23,7 +23,7 @@ Agreement cs336::bench::compare(const StepValues &ours, const StepValues &theirs
   auto getDifference = [](double a, double b) { return std::abs(a - b) / std::abs(b); };
   double tolerance = getTolerance(type);
   Agreement agreement{getDifference(ours.loss, theirs.loss), std::nullopt, false};
-  // A NaN agrees with nothing.
+  // NaN differs from every value.
   agreement.isClose = agreement.loss <= tolerance;
   if (ours.gradNorm && theirs.gradNorm) {
     agreement.gradNorm = getDifference(*ours.gradNorm, *theirs.gradNorm);
@@ -39,7 +39,7 @@ static absl::Status addSquares(const TensorView &tensor, double &sum) {
   return squares.status();
 }
 
-/// The mean over rows of log Σ exp(logits) - logits[target].
+/// Computes the mean over rows of log Σ exp(logits) - logits[target].
 static absl::StatusOr<double> getCrossEntropy(const TensorView &logits, const TensorView &targets) {
   absl::StatusOr<runtime::Tensor> wide = runtime::Cast(logits, DType::kF64);
   if (!wide.ok())

@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescr
   measuredJob.clear();
   measurements.clear();
   for (const std::string &variant : options.variants) {
-    // Without float32 parameters nothing else can be done as the others do it.
+    // Without float32 parameters the other variants would not be comparable.
     if (variant == "graphs-bf16w" && (description.mode != Mode::Forward || type != ComputeType::BF16))
       continue;
     absl::StatusOr<PeerMeasurement> measurement = measureVariant(variant, description, type);

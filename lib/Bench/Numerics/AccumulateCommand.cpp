@@ -27,7 +27,7 @@ static constexpr llvm::StringLiteral kDescription = "adds a small number many ti
 namespace {
 /// A sum, in the order of the program's outputs.
 struct Sum {
-  /// Of the output, and the types of the sum and of what is added.
+  /// The name of the output, and the types of the sum and of the addends.
   llvm::StringLiteral name, sumType, addendType;
   llvm::StringLiteral how;
 };
@@ -40,19 +40,19 @@ static constexpr Sum kSums[] = {{"wide", "float32", "float32", "s += x"},
 
 AccumulateCommand::AccumulateCommand()
     : subcommand("accumulate", kDescription),
-      value("value", cl::desc("What is added (default 0.01)"), cl::value_desc("number"), cl::init(0.01),
-            cl::cat(category), cl::sub(subcommand)),
+      value("value", cl::desc("Addend (default: 0.01)"), cl::value_desc("number"), cl::init(0.01), cl::cat(category),
+            cl::sub(subcommand)),
       count("count", cl::desc("How often (default 1000)"), cl::value_desc("number"), cl::init(1000), cl::cat(category),
             cl::sub(subcommand)),
-      printProgram("print-program", cl::desc("Print the program, and run nothing"), cl::cat(category),
+      printProgram("print-program", cl::desc("Print the program and do not run it"), cl::cat(category),
                    cl::sub(subcommand)),
       device(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AccumulateCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
-/// One addition after the other: nothing but the order and the types that a loop in a script has. Zero and the number
-/// are inputs, so that nothing can be computed beforehand.
+/// Builds one addition after the other, in the order and types of a loop in a script. Zero and the addend are inputs,
+/// so that nothing can be computed at compile time.
 static void buildProgram(int64_t count, ModuleOp module) {
   FunctionBuilder function(module, Mode::Forward);
   ImplicitLocOpBuilder &builder = function.getBuilder();
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<double>> AccumulateCommand::accumulate(const CompileO
 }
 
 namespace {
-/// A sum as it was computed.
+/// A computed sum.
 struct SumRow {
   const Sum *sum;
   Fusion fusion;

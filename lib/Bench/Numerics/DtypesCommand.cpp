@@ -27,7 +27,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says the type of every value under mixed precision";
+static constexpr llvm::StringLiteral kDescription = "prints the type of every value under mixed precision";
 
 // Written by CMake: examples/toy_model.mlir as a string literal.
 static constexpr llvm::StringLiteral kToyModel =
@@ -35,13 +35,13 @@ static constexpr llvm::StringLiteral kToyModel =
     ;
 
 namespace {
-/// What a value is, and its type in one column after the other; empty where a program lacks the value.
+/// A value's name, and its type in each column; empty if a program lacks the value.
 struct ValueRow {
   std::string name, what;
   SmallVector<std::string> types;
 };
 
-/// A row for every name, filled column by column; of several operations with one name, the last counts.
+/// One row per name, filled column by column. If several operations have one name, the last one is used.
 class TypeTable {
 public:
   explicit TypeTable(size_t columns) : columns(columns) {}
@@ -73,7 +73,7 @@ void TypeTable::set(const Twine &name, StringRef what, Type type) {
   llvm::raw_string_ostream(row.types[column]) << getElementTypeOrSelf(type);
 }
 
-/// Parameters, inputs, and what each operation of the model computes; casts are what the others ask for.
+/// Lists parameters, inputs, and the result of each operation of the model, without casts.
 void TypeTable::addColumn(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : function.getArguments()) {

@@ -27,10 +27,10 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says how precise layer norm is in each type";
+static constexpr llvm::StringLiteral kDescription = "prints the errors of layer norm in each type";
 
 namespace {
-/// One way to compute the norm: what x is rounded to, and what is computed in.
+/// One way to compute the norm: the type that x is rounded to, and the type of the arithmetic.
 struct Way {
   llvm::StringLiteral input, arithmetic;
 };
@@ -59,8 +59,8 @@ static Type getElement(Builder builder, llvm::StringRef name) {
       .Default(builder.getF32Type());
 }
 
-/// @forward(x) of float64: the norm in float64, and x in each type normalized in each arithmetic, in the order of
-/// kWays, cast to float64.
+/// Builds @forward(x) for x of float64. It returns the norm in float64, then the norm for each of kWays in order, cast
+/// to float64.
 static void buildProgram(int64_t rows, int64_t width, ModuleOp module) {
   FunctionBuilder function(module, Mode::Forward);
   ImplicitLocOpBuilder &builder = function.getBuilder();
@@ -129,7 +129,7 @@ static Cell makeError(double error) {
 }
 
 namespace {
-/// The error of layer norm of inputs with one mean.
+/// The error of layer norm for inputs with one mean.
 struct ErrorRow {
   double mean;
   const Way *way;

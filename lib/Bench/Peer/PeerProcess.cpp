@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<PeerProcess>> PeerProcess::start(llvm::ArrayRef<s
     close(fromChild[0]);
     return absl::NotFoundError(absl::StrCat(command.front(), " cannot be started: ", std::strerror(error)));
   }
-  // Writing to a process that has ended must be an error, not the end of this one.
+  // Writing to a process that has ended must return an error instead of ending this process.
   std::signal(SIGPIPE, SIG_IGN);
   return std::unique_ptr<PeerProcess>(new PeerProcess(command.front(), process, toChild[1], fromChild[0]));
 }
@@ -78,7 +78,7 @@ absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
       continue;
     if (count < 0) {
       int error = errno;
-      // What a terminal interrupts, it interrupts too.
+      // The child is in the process group of the terminal, which interrupts it too.
       absl::Status status = checkInterruption();
       status.Update(error == EPIPE ? endedWithoutAnswer()
                                    : absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(error))));

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRe
 
 TorchProcess::~TorchProcess() {
   process.reset();
-  // What is left in the temporary folder harms nobody.
+  // Files that remain in the temporary folder do no harm.
   (void)llvm::sys::fs::remove_directories(folder);
 }
 

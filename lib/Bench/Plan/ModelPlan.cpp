@@ -76,7 +76,7 @@ static void addVariables(ModuleOp module, bool isForGPU, ModelPlan &plan) {
   }
 }
 
-/// Of the module's planned entries; details of the one of that mode.
+/// Summarizes the module's planned entries, with details of the entry for that mode.
 static LogicalResult summarize(ModuleOp module, Mode mode, Target target, ModelPlan &plan) {
   addVariables(module, target == Target::CUDA, plan);
   for (auto entry : module.getOps<exec::EntryOp>()) {
@@ -117,7 +117,7 @@ public:
   FitSearch(const ModelDescription &description, const CompileOptions &options, int64_t limit)
       : description(description), options(options), limit(limit) {}
 
-  /// Whether the variant fits; then it is one of the ways.
+  /// Returns whether the variant fits. If it does, adds it to the ways.
   absl::StatusOr<bool> add(const ModelDescription &variant, StringRef pipeline, StringRef flags);
   absl::StatusOr<int64_t> getTotal(const ModelDescription &variant, StringRef pipeline) const;
   absl::Status addCompilation(const PipelineOptions &pipeline);
@@ -155,7 +155,7 @@ absl::StatusOr<bool> FitSearch::add(const ModelDescription &variant, StringRef p
   return true;
 }
 
-/// The least fusion that suffices, with the types as they are and with bfloat16.
+/// The lowest fusion level that fits, with unchanged types and with bfloat16.
 absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   struct TypeChange {
     std::string option, flag;
@@ -183,8 +183,8 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// Blocks of 1, 2, … layers: fewer inputs are kept, and more of a block lives at once, so that memory falls and then
-/// grows.
+/// Blocks of 1, 2, … layers: larger blocks keep fewer inputs but have larger live sets, so that memory first falls and
+/// then grows.
 absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
   if (description.mode != Mode::ForwardBackward && description.mode != Mode::Train)
     return absl::OkStatus();
@@ -208,7 +208,7 @@ absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// The largest batch that fits, by bisection: memory grows with it.
+/// Finds the largest batch that fits by bisection: memory grows with the batch.
 absl::Status FitSearch::addBatch() {
   int64_t fitting = 0, tooLarge = description.transformer.batchSize, bytes = 0;
   ModelDescription variant = description;

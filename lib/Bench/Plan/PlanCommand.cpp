@@ -18,16 +18,18 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "says what a Transformer's steps need, without running them";
+static constexpr llvm::StringLiteral kDescription =
+    "computes memory and work of a Transformer's steps without running them";
 
 PlanCommand::PlanCommand()
     : subcommand("plan", kDescription), model(modelCategory, subcommand), device(category, subcommand),
-      memoryLimit("Memory that the model has to fit into, e.g. 40GiB; says what would have to give if it does not",
+      memoryLimit("Memory limit of the model, e.g. 40GiB; if the model does not fit, the report lists changes that "
+                  "would make it fit",
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
-  device.setDescription("What to plan for: cpu (default) or cuda, whether or not there is one");
+  device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
 
 void PlanCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
@@ -47,7 +49,7 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   if (!planned.ok())
     return planned.status();
   row.plan = *std::move(planned);
-  // What a session keeps does not change with the batch, the context or the compilation.
+  // The memory of variables does not depend on the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
   absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);
@@ -112,6 +114,6 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
                             "cells are left out");
   llvm::errs() << (memoryLimit.getNumOccurrences() > 0
                        ? "next: cs336-bench model runs it\n"
-                       : "next: --memory-limit 40GiB says whether it fits; cs336-bench model runs it\n");
+                       : "next: --memory-limit 40GiB checks whether it fits; cs336-bench model runs it\n");
   return absl::OkStatus();
 }

@@ -81,7 +81,7 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
   return {"phases", "", columns, llvm::ArrayRef(plan.phases)};
 }
 
-/// "layers.*.ffn.w13" for "layers.7.ffn.w13": a path that equal parts of all layers share.
+/// Returns "layers.*.ffn.w13" for "layers.7.ffn.w13": one path for equal parts of all layers.
 static std::string replaceNumbers(llvm::StringRef source) {
   llvm::SmallVector<llvm::StringRef> parts;
   source.split(parts, '.');

@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// After where in the model it is, with what explains it.
+/// Follows the location in the model, with the explanation.
 static std::string describe(Diagnostic &diagnostic) {
   Location loc = diagnostic.getLocation();
   std::string text = isa<UnknownLoc>(loc) ? "" : exec::printLocation(loc) + ": ";

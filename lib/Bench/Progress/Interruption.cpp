@@ -28,11 +28,11 @@ static constexpr llvm::StringLiteral kNotice =
     "\ncs336-bench: stops at the next safe place; another interruption ends it at once\n";
 static constexpr int64_t kSecond = 1'000'000'000;
 
-// A handler has nothing but globals. Any thread may run it.
+// A signal handler can only use globals. Any thread may run it.
 static std::atomic<int> caughtSignal = 0;
-/// By the monotonic clock, in nanoseconds; 0 is never.
+/// The time by the monotonic clock in nanoseconds; 0 means never.
 static std::atomic<int64_t> caughtAt = 0;
-/// Can be read once there was a signal, so that a wait for other files ends too; `poll` takes no notice of −1.
+/// A descriptor that becomes readable after a signal, so that waits for other files end too. `poll` ignores −1.
 static std::atomic<int> wakeUp = -1;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
 
@@ -46,9 +46,9 @@ static void handleSignal(int signal) {
     (void)eventfd_write(wakeUp, 1);
     (void)!write(STDERR_FILENO, kNotice.data(), kNotice.size());
   } else if (now - before > kSecond) {
-    // LLVM's own handler would do what the signal did when the program was started, which is nothing for SIGINT where a
-    // shell started it in the background.
-    llvm::sys::RunInterruptHandlers(); // Temporary files go.
+    // LLVM's own handler would run the action that the signal had when the program started: it ignores SIGINT if a
+    // shell started the program in the background.
+    llvm::sys::RunInterruptHandlers(); // Removes temporary files.
     (void)std::signal(signal, SIG_DFL);
     (void)raise(signal);
   }
@@ -59,7 +59,7 @@ void bench::catchInterruptions() {
   wakeUp = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = handleSignal;
-  // What waits elsewhere goes on waiting.
+  // Other waits continue.
   action.sa_flags = SA_RESTART;
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);

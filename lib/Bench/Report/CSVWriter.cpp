@@ -10,7 +10,7 @@
 
 using namespace cs336::bench;
 
-/// Quoted if the text needs it (RFC 4180).
+/// Returns the text, quoted if necessary (RFC 4180).
 static std::string quote(llvm::StringRef text) {
   if (text.find_first_of(",\"\r\n") == llvm::StringRef::npos)
     return text.str();

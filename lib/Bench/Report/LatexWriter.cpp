@@ -10,8 +10,8 @@
 
 using namespace cs336::bench;
 
-/// The text with nothing in it that LaTeX reads as a command. Characters beyond ASCII that titles have are spelled so
-/// that every engine and font has them.
+/// Escapes characters that have a meaning in LaTeX. Non-ASCII characters of titles become commands that every engine
+/// and font supports.
 static std::string escape(llvm::StringRef text) {
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kSpelled[] = {{"\\", "\\textbackslash{}"},
                                                                                      {"~", "\\textasciitilde{}"},
@@ -40,7 +40,7 @@ static std::string escape(llvm::StringRef text) {
       text = text.drop_front();
     } else {
       escaped += found->second;
-      // Of two hyphens, the second may be the first of another pair.
+      // The second hyphen of a pair may be the first of another pair.
       text = text.drop_front(found->first == "--" ? 1 : found->first.size());
     }
   }

@@ -74,7 +74,7 @@ static bool isShared(const Table &table, size_t column) {
 }
 
 namespace {
-/// Columns side by side.
+/// Lists columns side by side.
 class BlockBuilder {
 public:
   BlockBuilder(const Table &table, LineWidths line) : table(table), line(line) {}
@@ -94,7 +94,7 @@ public:
     return getLineWidth() + line.separator + wanted <= kPageWidth;
   }
   Layout::Block take() { return std::move(block); }
-  /// Narrows columns whose text can be broken, where the line is too wide.
+  /// Narrows columns whose text can be broken if the line is too wide.
   Layout::Block finish() {
     for (auto [column, width] : llvm::zip_equal(block.columns, block.widths)) {
       size_t all = getLineWidth();
@@ -142,7 +142,7 @@ Layout cs336::bench::layOut(const Table &table, LineWidths line) {
     BlockBuilder builder(table, line);
     for (size_t column : settings)
       builder.add(column);
-    // At least one result, or nothing would be gained.
+    // Requires at least one result per block, or else blocks would not help.
     bool isFirst = true;
     for (; next < results.size() && (isFirst || table.isSelected() || builder.hasSpaceFor(results[next])); ++next) {
       builder.add(results[next]);

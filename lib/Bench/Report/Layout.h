@@ -12,29 +12,29 @@
 
 namespace cs336::bench {
 
-/// The width of text in a terminal, where "µ" is one column.
+/// Returns the width of text in a terminal, where "µ" takes one column.
 size_t getWidth(llvm::StringRef text);
 
-/// How wide the lines of a format are beside their cells.
+/// The width that a format adds to the cells of a line.
 struct LineWidths {
   size_t separator, frame;
 };
 
-/// What of a table stands where, within kPageWidth.
+/// The arrangement of a table's columns within kPageWidth.
 struct Layout {
-  /// Columns of one block, and how wide their cells are.
+  /// Columns of one block, and the widths of their cells.
   struct Block {
     std::vector<size_t> columns, widths;
   };
 
   /// "batch: 4, context: 256": settings that all rows share. Empty if there are none.
   std::string shared;
-  /// One below the other, each with the settings that rows differ in. There is one unless it would be too wide.
+  /// Blocks below each other. Each has the settings in which rows differ. There is one block if it is not too wide.
   std::vector<Block> blocks;
 };
 
-/// Lays the table out. Selected columns are one block, however wide. The first setting is never among the shared ones
-/// if no other column tells what a row is.
+/// Arranges the table. Selected columns form one block of any width. The first setting is not shared if no other column
+/// identifies the rows.
 Layout layOut(const Table &table, LineWidths line);
 
 /// Breaks the text into lines of at most `width` columns: at spaces, and within a word that is longer than a line.

@@ -10,7 +10,7 @@
 
 using namespace cs336::bench;
 
-/// The text as one cell: in it, a bar would begin another.
+/// Escapes the text for one cell, in which a bar would start another cell.
 static std::string escape(llvm::StringRef text) {
   std::string escaped;
   for (char c : text)

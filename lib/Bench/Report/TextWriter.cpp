@@ -37,7 +37,7 @@ class TextWriter : public PageWriter {
   /// Writes one line of cells that are broken into lines.
   static void writeLine(llvm::ArrayRef<std::vector<std::string>> cells, size_t line, const Layout::Block &block,
                         const std::vector<bool> &isLeft, llvm::raw_ostream &stream) {
-    size_t pending = 0; // Spaces that follow only if text does.
+    size_t pending = 0; // Spaces that are written only if text follows.
     for (auto [i, cell] : llvm::enumerate(cells)) {
       llvm::StringRef text = line < cell.size() ? llvm::StringRef(cell[line]) : "";
       size_t padding = block.widths[i] - getWidth(text);

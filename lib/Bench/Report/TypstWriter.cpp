@@ -10,7 +10,7 @@
 
 using namespace cs336::bench;
 
-/// The text as a string literal, in which Typst reads no markup.
+/// Returns the text as a string literal, in which Typst does not read markup.
 static std::string quote(llvm::StringRef text) {
   std::string quoted = "\"";
   for (char c : text) {

@@ -25,7 +25,7 @@ protected:
   /// Writes one block. `caption` is the title and the shared settings of its table if `hasCaptions`, or empty.
   virtual void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                           llvm::raw_ostream &stream) const = 0;
-  /// Whether a table's title and shared settings are a part of the table, rather than paragraphs above it.
+  /// True if a table's title and shared settings are part of the table. Otherwise they are paragraphs above it.
   virtual bool hasCaptions() const { return false; }
 };
 

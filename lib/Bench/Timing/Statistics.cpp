@@ -26,7 +26,7 @@ static double getQuantile(llvm::ArrayRef<double> sorted, double fraction) {
 }
 
 Statistics cs336::bench::computeStatistics(llvm::ArrayRef<double> samples) {
-  assert(!samples.empty() && "statistics of nothing");
+  assert(!samples.empty() && "statistics of no samples");
   llvm::SmallVector<double> sorted(samples);
   llvm::sort(sorted);
   size_t count = sorted.size(), middle = count / 2;

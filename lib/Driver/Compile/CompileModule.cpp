@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// The pipeline's options as the text says; the target is that of the compilation.
+/// Parses the pipeline's options. The target is that of the compilation.
 static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options, PipelineOptions &pipeline) {
   InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(module.getContext()))
                                   << "pipeline options '" << options.pipeline << "': ";
@@ -36,7 +36,7 @@ static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options
   return success();
 }
 
-/// A scope within the caller's, or one that measures nothing.
+/// A timing scope inside the caller's, or one that measures nothing.
 static TimingScope nestScope(const CompileOptions &options, StringRef name) {
   return options.timing ? options.timing->nest(name) : TimingScope();
 }
@@ -48,8 +48,8 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
 
   PassManager manager(module.getContext(), module.getOperationName());
   // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
-  // the last. What comes in has been verified by the parser, and from that every pass makes what the next one takes.
-  // Passes that a user adds are verified, and so is what takes their IR.
+  // the last. The parser has verified the input, and every pass creates valid input for the next one. IR is also
+  // verified after passes that a user adds, and after the passes that follow them.
   manager.enableVerifier(pipeline.hasExtraPasses());
   auto entries = module.getOps<exec::EntryOp>();
   auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
@@ -101,7 +101,7 @@ static FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOpt
   return emitExecutable(module, *compiled);
 }
 
-/// The options without a cache, and a warning, if other users could have written what is in it.
+/// Returns the options without a cache, and emits a warning, if other users can write to the cache.
 static CompileOptions leaveOutUntrustedCache(ModuleOp module, const CompileOptions &options) {
   absl::Status status = runtime::CheckCacheFolder(options.cacheFolder);
   CompileOptions trusted = options;
@@ -121,7 +121,7 @@ FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const Comp
   if (std::optional<std::vector<uint8_t>> found = cache.find(*key))
     return std::move(*found);
 
-  // What the compiler had to say it says again next time.
+  // A compilation with diagnostics is not stored, so that they are emitted again next time.
   std::atomic<bool> isSilent = true;
   FailureOr<std::vector<uint8_t>> bytes = failure();
   {

@@ -23,7 +23,7 @@ using namespace cs336;
 static OpPrintingFlags getPrintingFlags() { return OpPrintingFlags().enableDebugInfo(); }
 
 LogicalResult cs336::enableDump(PassManager &manager, StringRef folder) {
-  // The system would make the folder whose name ends at the NUL.
+  // The system would create a folder whose name ends at the NUL.
   if (folder.contains('\0'))
     return emitError(UnknownLoc::get(manager.getContext()))
            << "cannot make the folder '" << folder.take_until([](char c) { return c == '\0'; })
@@ -87,7 +87,7 @@ LogicalResult cs336::dumpLinalg(ModuleOp module, StringRef folder) {
   OwningOpRef<ModuleOp> kernels = module.clone();
   PassManager manager(module.getContext(), module.getOperationName());
   manager.addPass(createKernelsToLinalgPass());
-  // Pads and concatenations write a box of their result, which linalg's verifier does not know.
+  // Pads and concatenations write a box of their result, which linalg's verifier rejects.
   manager.enableVerifier(false);
   OpPrintingFlags flags = getPrintingFlags().assumeVerified();
   if (failed(manager.run(*kernels)))

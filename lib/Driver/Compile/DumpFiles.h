@@ -16,8 +16,8 @@ class PassManager;
 
 namespace cs336 {
 
-/// Makes `folder`, and has the manager write the IR after every pass to a tree of files under `folder`/passes, numbered
-/// in order.
+/// Creates `folder`, and makes the pass manager write the IR after every pass to numbered files in a tree under
+/// `folder`/passes.
 llvm::LogicalResult enableDump(mlir::PassManager &manager, llvm::StringRef folder);
 
 /// Writes planned exec IR to `folder`/planned.mlir, and to `folder`/plan.txt a table of every entry's arena: offset,

@@ -30,13 +30,13 @@ static std::string getFolderOfExecutables(StringRef folder) {
 
 ExecutableCache::ExecutableCache(StringRef folder) : files(getFolderOfExecutables(folder), kMagic) {}
 
-/// Returns whether a compilation gives more than an executable.
+/// Returns whether a compilation has other outputs than an executable.
 static bool hasSideOutputs(ModuleOp module, const CompileOptions &options) {
   return !options.dumpDir.empty() || options.passStatistics || (options.timing && *options.timing) ||
          module.getContext()->getRemarkEngine();
 }
 
-/// Adds what kernels are compiled by and for; fails where that is unknown.
+/// Adds the compiler and the target of kernels. Fails if they are unknown.
 static LogicalResult addTarget(const CompileOptions &options, CacheKey &key) {
   switch (options.target) {
   case Target::CPU:
@@ -44,7 +44,7 @@ static LogicalResult addTarget(const CompileOptions &options, CacheKey &key) {
     key.add(options.cpu);
     if (options.cpu != "host")
       return success();
-    // Code may use what the level has, and is scheduled for the processor.
+    // Code may use the instructions of the level, and is scheduled for the processor.
     key.add(getHostInstructionSet());
     key.add(llvm::sys::getHostCPUName());
     return success();
@@ -72,7 +72,7 @@ std::optional<std::string> ExecutableCache::getKey(ModuleOp module, const Compil
     return std::nullopt;
   key.add(*buildId);
   key.add(options.pipeline);
-  // With locations, which an executable keeps.
+  // Prints locations too, which an executable contains.
   std::string bytecode;
   llvm::raw_string_ostream stream(bytecode);
   if (failed(writeBytecodeToFile(module, stream)))

@@ -13,15 +13,16 @@
 
 namespace cs336 {
 
-/// Executables by everything that they are compiled from: the IR, the options, and the compiler itself.
+/// A cache of executables. The key is everything that they are compiled from: the IR, the options, and the compiler
+/// itself.
 class ExecutableCache {
 public:
-  /// The entries are in `folder`/executables, which the first store makes.
+  /// Stores entries in `folder`/executables, which the first store creates.
   explicit ExecutableCache(llvm::StringRef folder);
 
-  /// The name of the entry for what `compileModule` makes of the module. Nothing where there is no cache, where more is
-  /// asked of the compilation than the executable (dumped files, times, statistics, remarks), and where the compiler or
-  /// NVRTC cannot be told from others.
+  /// Returns the name of the entry for the module's executable. Returns nullopt without a cache, if the compilation has
+  /// other outputs (dumped files, times, statistics, remarks), or if the version of the compiler or of NVRTC cannot be
+  /// identified.
   static std::optional<std::string> getKey(mlir::ModuleOp module, const CompileOptions &options);
 
   std::optional<std::vector<uint8_t>> find(llvm::StringRef key) const;

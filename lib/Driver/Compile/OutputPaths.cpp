@@ -18,11 +18,11 @@
 using namespace cs336;
 namespace fs = llvm::sys::fs;
 
-/// What `--dump-dir` writes: files, and folders that it fills.
+/// The files and folders that `--dump-dir` writes.
 static constexpr llvm::StringLiteral kDumped[] = {"passes",     "planned.mlir", "plan.txt",   "kernels.linalg.mlir",
                                                   "kernels.so", "kernels",      "kernels.txt"};
 
-/// The path with links and dots resolved; the file and its folders need not be there.
+/// Returns the path with links and dots resolved. The file and its folders need not exist.
 static std::string resolve(llvm::StringRef path) {
   std::error_code error;
   std::filesystem::path resolved =
@@ -30,7 +30,7 @@ static std::string resolve(llvm::StringRef path) {
   return error ? path.str() : resolved.string();
 }
 
-/// Returns whether what is written to the path takes the place of what was written before.
+/// Returns whether writing to the path replaces earlier contents.
 static bool isReplaced(llvm::StringRef path) {
   return !path.empty() && path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
 }

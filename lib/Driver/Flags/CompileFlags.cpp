@@ -21,11 +21,11 @@ namespace cl = llvm::cl;
 CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep)
     : dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(), cl::cat(category),
              cl::sub(subcommand)),
-      fusions("fusion", cl::desc("Which operations share kernels (default all)"), getFusionValues(), cl::cat(category),
-              cl::sub(subcommand)),
+      fusions("fusion", cl::desc("Operations that may share kernels (default all)"), getFusionValues(),
+              cl::cat(category), cl::sub(subcommand)),
       checkpoint("checkpoint",
-                 cl::desc("Keep only the input of so many layers together for the backward pass, and compute the rest "
-                          "again (default 0: keep all)"),
+                 cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
+                          "(default 0: keep all)"),
                  cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
@@ -44,7 +44,7 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
               cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
       timing("timing", cl::desc("Print how long each phase of compilation took"), cl::cat(category),
              cl::sub(subcommand)),
-      passStatistics("pass-statistics", cl::desc("Print what each pass counted"), cl::cat(category),
+      passStatistics("pass-statistics", cl::desc("Print the statistics of each pass"), cl::cat(category),
                      cl::sub(subcommand)) {
   dtypes.setNumOccurrencesFlag(cl::Optional);
   fusions.setNumOccurrencesFlag(cl::Optional);
@@ -53,7 +53,8 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
   dtypes.setMiscFlag(cl::CommaSeparated);
   dtypes.setDescription("Mixed precision; a list with commas is measured side by side (default fp32)");
   fusions.setMiscFlag(cl::CommaSeparated);
-  fusions.setDescription("Which operations share kernels; a list with commas is measured side by side (default all)");
+  fusions.setDescription(
+      "Operations that may share kernels; a list with commas is measured side by side (default all)");
   ladder = std::make_unique<cl::opt<bool>>(
       "ladder",
       cl::desc(
@@ -64,7 +65,7 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
 
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
 
-/// The values of a flag as they are written; empty if it was not given.
+/// Returns the values of a flag as written, or an empty list if it was not given.
 template <typename Values, typename Stringify>
 static std::string joinValues(const Values &values, Stringify stringify) {
   return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
@@ -97,10 +98,10 @@ absl::Status CompileFlags::check(runtime::DeviceId device) const {
   if (absl::Status status = checkPipelineOptions(); !status.ok())
     return status;
   if (ladder && *ladder && !fusions.empty())
-    return absl::InvalidArgumentError("--ladder takes what --fusion chooses one pass at a time: leave --fusion out");
+    return absl::InvalidArgumentError("--ladder conflicts with --fusion: it adds the passes of --fusion one at a time");
   if (!architectures.empty() && device.kind != runtime::DeviceKind::kCuda)
-    return absl::InvalidArgumentError("--arch is of kernels on GPUs, and the device is the cpu, whose instruction set "
-                                      "--cpu names: leave it out, or give --device cuda");
+    return absl::InvalidArgumentError("--arch requires --device cuda: for the CPU use --cpu, which selects the "
+                                      "instruction set");
   if (llvm::is_contained(architectures, ""))
     return absl::InvalidArgumentError("--arch has a name that is empty: architectures are as in 'sm_80,sm_90a'");
   return absl::OkStatus();
@@ -122,7 +123,7 @@ absl::Status CompileFlags::checkWithoutCode() const {
 
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {
   std::vector<PipelineVariant> variants{{pipeline, "", ""}};
-  // Without a flag the option stays as the pipeline has it.
+  // Without a flag, the option keeps the pipeline's default.
   auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
     if (values.empty())
       return;

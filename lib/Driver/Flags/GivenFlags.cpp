@@ -22,7 +22,7 @@ absl::Status cs336::refuseFlag(const cl::Option &flag, llvm::StringRef reason) {
 
 absl::Status cs336::refuseFlags(const cl::OptionCategory &category, cl::SubCommand &subcommand,
                                 llvm::StringRef reason) {
-  // Of several, the first one there.
+  // If there are several, the first one given is reported.
   const cl::Option *first = nullptr;
   for (cl::Option *option : llvm::make_second_range(cl::getRegisteredOptions(subcommand)))
     if (option->getNumOccurrences() > 0 && llvm::is_contained(option->Categories, &category) &&

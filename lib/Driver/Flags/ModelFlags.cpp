@@ -80,7 +80,7 @@ llvm::Expected<json::Value> ModelFlags::Flag::parse(StringRef text) const {
 }
 
 llvm::Expected<std::vector<ModelDescription>> ModelFlags::apply(const ModelDescription &base) const {
-  // A named size is replaced by what other flags say, so its flag stands first in `flags`.
+  // Other flags override fields of a named size, so its flag is first in `flags`.
   std::vector<ModelDescription> descriptions{base};
   for (const Flag &flag : flags) {
     if (flag.option->getNumOccurrences() == 0)

@@ -114,7 +114,7 @@ absl::StatusOr<TensorMap> cs336::makeRandomInputs(const format::EntryT &entry, u
   for (const auto &port : entry.inputs) {
     TensorType type = ToTensorType(*port->type);
     bool isFloat = IsFloat(type.dtype);
-    // Low floats are drawn as f32, then rounded.
+    // Values of 16-bit float types are drawn as f32, then rounded.
     TensorType drawn{isFloat && type.dtype != DType::kF64 ? DType::kF32 : type.dtype, type.shape};
     absl::StatusOr<Tensor> tensor = Tensor::Create(drawn);
     if (!tensor.ok())

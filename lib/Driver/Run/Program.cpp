@@ -49,7 +49,7 @@ absl::StatusOr<LoadedProgram> cs336::loadProgram(StringRef path, const CompileOp
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(path);
   if (!file)
     return absl::InvalidArgumentError(llvm::toString(file.takeError()));
-  // What claims to be an executable is read as one, so that damage is reported as such.
+  // A file that starts like an executable is read as one, so that a damaged file is reported as damaged.
   StringRef magic(format::kMagic, format::kMagicSize);
   bool isIR = !(*file)->getBuffer().starts_with(magic.take_front(6)) && !path.ends_with(".cs336x");
   absl::StatusOr<std::shared_ptr<const Executable>> executable;
@@ -74,7 +74,7 @@ absl::StatusOr<const format::EntryT *> cs336::findEntry(const Executable &execut
       return entry;
     return absl::NotFoundError(absl::StrCat("there is no entry '", name.str(), "'; the entries are ", names));
   }
-  // What prepares the others is run by itself, and not what a caller means.
+  // The entry `prepare` runs automatically, so it is not a candidate.
   const format::EntryT *only = nullptr;
   int64_t count = 0;
   for (const auto &entry : executable.entries())

@@ -70,7 +70,7 @@ RunProfiler::~RunProfiler() = default;
 absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device) {
   if (device.kind != runtime::DeviceKind::kCuda)
     return std::make_unique<CommandProfiler>();
-  // CUPTI's own answer to a machine without a GPU is an unknown error.
+  // On a machine without a GPU, CUPTI itself reports an unknown error.
   if (absl::StatusOr<std::string> target = runtime::QueryCudaTarget(device.ordinal); !target.ok())
     return target.status();
   absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();

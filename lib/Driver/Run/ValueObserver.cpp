@@ -21,7 +21,7 @@ bool ValueObserver::Reads(const CommandInfo &command, absl::string_view tensor) 
 absl::Status ValueObserver::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                                           absl::Span<const WrittenTensor> written) {
   for (const WrittenTensor &tensor : written) {
-    if (!Reads(command, tensor.name)) // Another observer does.
+    if (!Reads(command, tensor.name)) // Another observer handles these.
       continue;
     if (absl::Status status = onValue(command, tensor); !status.ok())
       return status;

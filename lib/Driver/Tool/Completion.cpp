@@ -27,15 +27,15 @@ public:
 
 private:
   void findSubCommand();
-  /// The subcommands whose flags may stand in the line.
+  /// The subcommands whose flags the line may contain.
   SmallVector<cl::SubCommand *> getFlagOwners() const;
   const cl::Option *findFlag(StringRef word) const;
-  /// Whether the word after this one is its value.
+  /// Returns whether the next word is the flag's value.
   bool takesNextWord(StringRef word) const;
 
   void addSubCommands();
   void addFlags();
-  /// Each choice that `text` begins, after `prefix`.
+  /// Adds each choice that starts with `text`, after `prefix`.
   void addChoices(const cl::Option &option, StringRef text, const Twine &prefix = "");
   void addPositional();
 

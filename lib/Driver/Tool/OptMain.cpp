@@ -38,7 +38,7 @@ The IR after every pass, and why an operation was not fused:
   cs336-opt model.mlir --cs336-fuse-elementwise --remarks-filter=.* --remark-format=emitRemark
 )";
 
-/// What MlirOptMain does with files, by `writeOutput`.
+/// Reads and writes files as MlirOptMain does, but through `writeOutput`.
 static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, DialectRegistry &registry,
                                const MlirOptMainConfig &config) {
   if (inputFile == "-" && llvm::sys::Process::FileDescriptorIsDisplayed(STDIN_FILENO))
@@ -63,7 +63,7 @@ static LogicalResult runOnFile(StringRef inputFile, StringRef outputFile, Dialec
   });
   if (!error)
     return success();
-  // A run that failed has said why.
+  // A failed run has printed its error already.
   if (!hasRunFailed)
     llvm::WithColor::error(llvm::errs()) << "cannot write '" << outputFile << "': " << error << "\n";
   llvm::consumeError(std::move(error));
@@ -75,11 +75,11 @@ static std::string getRemarksFile(const MlirOptMainConfig &config) {
   bool isText = config.getRemarkFormat() == RemarkFormat::REMARK_FORMAT_STDOUT;
   if (isText || !config.shouldEmitRemarks() || !config.getRemarksOutputFile().empty())
     return isText ? "" : config.getRemarksOutputFile();
-  // MlirOptMain's own names.
+  // The same names as in MlirOptMain.
   return config.getRemarkFormat() == RemarkFormat::REMARK_FORMAT_YAML ? "mlir-remarks.yaml" : "mlir-remarks.bitstream";
 }
 
-/// Leaves in --help, of the flags of mlir-opt, those that most command lines have.
+/// Hides the flags of mlir-opt in --help, except for the most common ones.
 static void showUsualFlags(llvm::cl::OptionCategory &category) {
   for (StringRef name : {"split-input-file", "verify-diagnostics", "pass-pipeline", "show-dialects", "list-passes",
                          "mlir-print-ir-after-all", "mlir-print-ir-after-change", "mlir-timing", "remark-format",
@@ -89,7 +89,8 @@ static void showUsualFlags(llvm::cl::OptionCategory &category) {
   cs336::hideOtherFlags({&category});
 }
 
-/// Prints the project's passes and pipelines with their options. They are values of one flag, among all of MLIR's.
+/// Prints the project's passes and pipelines with their options. They are values of one flag, which lists all of MLIR's
+/// passes too.
 static void printPasses() {
   SmallVector<StringRef> names;
   for (auto &[name, option] : llvm::cl::getRegisteredOptions())

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This file is compiled with exceptions, the compiler without: std::bad_alloc
-// passes through the compiler's functions without running destructors. So what
-// catches it here ends the process, and no state of the compiler is used again.
+// This file is compiled with exceptions, the compiler without: std::bad_alloc passes through the compiler's functions
+// without running destructors. So the handlers here end the process, and no state of the compiler is used again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +30,13 @@
 
 using namespace llvm;
 
-/// Writes past the streams, which may need memory.
+/// Writes without streams, which may allocate memory.
 static void writeError(StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
-/// Ends the process without destructors, whose objects may be in use by functions that an exception left.
+/// Ends the process without running destructors, because interrupted functions may have left their objects in an
+/// inconsistent state.
 [[noreturn]] static void exitAtOnce() {
-  sys::RunInterruptHandlers(); // Removes files that are incomplete.
+  sys::RunInterruptHandlers(); // Removes incomplete files.
   _exit(EXIT_FAILURE);
 }
 
@@ -55,8 +55,7 @@ static void writeError(StringRef text) { (void)!::write(STDERR_FILENO, text.data
 
 static void onBadAlloc(void *, const char *, bool) { exitOutOfMemory(); }
 
-/// Reports the one of LLVM's fatal errors that is about the system; the others are faults of ours, which LLVM goes on
-/// to report.
+/// Reports the LLVM fatal error that the system causes. All others are bugs of ours, which LLVM reports itself.
 static void onFatalError(void *, const char *reason, bool) {
   if (StringRef(reason).starts_with("pthread_create failed"))
     exitOutOfThreads(reason);
@@ -65,7 +64,7 @@ static void onFatalError(void *, const char *reason, bool) {
   writeError("\n");
 }
 
-/// Ends the process if an exception is about the system's resources.
+/// Ends the process if the exception reports exhausted system resources.
 static void exitIfOutOfResources(std::exception_ptr exception) {
   try {
     if (exception)
@@ -73,20 +72,20 @@ static void exitIfOutOfResources(std::exception_ptr exception) {
   } catch (const std::bad_alloc &) {
     exitOutOfMemory();
   } catch (const std::system_error &error) {
-    if (error.code() == std::errc::resource_unavailable_try_again) // By std::thread.
+    if (error.code() == std::errc::resource_unavailable_try_again) // Thrown by std::thread.
       exitOutOfThreads(error.what());
   } catch (...) {
   }
 }
 
-/// Called where an exception leaves a thread or a function that throws none.
+/// Called if an exception leaves a thread or a noexcept function.
 [[noreturn]] static void onTerminate() {
   exitIfOutOfResources(std::current_exception());
   std::abort();
 }
 
-/// Writes what standard output still holds; false, with an error, if it could not all be written. The destructors of
-/// LLVM's streams end a process that has not looked at their errors.
+/// Flushes standard output. Prints an error and returns false if that fails. The destructors of LLVM's streams end the
+/// process if it has not checked their errors.
 static bool finishStreams() {
   outs().flush();
   std::error_code error = outs().error();
@@ -103,8 +102,7 @@ static void onExit() {
     _exit(EXIT_FAILURE);
 }
 
-/// Makes the C library load what it unwinds its own functions with, which it does on first use and not at all where
-/// memory is exhausted.
+/// Makes the C library load its unwinder now. It would load it on first use, which fails if memory is exhausted.
 static void prepareUnwinding() {
   void *frame;
   (void)backtrace(&frame, 1);
@@ -115,10 +113,10 @@ int cs336::toolMain(int argc, char **argv, function_ref<int()> body) {
   install_bad_alloc_error_handler(onBadAlloc);
   install_fatal_error_handler(onFatalError);
   InitLLVM init(argc, argv);
-  // LLVM's handler would end the process also where the caller asked for a null pointer.
+  // LLVM's handler would end the process even if the caller requested a null pointer on failure.
   std::set_new_handler(nullptr);
   prepareUnwinding();
-  // Made before the function is registered, the streams are destroyed after it ran.
+  // The streams are created before the function is registered, so they are destroyed after it ran.
   outs(), errs();
   std::atexit(onExit);
   cl::SetVersionPrinter([](raw_ostream &stream) { stream << describeVersion(); });

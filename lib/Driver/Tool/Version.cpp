@@ -29,7 +29,7 @@ static std::string describeNVRTC() {
 
 std::string cs336::describeVersion() {
   std::string text = llvm::formatv("cs336-opt {0}\n  commit: {1}\n", CS336_VERSION, kCommit);
-  // The first of the objects is ours.
+  // The first object is this program.
   if (std::optional<std::string> id = getCompilerBuildId())
     text += llvm::formatv("  build id: {0}\n", llvm::StringRef(*id).split(' ').first);
   text += llvm::formatv("  LLVM and MLIR: {0}\n  CUDA headers: {1}.{2}\n  NVRTC: {3}\n", LLVM_VERSION_STRING,

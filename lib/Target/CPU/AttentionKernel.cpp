@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block of positions lies in the lanes of vectors, those that it meets come one after the other in rows: products
-// take one factor from memory, number by number, and the other from a panel; softmax and its gradient are vertical.
+// The lanes of vectors are a block of positions of one side. Rows are positions of the other side, one after the other.
+// GEMMs read one factor from memory, number by number, and the other from a panel. Softmax and its gradient work lane
+// by lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::cpu;
 
-/// Positions that a block meets at once: their scores stay in the first-level cache.
+/// Positions of the other side that a block handles at once: their scores stay in the first-level cache.
 static constexpr int64_t kMetPositions = 64;
 
 /// Registers of one row of a panel.
@@ -31,7 +32,7 @@ static constexpr int64_t kRegisters = 2;
 static constexpr int64_t kMaxPanelBytes = 1 << 20;
 
 namespace {
-/// What both operations have.
+/// Properties that both operations share.
 struct AttentionSizes {
   int64_t batch, queries, keys, heads, keyHeads, group, headDim;
   double scale;
@@ -43,7 +44,7 @@ public:
   AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &sizes, ValueRange operands, int64_t vectorBits,
                    OpBuilder &builder);
 
-  /// Returns whether the operands lie as blocks are read, and panels fit.
+  /// Returns whether the operands have the layout in which blocks are read, and panels fit on the stack.
   bool isSupported();
   LLVM::LLVMFuncOp emitForward(StringRef symbol);
   LLVM::LLVMFuncOp emitBackward(StringRef symbol);
@@ -86,7 +87,7 @@ private:
   SmallVector<unsigned> operands;
   unsigned firstResult;
   std::optional<BlockBuilder> blocks;
-  /// Panels: what lanes hold (queries, or keys and values), scores, sums, numbers of a lane.
+  /// Panels: the operands in lanes (queries, or keys and values), scores, sums, and values per lane.
   unsigned left = 0, right = 0, scores = 0, slopes = 0, sums = 0, otherSums = 0, numbers = 0;
 };
 } // namespace
@@ -161,7 +162,7 @@ LLVM::LLVMFuncOp AttentionEmitter::emit(StringRef symbol, function_ref<void(Valu
   return function;
 }
 
-/// Blocks of one head stand together, heads of one batch do.
+/// Blocks of one head are consecutive, and so are heads of one batch.
 AttentionEmitter::Place AttentionEmitter::getPlace(Value row, int64_t heads, int64_t positions) {
   auto split = [&](Value number, int64_t size) -> std::pair<Value, Value> {
     Value divisor = blocks->index(size);
@@ -175,14 +176,16 @@ AttentionEmitter::Place AttentionEmitter::getPlace(Value row, int64_t heads, int
   return {batch, head, first, count};
 }
 
-/// Calls `body` with the first of the positions [from, to) that a block meets at once, and their number.
+/// Splits the positions [from, to) into groups that a block handles at once, and calls `body` with the first position
+/// and the size of each.
 void AttentionEmitter::forEachMet(Value from, Value to, function_ref<void(Value, Value)> body) {
   blocks->loop(from, to, kMetPositions, [&](Value first) {
     body(first, blocks->minIndex(blocks->index(kMetPositions), blocks->subIndex(to, first)));
   });
 }
 
-/// `hidden` where the key comes after the query; one of them is the lane's position, the other `met`.
+/// Returns `hidden` in lanes where the key comes after the query. One of them is the lane's position, the other is
+/// `met`.
 Value AttentionEmitter::hideBefore(bool lanesAreQueries, Value lanesFirst, Value met, Value value, double hidden) {
   if (!sizes.isCausal)
     return value;
@@ -273,8 +276,7 @@ LLVM::LLVMFuncOp AttentionEmitter::emitBackward(StringRef symbol) {
   });
 }
 
-/// From products q·k in `scores` and dO·v in `slopes`, row by row: probabilities in `scores`, and scale·p·(slope − Δ)
-/// in `slopes`.
+/// Replaces q·k in `scores` with probabilities p, and dO·v in `slopes` with scale·p·(slope − Δ), row by row.
 void AttentionEmitter::emitScoreGradients(Value count, function_ref<Value(Value)> logSumExp,
                                           function_ref<Value(Value)> delta, function_ref<Value(Value, Value)> hide) {
   BlockBuilder &b = *blocks;
@@ -288,8 +290,8 @@ void AttentionEmitter::emitScoreGradients(Value count, function_ref<Value(Value)
   });
 }
 
-/// Δ = Σ p·(dO·v) over the keys that lanes of queries meet. It is dO·O, too, but if O is rounded Σ p·(dO·v − dO·O) is
-/// not zero, as it should be, and multiplies in dQ what all keys have in common.
+/// Computes Δ = Σ p·(dO·v) over the keys of the lanes' queries. Δ equals dO·O, but if O is rounded, Σ p·(dO·v − dO·O)
+/// is not zero as it should be, and dQ would contain a multiple of the part that all keys share.
 Value AttentionEmitter::emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value end,
                                   Value logSumExp) {
   BlockBuilder &b = *blocks;
@@ -309,7 +311,7 @@ Value AttentionEmitter::emitDelta(const Place &place, const Matrix &key, const M
       .front();
 }
 
-/// Lanes are queries, which meet keys.
+/// Lanes are queries, and rows are keys.
 void AttentionEmitter::emitQueryGradient(const Place &place) {
   BlockBuilder &b = *blocks;
   Value zero = b.index(0), one = b.index(1), headDim = b.index(sizes.headDim);
@@ -344,7 +346,7 @@ void AttentionEmitter::emitQueryGradient(const Place &place) {
   b.unpack(sums, getHead(firstResult, place.batch, place.head), place.first, place.count, sizes.headDim);
 }
 
-/// Lanes are keys, which meet the queries of all heads of their group, in order.
+/// Lanes are keys, and rows are the queries of all heads of their group, in order.
 void AttentionEmitter::emitKeyGradients(const Place &place) {
   BlockBuilder &b = *blocks;
   Value zero = b.index(0), headDim = b.index(sizes.headDim);
@@ -382,7 +384,7 @@ void AttentionEmitter::emitKeyGradients(const Place &place) {
 
 /// Rows that are worth a thread.
 static int64_t chooseGrain(int64_t rows, double flops) {
-  // FLOPs in a nanosecond, roughly, and a share that takes much longer than handing it out.
+  // Approximate FLOPs per nanosecond, and the duration of a share that takes much longer than its distribution.
   constexpr double kSpeed = 30.0, kShare = 20000.0;
   double rowTime = std::max(flops / rows / kSpeed, 1.0);
   return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kShare / rowTime)), 1, rows);

@@ -16,12 +16,11 @@
 namespace cs336::cpu {
 
 /// Builds the function of a kernel that is one `cs336.attention` or its gradient, on blocks of queries and keys: no
-/// scores are stored, and a thread's memory does not grow with the number of positions. Sets the compiled kernel's
-/// rows and grain. Nothing where the kernel is another, where head_dim is not a multiple of 8, or where heads do not
-/// lie contiguously.
+/// scores are stored, and a thread's memory does not grow with the number of positions. Sets the compiled kernel's rows
+/// and grain. Returns null for other kernels, if head_dim is not a multiple of 8, or if heads are not contiguous.
 ///
-/// A row is a block of queries of one head; of the gradient, after those for the queries' gradients, a block of keys of
-/// one key head for theirs. Every sum has one order, whoever computes the row.
+/// A row is a block of queries of one head. The gradient has further rows after these: each is a block of keys of one
+/// key head, for the gradients of keys and values. Every sum has one order, in whichever thread computes the row.
 std::optional<mlir::LLVM::LLVMFuncOp> emitAttention(exec::KernelOp kernel, llvm::StringRef symbol, int64_t vectorBits,
                                                     mlir::OpBuilder &builder, CompiledKernel &compiled);
 

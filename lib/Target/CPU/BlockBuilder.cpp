@@ -1,4 +1,4 @@
-//===- BlockBuilder.cpp - Products and functions of blocks ----------------===//
+//===- BlockBuilder.cpp - GEMMs and functions of blocks -------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// Numbers of a row that `dot` reads at once, and the side of the squares that are turned over in registers.
+/// Numbers of a row that `dot` reads at once, and the side of the squares that are transposed in registers.
 static constexpr int64_t kDotLanes = 8, kSquare = 8;
 
 BlockBuilder::BlockBuilder(KernelMemory &memory, OpBuilder &builder, Location loc, FloatType compute, int64_t lanes,
@@ -84,8 +84,8 @@ void BlockBuilder::fill(unsigned panel, int64_t rows, double value) {
   loop(index(0), index(rows), 1, [&](Value row) { store(vector, panel, row); });
 }
 
-/// Turns over a square of vectors: swaps the halves of pairs of rows that lie across the diagonal, then those of the
-/// squares left and right of it, and so on.
+/// Transposes a square of vectors: swaps the two off-diagonal quarters, then does the same in each of the smaller
+/// squares, and so on.
 SmallVector<Value> BlockBuilder::transpose(SmallVector<Value> rows) {
   int64_t size = rows.size();
   for (int64_t half = 1; half < size; half *= 2) {
@@ -106,8 +106,8 @@ SmallVector<Value> BlockBuilder::transpose(SmallVector<Value> rows) {
   return rows;
 }
 
-/// Calls `square` for the lanes and columns that squares of that many begin at, and `single` for what they leave of
-/// `count` lanes.
+/// Divides `count` lanes into squares. Calls `square` with the first lane and column of each, and `single` for the
+/// remaining lanes.
 void BlockBuilder::forEachSquare(Value count, int64_t columns, int64_t size, PairBody square, PairBody single) {
   Value rest = arith::RemUIOp::create(builder, loc, count, index(size)), middle = subIndex(count, rest);
   auto visit = [&](Value from, Value to, int64_t step, PairBody body) {
@@ -161,7 +161,7 @@ void BlockBuilder::unpack(unsigned panel, const Matrix &matrix, Value first, Val
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
 /// Tiles of rows, whose sums stay in registers, then the rest row by row.
@@ -225,13 +225,13 @@ Value BlockBuilder::div(Value lhs, Value rhs) { return arith::DivFOp::create(bui
 Value BlockBuilder::exp(Value value) { return math::ExpOp::create(builder, loc, value); }
 Value BlockBuilder::log(Value value) { return math::LogOp::create(builder, loc, value); }
 
-/// One instruction; `rhs` where they do not compare.
+/// Builds one instruction, which returns `rhs` if an operand is NaN.
 Value BlockBuilder::max(Value lhs, Value rhs) {
   Value isGreater = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, lhs, rhs);
   return arith::SelectOp::create(builder, loc, isGreater, lhs, rhs);
 }
 
-/// a·b + c, in one rounding where the target can.
+/// Computes a·b + c, with one rounding if the target has fused multiply-add.
 Value BlockBuilder::mulAdd(Value a, Value b, Value c) {
   auto contract = arith::FastMathFlags::contract;
   return arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, a, b, contract), c, contract);

@@ -1,4 +1,4 @@
-//===- BlockBuilder.h - Products and functions of blocks --------*- C++ -*-===//
+//===- BlockBuilder.h - GEMMs and functions of blocks -----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace cs336::cpu {
 
-/// Elements of an operand: (row, column) lies at origin + row·rowStride + column·columnStride.
+/// Elements of an operand: (row, column) is at origin + row·rowStride + column·columnStride.
 struct Matrix {
   unsigned storage;
   mlir::Value origin;
@@ -22,10 +22,10 @@ struct Matrix {
 };
 
 /// Builds code on panels: temporaries of rows of `lanes` numbers, in the type that the kernel computes in. A lane is a
-/// position of the block (a query, or a key), so that what is computed for every position needs nothing across lanes.
+/// position of the block (a query, or a key), so that values per position need no operations across lanes.
 class BlockBuilder {
 public:
-  /// Registers are of `vectorBits` bits.
+  /// Registers have `vectorBits` bits.
   BlockBuilder(KernelMemory &memory, mlir::OpBuilder &builder, mlir::Location loc, mlir::FloatType compute,
                int64_t lanes, int64_t vectorBits);
 
@@ -37,24 +37,24 @@ public:
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange inits,
                                       CarryingBody body);
 
-  /// panel[c][l] = matrix(first + l, c) for lanes below `count`, 0 for the others. Columns lie next to each other, a
-  /// multiple of 8.
+  /// Loads panel[c][l] = matrix(first + l, c) for lanes below `count`, and 0 for the others. Columns must be
+  /// contiguous, and their number a multiple of 8.
   void pack(const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns, unsigned panel);
-  /// The inverse, rounded to the matrix' type.
+  /// Stores a panel into the matrix, rounded to its type: the inverse of the load.
   void unpack(unsigned panel, const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns);
 
-  /// result[r] (+)= Σ_k matrix(firstRow + r, firstColumn + k)·panel[k], for `rows` rows and `depth` terms.
+  /// Computes result[r] (+)= Σ_k matrix(firstRow + r, firstColumn + k)·panel[k], for `rows` rows and `depth` terms.
   void multiply(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value rows,
                 mlir::Value depth, unsigned panel, unsigned result, bool accumulates);
 
-  /// Σ_c lhs(row, c)·rhs(row, c); `columns` is a multiple of 8, next to each other.
+  /// Computes Σ_c lhs(row, c)·rhs(row, c). Columns must be contiguous, and their number a multiple of 8.
   mlir::Value dot(const Matrix &lhs, const Matrix &rhs, mlir::Value row, int64_t columns);
 
-  /// Row `row` of a panel.
+  /// Accesses row `row` of a panel.
   mlir::Value load(unsigned panel, mlir::Value row);
   void store(mlir::Value vector, unsigned panel, mlir::Value row);
   void fill(unsigned panel, int64_t rows, double value);
-  /// A number of a panel's row, or of an operand, in the type that the kernel computes in.
+  /// Loads a number of a panel's row, or of an operand, in the type that the kernel computes in.
   mlir::Value loadNumber(unsigned storage, mlir::Value index);
   void storeNumber(mlir::Value number, unsigned storage, mlir::Value index);
 
@@ -68,7 +68,7 @@ public:
   mlir::Value max(mlir::Value lhs, mlir::Value rhs);
   mlir::Value exp(mlir::Value value);
   mlir::Value log(mlir::Value value);
-  /// `value` in the lanes l with l ≥ bound (or l ≤ bound), `other` in the others.
+  /// Returns `value` in the lanes l with l ≥ bound (or l ≤ bound), and `other` in the others.
   mlir::Value selectLanes(bool fromBound, mlir::Value bound, mlir::Value value, mlir::Value other);
 
   // Indices.
@@ -95,7 +95,7 @@ private:
   mlir::FloatType compute;
   int64_t lanes;
   mlir::VectorType vectorType;
-  /// Rows of a product that are in registers at once.
+  /// Rows of a GEMM's result that are in registers at once.
   int64_t tileRows;
 };
 

@@ -28,7 +28,8 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::cpu;
 
-/// Kernels that are compiled as one module. Few enough to occupy all cores, many enough to share what a module costs.
+/// Kernels that are compiled as one module: few enough to use all cores, many enough to share the fixed cost of a
+/// module.
 static constexpr size_t kKernelsPerModule = 4;
 
 /// Threads must not load dialects.
@@ -56,7 +57,7 @@ static LogicalResult checkTypes(exec::KernelOp kernel, const InstructionSet &isa
 
 FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, int64_t vectorBits, OpBuilder &builder,
                                                          CompiledKernel &compiled) {
-  // A kernel may be called as a function of libm is.
+  // A kernel may have the name of a function of libm.
   std::string symbol = ("cs336_" + kernel.getSymName()).str();
   if (std::optional<LLVM::LLVMFuncOp> attention = emitAttention(kernel, symbol, vectorBits, builder, compiled))
     return *attention;
@@ -74,8 +75,8 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   return function;
 }
 
-/// Lowers a kernel to a function whose symbol ends with the kernel's signature, which a file with this code can then
-/// not misstate.
+/// Lowers a kernel to a function whose symbol ends with the kernel's signature, so that an executable with this code
+/// cannot declare another signature.
 static LogicalResult lowerKernel(exec::KernelOp kernel, const KernelSignatures &signatures, const InstructionSet &isa,
                                  OpBuilder &builder, CompiledKernel &compiled) {
   FailureOr<LLVM::LLVMFuncOp> function = lowerKernelToCPULoops(kernel, isa.vectorBits, builder, compiled);
@@ -87,7 +88,7 @@ static LogicalResult lowerKernel(exec::KernelOp kernel, const KernelSignatures &
   return success();
 }
 
-/// Compiles some kernels to one object; `compiled` has a place for each.
+/// Compiles some kernels to one object. `compiled` has one element per kernel.
 static FailureOr<ObjectFile> compileModule(ArrayRef<exec::KernelOp> kernels, MutableArrayRef<CompiledKernel> compiled,
                                            const KernelSignatures &signatures, const InstructionSet &isa,
                                            TimingScope &timing) {

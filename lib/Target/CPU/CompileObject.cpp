@@ -34,10 +34,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager callGraph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  // Most loops come on vectors, marked; this is for scatters and for loops that stay scalar.
+  // Most loops are vectorized and marked already. LLVM's vectorizer is for scatters and for scalar loops.
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
-  // Vectors of several registers are unrolled as they are. What is marked to be unrolled still is.
+  // Vectors of several registers are unrolled already. Loops that are marked for unrolling are still unrolled.
   tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);

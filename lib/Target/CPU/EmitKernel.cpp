@@ -18,11 +18,12 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// Sums over longer loops are sums of blocks of this length: the error of a sum grows with the number of terms added
-/// one after the other.
+/// Longer loops sum blocks of this length: the error of a sum grows with the number of terms that are added one after
+/// the other.
 static constexpr int64_t kBlock = 4096;
 
-/// Reductions of at most as many vectors are unrolled: the first meets the neutral element, which then costs nothing.
+/// Reductions of at most this many vectors are unrolled, so that combining the first vector with the neutral element
+/// costs nothing.
 static constexpr int64_t kUnrolledIterations = 4;
 
 namespace {
@@ -33,15 +34,15 @@ struct Accumulator {
   Operation *combiner;
 };
 
-/// What is known while the loops of a phase are built.
+/// The state while the loops of a phase are built.
 struct Nest {
   explicit Nest(const Phase &phase) : phase(phase) {}
 
   const Phase &phase;
   SmallVector<Accumulator> accumulators;
-  /// How the innermost loop runs.
+  /// The execution of the innermost loop.
   VectorLoop vectorLoop;
-  /// Inputs that are in registers, by where they come from.
+  /// Inputs that are in registers, by their address.
   std::vector<std::pair<Access, Value>> loads;
   /// Values that a statement of this phase has computed, by storage.
   DenseMap<unsigned, Value> computed;
@@ -88,7 +89,7 @@ private:
   OpBuilder &builder;
   std::optional<KernelMemory> memory;
   Value begin, end;
-  /// The loops' current variables; of a loop that runs on vectors, that of the first lane.
+  /// The loops' current variables. For a loop on vectors, the variable of the first lane.
   SmallVector<Value> variables;
   /// Scalar constants of the kernel.
   IRMapping constants;
@@ -264,8 +265,8 @@ static void annotate(scf::ForOp loop, bool unrolls) {
   loop->setAttr("loop_annotation", annotation);
 }
 
-/// Builds iterations [lower, upper) of a loop: an innermost one on vectors where it can, and what is left of it after
-/// that one by one.
+/// Builds iterations [lower, upper) of a loop: an innermost loop on vectors if possible, and its remaining iterations
+/// one by one.
 SmallVector<Value> KernelEmitter::emitRange(Nest &nest, unsigned depth, ArrayRef<unsigned> started, Value lower,
                                             Value upper) {
   Location loc = getLoc(nest);
@@ -313,7 +314,7 @@ scf::ForOp KernelEmitter::buildLoop(Nest &nest, unsigned depth, Value lower, Val
                                                          lanes == 1 ? emitLoops(nest, depth + 1, carried)
                                                                     : emitBody(nest, body, carried));
                                   });
-  // What the loop loads is not there after it.
+  // Values that the loop loads are not available after it.
   nest.loads.erase(nest.loads.begin() + outerLoads, nest.loads.end());
   return built;
 }
@@ -333,7 +334,7 @@ Value KernelEmitter::getIndex(Location loc, const Access &access) {
   return index;
 }
 
-/// The place of a tensor's element that was computed.
+/// Returns the index of a computed tensor element.
 Value KernelEmitter::getIndex(Location loc, unsigned storage, ValueRange indices) {
   Value index;
   for (auto [axis, stride] : llvm::zip_equal(indices, plan.storages[storage].strides)) {
@@ -382,7 +383,7 @@ bool KernelEmitter::isNeededOutside(unsigned phase, unsigned storage) const {
   return false;
 }
 
-/// Loads what does not depend on the loops from `depth` on, nor on fewer.
+/// Loads the elements that depend on the loop before `depth`, but not on the loops from `depth` on.
 void KernelEmitter::loadInputs(Nest &nest, LaneBuilder &lanes, unsigned depth) {
   for (unsigned index : nest.phase.statements) {
     const Statement &statement = plan.statements[index];
@@ -401,7 +402,7 @@ void KernelEmitter::loadInputs(Nest &nest, LaneBuilder &lanes, unsigned depth) {
   }
 }
 
-/// How far apart iterations of the innermost loop access memory.
+/// Returns the stride with which the innermost loop accesses memory.
 int64_t KernelEmitter::getStride(const Nest &nest, const Access &access) const {
   return nest.depth() == 0 ? 0 : access.coefficients[nest.phase.loops.back()];
 }
@@ -410,7 +411,7 @@ Value KernelEmitter::loadAt(const Nest &nest, const Access &access) {
   return llvm::find_if(nest.loads, [&](const auto &load) { return load.first == access; })->second;
 }
 
-/// Computes one element of every statement in every lane; all loads stand before all stores, since an output may be an
+/// Computes one element of every statement in every lane. All loads precede all stores, because an output may be an
 /// input's buffer.
 SmallVector<Value> KernelEmitter::emitBody(Nest &nest, LaneBuilder &lanes, ValueRange carried) {
   loadInputs(nest, lanes, nest.depth());
@@ -481,7 +482,7 @@ SmallVector<Value> KernelEmitter::emitStatement(Nest &nest, LaneBuilder &lanes, 
   return values;
 }
 
-/// Reads a tensor at a place that is computed.
+/// Reads a tensor at a computed index.
 Value KernelEmitter::emitExtract(tensor::ExtractOp extract, LaneBuilder &lanes, const IRMapping &mapping) {
   Location loc = extract.getLoc();
   unsigned storage = getStorage(extract.getTensor());

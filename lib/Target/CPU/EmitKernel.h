@@ -16,9 +16,9 @@ namespace cs336::cpu {
 /// Builds `llvm.func @symbol(buffers: ptr, begin: i64, end: i64)` that computes rows [begin, end) of the planned
 /// kernel: `scf.for` loops around loads, operations and stores. buffers[i] points at element 0 of operand i.
 ///
-/// A loop nest keeps reductions in registers where its inner loops reduce, and in memory where an inner loop does not;
-/// sums over long loops are summed by blocks. An innermost loop runs on vectors of the vector dialect, for registers of
-/// `vectorBits` bits, and its remainder on scalars. One that cannot says why in its attribute `scalar_because`.
+/// A loop nest keeps a reduction in registers if all of its inner loops reduce, or else in memory. Sums over long loops
+/// are sums of blocks. An innermost loop runs on vectors of the vector dialect, for registers of `vectorBits` bits, and
+/// its remainder on scalars. The attribute `scalar_because` of a loop that cannot run on vectors gives the reason.
 mlir::LLVM::LLVMFuncOp emitKernel(const KernelPlan &plan, mlir::func::FuncOp kernel, llvm::StringRef symbol,
                                   int64_t vectorBits, mlir::OpBuilder &builder);
 

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace cs336::cpu;
 
 namespace {
-/// A level of the x86-64 psABI: what it adds to the one before, as LLVM and as Linux name it.
+/// A level of the x86-64 psABI: the features that it adds to the level before, with the names of LLVM and of Linux.
 struct Level {
   const char *name;
   int64_t vectorBits;

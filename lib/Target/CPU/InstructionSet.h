@@ -16,9 +16,9 @@ namespace cs336::cpu {
 /// An architecture and its extensions.
 struct InstructionSet {
   llvm::Triple triple;
-  /// LLVM's names of what may be used, and of what to schedule for.
+  /// LLVM's names of the instructions that code may use, and of the processor that it is scheduled for.
   std::string cpu, tuneFor;
-  /// Names of the extensions as /proc/cpuinfo has them.
+  /// Names of the extensions as in /proc/cpuinfo.
   std::vector<std::string> features;
   /// The width of a vector register.
   int64_t vectorBits = 128;
@@ -26,11 +26,11 @@ struct InstructionSet {
   bool has(llvm::StringRef feature) const { return llvm::is_contained(features, feature); }
 };
 
-/// Finds the instruction set that `CPUTargetOptions::cpu` names. Fails, with a diagnostic that lists the choices, where
-/// the name is unknown or of another architecture than this machine's.
+/// Finds the instruction set that `CPUTargetOptions::cpu` names. Fails with a diagnostic that lists the choices if the
+/// name is unknown or belongs to another architecture than this machine's.
 mlir::FailureOr<InstructionSet> findInstructionSet(llvm::StringRef name, mlir::Location loc);
 
-/// The code generator for it, or null with a message in `error`.
+/// Returns the code generator for the instruction set, or null with a message in `error`.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const InstructionSet &isa, std::string &error);
 
 } // namespace cs336::cpu

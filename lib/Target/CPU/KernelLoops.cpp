@@ -52,7 +52,7 @@ private:
   LogicalResult buildAccesses();
   void findIndependentLoops();
 
-  // Loops that walk memory as one become one.
+  // Merges loops that traverse memory like one loop.
   void mergeLoops();
   bool canMerge(unsigned outer, unsigned inner) const;
   void mergeInto(unsigned outer, unsigned inner);
@@ -143,7 +143,7 @@ unsigned LoopFinder::getStorage(linalg::GenericOp generic, OpOperand &operand) c
   return plan.storageOf.lookup(generic.isDpsInit(&operand) ? Value(generic.getTiedOpResult(&operand)) : operand.get());
 }
 
-/// The dim that walks `axis` of a storage in full and alone, if it is longer than 1.
+/// Returns the dim that alone iterates over the whole `axis` of a storage, if its size is greater than 1.
 std::optional<unsigned> LoopFinder::getWalkingDim(const Statement &statement, AffineMap map, unsigned storage,
                                                   int64_t axis) const {
   auto dim = dyn_cast<AffineDimExpr>(map.getResult(axis));
@@ -196,7 +196,8 @@ void LoopFinder::unifyWalks(bool ofWrittenStorages) {
 void LoopFinder::numberLoops() {
   for (unsigned node = 0; node < statementOfNode.size(); ++node)
     classOfNode.push_back(node);
-  // What a statement leaves for another matters most: only equal walks can share rows.
+  // Storage that one statement writes and another reads comes first: only statements that iterate over it in the same
+  // way can share rows.
   unifyWalks(/*ofWrittenStorages=*/true);
   unifyWalks(/*ofWrittenStorages=*/false);
 
@@ -283,8 +284,8 @@ LogicalResult LoopFinder::buildAccesses() {
   return success();
 }
 
-/// A loop's iterations are independent when every statement has it, none reduces over it, and what one statement leaves
-/// for another is always read in the iteration that wrote it.
+/// A loop's iterations are independent if every statement has it, no statement reduces over it, and each value is read
+/// in the iteration that wrote it.
 void LoopFinder::findIndependentLoops() {
   isIndependent.resize(plan.loopSizes.size(), true);
   DenseMap<std::pair<unsigned, int64_t>, std::optional<unsigned>> walkers;
@@ -336,7 +337,7 @@ bool LoopFinder::canMerge(unsigned outer, unsigned inner) const {
   });
 }
 
-/// Makes `inner` walk both loops; `outer` gets size 1 and stands nowhere.
+/// Makes `inner` iterate over both loops. `outer` gets size 1 and is not used any more.
 void LoopFinder::mergeInto(unsigned outer, unsigned inner) {
   plan.loopSizes[inner] *= plan.loopSizes[outer];
   plan.loopSizes[outer] = 1;

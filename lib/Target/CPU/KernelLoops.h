@@ -12,10 +12,9 @@
 
 namespace cs336::cpu {
 
-/// Fills the plan's storages, statements and loops. Loops that walk all tensors as one loop would are merged; a merged
-/// loop has size 1 and stands nowhere. Returns the loops whose iterations are independent of each other: every
-/// statement has them, none reduces over them, and what a statement leaves for another is read in the iteration that
-/// wrote it.
+/// Fills the plan's storages, statements and loops. Nested loops that traverse all tensors like one loop are merged:
+/// one of them gets size 1 and is not used. Returns the loops with independent iterations: every statement has them, no
+/// statement reduces over them, and each value is read in the iteration that wrote it.
 mlir::FailureOr<llvm::SmallBitVector> findLoops(mlir::func::FuncOp func, mlir::TypeRange operandTypes,
                                                 KernelPlan &plan);
 

@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// bf16 moves as an integer: x86 has no registers of it before AVX512-BF16, and LLVM takes vectors of it apart.
+/// bf16 is loaded and stored as an integer: x86 has no bf16 registers before AVX512-BF16, and LLVM splits vectors of
+/// bf16.
 static Type getMemoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
@@ -25,7 +26,7 @@ static Type getMemoryType(Type element) {
   return element;
 }
 
-/// `like`, a scalar or vector type, with elements of another type.
+/// Returns the scalar or vector type `like` with another element type.
 static Type withElement(Type like, Type element) {
   if (auto vector = dyn_cast<VectorType>(like))
     return vector.clone(element);

@@ -17,7 +17,7 @@ namespace cs336::cpu {
 class KernelMemory {
 public:
   /// Builds the storages at the builder's insertion point, the start of a function. `buffers` points at the operands'
-  /// addresses, behind which that of the thread's memory stands if the plan wants any.
+  /// addresses, followed by the address of the thread's memory if the plan uses any.
   KernelMemory(const KernelPlan &plan, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffers);
 
   mlir::Type getElementType(unsigned storage) const { return plan.storages[storage].element; }
@@ -25,7 +25,8 @@ public:
   mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index);
   void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);
 
-  /// Elements `index`, `index` + `stride`, …: `lanes` of them. `stride` is 1 or 2; nothing outside of them is read.
+  /// Reads `lanes` elements `index`, `index` + `stride`, …. `stride` is 1 or 2. Reads no memory before the first or
+  /// after the last of them.
   mlir::Value loadVector(mlir::Location loc, unsigned storage, mlir::Value index, int64_t stride, int64_t lanes);
   /// Writes a vector to the elements from `index` on.
   void storeVector(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);

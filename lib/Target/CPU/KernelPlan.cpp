@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// Temporaries of up to so many bytes are on the stack of the thread that runs the kernel.
+/// Temporaries of up to this many bytes are on the stack of the thread that runs the kernel.
 static constexpr int64_t kMaxStackBytes = 1 << 20;
 
 bool Statement::isReduction(unsigned index) const {
@@ -56,7 +56,7 @@ static double countIterations(const KernelPlan &plan, const llvm::SmallBitVector
   return iterations;
 }
 
-/// How many elements the kernel reads and writes that lie next to each other along `loop`.
+/// Returns the number of elements that the kernel accesses contiguously along `loop`.
 double Planner::getTraffic(unsigned loop) const {
   double traffic = 0;
   auto add = [&](const Access &access) {
@@ -75,7 +75,8 @@ double Planner::getTraffic(unsigned loop) const {
   return traffic;
 }
 
-/// From outermost to innermost: the loop that most elements lie along is innermost, the others stand as in the output.
+/// Sorts loops from outermost to innermost. The loop with the most contiguous accesses is innermost; the others have
+/// the output's order.
 SmallVector<unsigned> Planner::orderLoops(const llvm::SmallBitVector &loops) const {
   SmallVector<unsigned> order(loops.set_bits());
   auto weight = [&](unsigned loop) {
@@ -160,8 +161,8 @@ SmallVector<Access *> Planner::collectAccesses(unsigned storage) {
   return accesses;
 }
 
-/// A temporary holds one row at a time: loops over rows do not move in it. Where it is not read as it is written the
-/// rest keeps its place; where it is, what walks it is packed.
+/// A temporary contains one row at a time, so its addresses do not depend on loops over rows. If it is read with the
+/// indices with which it is written, its elements are packed; otherwise they keep their offsets.
 void Planner::layOutTemporaries() {
   for (auto [index, storage] : llvm::enumerate(plan.storages)) {
     if (storage.kind != Storage::Kind::Temporary || storage.isScattered)
@@ -192,7 +193,7 @@ void Planner::layOutTemporaries() {
   }
 }
 
-/// What one phase writes and reads, an element at once, stays in registers.
+/// An element that one phase writes and reads in the same iteration stays in a register.
 void Planner::dropValuesInRegisters() {
   for (auto [index, storage] : llvm::enumerate(plan.storages)) {
     if (storage.kind != Storage::Kind::Temporary || storage.isScattered)
@@ -231,7 +232,8 @@ llvm::SmallBitVector Planner::getInnerLoops(const Statement &statement) const {
   return loops;
 }
 
-/// The first phase in which what statement `index` reads is there, and what it overwrites is no longer needed.
+/// Returns the first phase in which the operands of statement `index` are available, and the values that it overwrites
+/// are not needed any more.
 unsigned Planner::earliestPhase(unsigned index, ArrayRef<unsigned> phaseOf) const {
   const Statement &statement = plan.statements[index];
   unsigned earliest = 0;
@@ -256,7 +258,7 @@ unsigned Planner::earliestPhase(unsigned index, ArrayRef<unsigned> phaseOf) cons
       if (plan.storages[written.storage].isScattered)
         earliest = std::max(earliest, phaseOf[earlier] + 1);
     }
-    // An output may be an input's buffer if they lie alike.
+    // An output may share an input's buffer if their layouts are equal.
     for (const Access &access : statement.outputs)
       for (const Access &read : other.inputs)
         if (plan.storages[access.storage].kind == Storage::Kind::Operand &&
@@ -288,7 +290,7 @@ void Planner::formPhases() {
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// Nanoseconds of one iteration, roughly: memory and functions decide.
+/// Estimates the nanoseconds of one iteration from memory accesses and math functions.
 static double estimateIteration(const Statement &statement) {
   constexpr double kElement = 0.25, kOperation = 0.05, kFunction = 1.0, kDoubleFunction = 10.0;
   double time = kElement * (statement.inputs.size() + statement.outputs.size());
@@ -302,7 +304,7 @@ static double estimateIteration(const Statement &statement) {
 }
 
 void Planner::chooseGrain() {
-  // A thread's share should take much longer than handing it out, a few microseconds.
+  // A thread's share should take much longer than its distribution, which takes a few microseconds.
   constexpr double kShare = 20000.0;
   constexpr int64_t kCacheLine = 64;
   double time = 0;
@@ -310,7 +312,7 @@ void Planner::chooseGrain() {
     time += estimateIteration(statement) * countIterations(plan, statement.loops);
   double rows = std::clamp(std::ceil(kShare * plan.rows / std::max(time, 1.0)), 1.0, static_cast<double>(plan.rows));
   plan.grain = static_cast<int64_t>(rows);
-  // Threads must not write to one cache line in turn.
+  // Threads must not alternate in writing to one cache line.
   if (plan.rangeLoop)
     plan.grain = llvm::alignTo(plan.grain, kCacheLine);
 }

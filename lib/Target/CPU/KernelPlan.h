@@ -19,7 +19,7 @@ namespace cs336::cpu {
 /// Constants and temporaries start on a cache line, which is as wide as the widest vector.
 inline constexpr int64_t kStorageAlignment = 64;
 
-/// Where a tensor of the kernel lies: in an operand, in a constant, or in memory of the kernel's own.
+/// The storage of a tensor in the kernel: an operand, a constant, or a temporary of the kernel.
 struct Storage {
   enum class Kind { Operand, Constant, Temporary };
 
@@ -31,11 +31,11 @@ struct Storage {
   mlir::DenseElementsAttr constant;
   mlir::Type element;
   llvm::SmallVector<int64_t> shape;
-  /// In elements. Element 0 is at the start.
+  /// Strides in elements. Element 0 is at the start.
   llvm::SmallVector<int64_t> strides;
-  /// Elements to allocate for a temporary, and where they start in the thread's memory, in bytes.
+  /// The number of elements of a temporary, and its offset in the thread's memory in bytes.
   int64_t elements = 0, offset = 0;
-  /// Returns whether a statement writes it, and whether one reads or writes it at computed places.
+  /// Returns whether a statement writes the storage, and whether one accesses it at computed indices.
   bool isWritten = false, isScattered = false;
 };
 
@@ -43,13 +43,13 @@ struct Storage {
 struct Access {
   unsigned storage;
   int64_t offset = 0;
-  /// One a loop of the kernel; 0 for the loops that the address does not depend on.
+  /// One coefficient per loop of the kernel; 0 for loops that the address does not depend on.
   llvm::SmallVector<int64_t> coefficients;
 
   bool operator==(const Access &other) const = default;
 };
 
-/// An operation of the kernel's body: a `linalg.generic`, or an `scf.for` that runs as it is (`isOpaque`).
+/// An operation of the kernel's body: a `linalg.generic`, or an `scf.for` that is copied unchanged (`isOpaque`).
 struct Statement {
   explicit Statement(mlir::Operation *op) : op(op) {}
 
@@ -72,7 +72,7 @@ struct Phase {
   llvm::SmallVector<unsigned> loops;
 };
 
-/// How a kernel runs: for every row, the phases one after the other.
+/// The execution of a kernel: for every row, the phases one after the other.
 ///
 /// Loops of different statements that walk the same axis of the same tensor are one loop of the kernel. Rows are
 /// independent of each other: threads share them.
@@ -85,20 +85,20 @@ struct KernelPlan {
 
   /// A row is an iteration of these loops, outermost first.
   llvm::SmallVector<unsigned> rowLoops;
-  /// Instead, where only the innermost loop is independent: a row is one iteration of this loop, which stays inside of
-  /// the phases and runs over the caller's range there.
+  /// Alternative to `rows` if only the innermost loop is independent: a row is one iteration of this loop, which stays
+  /// inside the phases and iterates over the caller's range there.
   std::optional<unsigned> rangeLoop;
   int64_t rows = 1;
-  /// The fewest rows that are worth a thread.
+  /// The minimum number of rows per thread.
   int64_t grain = 1;
-  /// Memory of a thread's own in which the temporaries are, and the position of its address behind the operands'; none
-  /// where they fit the thread's stack.
+  /// The memory per thread for temporaries, and the position of its address after the operands' addresses; not set if
+  /// they fit on the thread's stack.
   int64_t threadBytes = 0;
   unsigned threadMemory = 0;
 };
 
-/// Plans the kernel that `lowerKernelToLinalg` made of a body, with operands that lie in memory as `operandTypes` say
-/// (strided memrefs, inputs before outputs). Fails with a diagnostic where an indexing map is not linear.
+/// Plans the kernel that `lowerKernelToLinalg` built. `operandTypes` are the operands' types (strided memrefs, inputs
+/// before outputs). Fails with a diagnostic if an indexing map is not linear.
 mlir::FailureOr<KernelPlan> planKernel(mlir::func::FuncOp func, mlir::TypeRange operandTypes);
 
 } // namespace cs336::cpu

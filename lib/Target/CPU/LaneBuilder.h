@@ -13,8 +13,8 @@
 
 namespace cs336::cpu {
 
-/// Builds what `lanes` iterations of a loop do. A value that is the same in all of them is a scalar, any other a vector
-/// with one lane an iteration. One lane is scalar code.
+/// Builds the code of `lanes` iterations of a loop. A value that is equal in all of them is a scalar; other values are
+/// vectors with one lane per iteration. With one lane, the code is scalar.
 class LaneBuilder {
 public:
   LaneBuilder(mlir::OpBuilder &builder, KernelMemory &memory, int64_t lanes)
@@ -22,20 +22,20 @@ public:
 
   static bool isVector(mlir::Value value) { return llvm::isa<mlir::VectorType>(value.getType()); }
 
-  /// The same value in every lane.
+  /// Returns a vector with the same value in every lane.
   mlir::Value widen(mlir::Location loc, mlir::Value value);
-  /// first, first + 1, …
+  /// Returns first, first + 1, …
   mlir::Value count(mlir::Location loc, mlir::Value first);
-  /// The value in the first lane.
+  /// Returns the value in the first lane.
   mlir::Value first(mlir::Location loc, mlir::Value vector);
-  /// Does a scalar operation in every lane where an operand differs among them.
+  /// Applies a scalar operation in every lane if an operand differs between lanes, or once otherwise.
   void clone(mlir::Operation &op, mlir::IRMapping &mapping);
-  /// Combines the lanes, as `combiner` combines two values.
+  /// Combines all lanes in the way in which `combiner` combines two values.
   mlir::Value reduce(mlir::Operation *combiner, mlir::Value vector);
 
-  /// Elements of one iteration each, `stride` apart (0: all lanes have the same; 1 or 2).
+  /// Loads one element per iteration, with a stride of 1 or 2, or 0 if all lanes read the same element.
   mlir::Value load(mlir::Location loc, unsigned storage, mlir::Value index, int64_t stride);
-  /// Stores to neighbouring elements.
+  /// Stores to consecutive elements.
   void store(mlir::Location loc, mlir::Value value, unsigned storage, mlir::Value index);
 
 private:

@@ -66,8 +66,8 @@ private:
 } // namespace
 
 namespace {
-/// Takes all command-line options out of their registry while it lives: LLD sets every option that it finds there back
-/// to its default, also those of the tool that it runs in.
+/// Removes all command-line options from their registry during its lifetime: LLD resets every registered option to its
+/// default, including those of the tool that it runs in.
 class HiddenOptions {
 public:
   HiddenOptions() {
@@ -131,7 +131,8 @@ FailureOr<std::vector<uint8_t>> cs336::cpu::linkSharedObject(ArrayRef<ObjectFile
   if (failed(folder) || failed(empty) || failed(folder->write("empty.o", *empty, loc)))
     return failure();
 
-  // A stand-in for libm makes the linker name it as needed; this machine need not be the one that runs the kernels.
+  // An empty library with the name of libm makes the linker record libm as needed. The kernels may run on another
+  // machine, so this machine's libm is not used.
   std::string libm = folder->getPath("libm.so.6"), library = folder->getPath("kernels.so");
   if (failed(runLinker({"-shared", "--threads=1", "-soname=libm.so.6", "-o", libm, folder->getPath("empty.o")}, loc)))
     return failure();

@@ -52,7 +52,7 @@ struct SelectBits : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-/// The memory at an operand's address.
+/// Returns the memory at an operand's address.
 struct ConvertOperand : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
@@ -73,7 +73,7 @@ struct ConvertOperand : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
 };
 } // namespace
 
-/// Functions and conversions that no instruction has become arithmetic.
+/// Functions and conversions without an instruction become arithmetic.
 static LogicalResult expandOperations(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   cs336::cpu::populateMathApproximationPatterns(patterns);
@@ -98,7 +98,7 @@ static LogicalResult convertOperations(ModuleOp module) {
   RewritePatternSet patterns(context);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  // What LLVM has no intrinsic for (the error function) is a call.
+  // Functions without an LLVM intrinsic (the error function) become calls.
   populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
   populateMathToLibmConversionPatterns(patterns, /*benefit=*/1);
   populateFuncToLLVMConversionPatterns(converter, patterns);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// The polynomials are minimax fits, made for this file, of what is left when the leading terms are taken exactly.
+// The polynomials are minimax fits, computed for this file, of the remainder after the leading terms, which are exact.
 
 #include "MathApproximation.h"
 
@@ -20,7 +20,7 @@ namespace {
 struct FloatBuilder {
   OpBuilder &builder;
   Location loc;
-  /// float32 or a vector of it, and i32 or a vector of as many.
+  /// The type float32 or a vector of it, and i32 or a vector of the same length.
   Type floatType, intType;
 
   FloatBuilder(OpBuilder &builder, Location loc, Type floatType)
@@ -75,12 +75,12 @@ struct FloatBuilder {
 };
 } // namespace
 
-/// ln 2 as a number of few bits, whose products with exponents are exact, and the rest.
+/// ln 2 as the sum of a number with few bits, whose multiples by exponents are exact, and a remainder.
 static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 
 /// eˣ = 2ᵏ·eʳ with k = round(x/ln 2), |r| ≤ ln 2/2.
 Value FloatBuilder::exp(Value x) {
-  // Beyond these bounds the result is 0 or infinity anyway, and 2ᵏ is a product of two floats. A NaN passes.
+  // Beyond these bounds the result is 0 or infinity, so x is clamped, and two factors suffice for 2ᵏ. NaN stays NaN.
   Value tooSmall = constant(-104.0f), tooLarge = constant(89.0f);
   x = select(less(x, tooSmall), tooSmall, x);
   x = select(less(tooLarge, x), tooLarge, x);
@@ -94,7 +94,7 @@ Value FloatBuilder::exp(Value x) {
 
   Value q = polynomial(r, {0.5f, 0.16666518f, 0.0416662f, 0.00836895f, 0.00139506f});
   Value power = add(mulAdd(mul(r, r), q, r), constant(1.0f));
-  // Half of k at a time: 2¹²⁸ and 2⁻¹⁵⁰ are no floats.
+  // Multiplies by half of the exponent at a time: 2¹²⁸ and 2⁻¹⁵⁰ are not floats.
   Value half = shiftRight(k, 1);
   return mul(mul(power, powerOfTwo(half)), powerOfTwo(subInt(k, half)));
 }
@@ -105,7 +105,7 @@ Value FloatBuilder::log(Value x) {
   Value normal = select(isSubnormal, mul(x, constant(8388608.0f)), x);
   Value raised = select(isSubnormal, constant(23.0f), constant(0.0f));
 
-  // Subtracting the bits of √½ puts the exponent's step there.
+  // After the bits of √½ are subtracted, the exponent changes at √½.
   constexpr int32_t kSqrtHalf = 0x3f3504f3;
   Value offset = subInt(bits(normal), integer(kSqrtHalf));
   Value e = shiftRight(offset, 23);
@@ -123,12 +123,12 @@ Value FloatBuilder::log(Value x) {
   Value zero = constant(0.0f);
   result = select(equal(x, constant(infinity)), x, result);
   result = select(equal(x, zero), constant(-infinity), result);
-  // Negative, or no number at all.
+  // Negative or NaN.
   Value isOrdered = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, x, zero);
   return select(isOrdered, result, constant(std::numeric_limits<float>::quiet_NaN()));
 }
 
-/// Odd polynomial near 0; 1 − 2/(e²ˣ + 1) elsewhere.
+/// Uses an odd polynomial near 0, and 1 − 2/(e²ˣ + 1) elsewhere.
 Value FloatBuilder::tanh(Value x) {
   Value magnitude = abs(x), square = mul(x, x), one = constant(1.0f);
   Value p = polynomial(square, {-0.3333326f, 0.1333083f, -0.05368802f, 0.02046941f, -0.00551515f});
@@ -138,7 +138,7 @@ Value FloatBuilder::tanh(Value x) {
   return select(less(magnitude, constant(0.625f)), nearZero, far);
 }
 
-/// Odd polynomial near 0; 1 − e^−q(|x|) elsewhere, where q is close to −ln erfc.
+/// Uses an odd polynomial near 0, and 1 − e^−q(|x|) elsewhere, where q approximates −ln erfc.
 Value FloatBuilder::erf(Value x) {
   Value magnitude = abs(x), square = mul(x, x), one = constant(1.0f);
   Value p = polynomial(square, {0.12837915f, -0.37612481f, 0.11281683f, -0.02676172f, 0.00498594f, -0.00059537f});

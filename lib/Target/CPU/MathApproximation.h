@@ -14,9 +14,9 @@ namespace cs336::cpu {
 
 /// Expands `math.exp`, `math.log`, `math.tanh` and `math.erf` of float32 and of its vectors to branch-free arithmetic:
 /// an element has the same bits in any lane and as a scalar. Errors are below 1.5 units in the last place over all
-/// float32, subnormal arguments and results included; infinities and NaN are as IEEE 754 has them. (MLIR's own
-/// expansions are off by up to 5 units, flush subnormal results of the exponential to 0, and have no logarithm of
-/// subnormal arguments.)
+/// float32, subnormal arguments and results included; infinities and NaN follow IEEE 754. (MLIR's own expansions are
+/// off by up to 5 units, flush subnormal results of the exponential to 0, and have no logarithm of subnormal
+/// arguments.)
 void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
 
 /// Returns whether the patterns expand the operation.

@@ -23,9 +23,8 @@ mlir::FailureOr<ObjectFile> compileToObject(mlir::ModuleOp module, const Instruc
 
 /// Links objects to one shared object that names libm as needed.
 ///
-/// LLD runs inside of the process, one link at a time: its entry point is made for that, and a compiler that must find
-/// a linker program on its user's machine would be one more thing to install. It reads and writes files, which live in
-/// a temporary folder meanwhile.
+/// LLD runs inside this process, one link at a time, so that users do not have to install a linker. It reads and writes
+/// files in a temporary folder.
 mlir::FailureOr<std::vector<uint8_t>> linkSharedObject(llvm::ArrayRef<ObjectFile> objects, const InstructionSet &isa,
                                                        mlir::Location loc);
 

@@ -17,11 +17,11 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// The shortest vector that is worth its remainder.
+/// The smallest number of lanes for which a vector loop with a scalar remainder is faster.
 static constexpr int64_t kShortestBits = 128;
 
-/// The registers of the widest vectors: operations of as many registers do not wait for each other, and a sum has as
-/// many partial sums.
+/// The number of registers per vector value: operations on different registers are independent, and a sum has one
+/// partial sum per register.
 static constexpr int64_t kRegisters = 4;
 
 std::optional<vector::CombiningKind> cs336::cpu::getCombiningKind(Operation *combiner) {
@@ -44,8 +44,8 @@ static bool readsNeighbours(const KernelPlan &plan, tensor::ExtractOp extract, f
   return plan.storages[plan.storageOf.lookup(extract.getTensor())].strides.back() == 1;
 }
 
-/// Why the statement must do one iteration of `loop` after the other; empty if it need not. Loads of lanes one by one,
-/// and the processor's gathers, are slower than what LLVM makes of the scalar loop.
+/// Returns the reason why the statement must run the iterations of `loop` one by one, or an empty string. Loading lanes
+/// one by one, or with the processor's gathers, is slower than LLVM's code for the scalar loop.
 static StringRef findScalarReason(const KernelPlan &plan, const Statement &statement, unsigned loop) {
   linalg::GenericOp generic = statement.getGeneric();
   DenseSet<Value> varying;
@@ -79,7 +79,7 @@ static StringRef findScalarReason(const KernelPlan &plan, const Statement &state
   return {};
 }
 
-/// The widest number that the phase computes with. Indices do not count: what they become does.
+/// Returns the width of the widest number in the phase. Indices are not counted, but values computed from them are.
 static int64_t getWidestBits(const KernelPlan &plan, const Phase &phase) {
   int64_t widest = 8;
   auto add = [&](Type type) {
@@ -95,9 +95,8 @@ static int64_t getWidestBits(const KernelPlan &plan, const Phase &phase) {
   return widest;
 }
 
-/// The number of lanes that takes the fewest instructions for `size` iterations, roughly: an iteration on vectors takes
-/// one for the loop and one for each register, the remainder takes one an iteration. As many lanes as possible among
-/// equals.
+/// Returns the number of lanes with the fewest estimated instructions for `size` iterations. An iteration on vectors
+/// counts one for the loop and one per register; a scalar iteration counts one. Prefers more lanes among equals.
 static int64_t chooseLanes(int64_t size, int64_t registerLanes, int64_t fewest, int64_t most) {
   int64_t best = 1, bestCost = size;
   for (int64_t lanes = fewest; lanes <= std::min(most, size); lanes *= 2) {

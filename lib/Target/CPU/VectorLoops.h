@@ -13,15 +13,15 @@
 
 namespace cs336::cpu {
 
-/// How the innermost loop of a phase runs: `lanes` iterations at a time, then the rest one by one.
+/// The execution of a phase's innermost loop: `lanes` iterations at a time, then the remainder one by one.
 struct VectorLoop {
   int64_t lanes = 1;
-  /// Why, if `lanes` is 1.
+  /// The reason, if `lanes` is 1.
   llvm::StringRef scalarBecause;
 };
 
-/// A sum, maximum or other combination that the innermost loop keeps in registers, as what combines two values; null
-/// if the loop keeps it in memory.
+/// The operation that combines two values of a reduction that the innermost loop keeps in registers; null if the loop
+/// keeps it in memory.
 using RegisterCombiners = llvm::ArrayRef<mlir::Operation *>;
 
 /// Chooses how the innermost loop of `phase` runs on registers of `vectorBits` bits. `combiners` has an element for
@@ -29,7 +29,7 @@ using RegisterCombiners = llvm::ArrayRef<mlir::Operation *>;
 VectorLoop chooseVectorLoop(const KernelPlan &plan, const Phase &phase, RegisterCombiners combiners,
                             int64_t vectorBits);
 
-/// The reduction of a vector that `combiner` does to two values, if the vector dialect has one.
+/// Returns the vector dialect's reduction that corresponds to `combiner`, if there is one.
 std::optional<mlir::vector::CombiningKind> getCombiningKind(mlir::Operation *combiner);
 
 } // namespace cs336::cpu

@@ -36,11 +36,11 @@ private:
   LogicalResult addWorkspaces();
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that got a workspace"};
-  PassCounter numProducts{this, "num-products", "Number of products that got a workspace"};
+  PassCounter numProducts{this, "num-products", "Number of GEMMs that got a workspace"};
 };
 } // namespace
 
-/// Storage for the command, in front of it.
+/// Creates the workspace before the command.
 static Value allocate(Operation *command, int64_t bytes) {
   OpBuilder builder(command);
   auto type = MemRefType::get(llvm::divideCeilSigned(bytes, sizeof(float)), builder.getF32Type());

@@ -19,7 +19,7 @@ using namespace cs336::cuda;
 
 using Role = AttentionProblem::Role;
 
-/// Which operands of the kernel the operation's operands and results are; on failure `whyNot` says why not.
+/// Finds the kernel's operands for the operation's operands and results. On failure, `whyNot` is the reason.
 static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operation *op, ArrayRef<StringRef> names,
                                               std::string &whyNot) {
   SmallVector<Role> roles;
@@ -39,7 +39,7 @@ static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operat
   return failure();
 }
 
-/// Why the operand does not lie as the kernels read and write it; empty if it does.
+/// Returns the reason why the kernels cannot access the operand's layout, or an empty string if they can.
 static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned operand) {
   MemRefType type = kernel.operands[operand];
   std::string text = "reads or writes " + kernel.getOperandName(operand);
@@ -48,7 +48,7 @@ static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned opera
   if (failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(offset) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return text + ", of which strides or the offset are not known";
-  // Of the sums no axis needs to be contiguous.
+  // The sums need no contiguous axis.
   bool isOfHeads = type.getRank() == 4;
   if (isOfHeads && strides.back() != 1 && type.getShape().back() != 1)
     return text + ", which does not lie contiguously along its last axis";
@@ -103,7 +103,8 @@ AttentionProblem::Layout AttentionProblem::getLayout(const DeviceKernel &kernel,
   int64_t elementBytes = type.getElementTypeBitWidth() / 8, offset;
   SmallVector<int64_t> strides;
   (void)type.getStridesAndOffset(strides, offset);
-  // The sums are [batch, head, position] and read one by one, all else is [batch, position, head, element].
+  // The sums are [batch, head, position] and are read one by one. All other operands are [batch, position, head,
+  // element].
   if (type.getRank() == 3)
     return {strides[0], strides[2], strides[1], elementBytes};
   int64_t alignment = kernel.alignments[operand];

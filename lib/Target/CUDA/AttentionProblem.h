@@ -13,27 +13,27 @@
 
 namespace cs336::cuda {
 
-/// What a kernel that is one attention, or one gradient of it, computes, and from what.
+/// The problem of a kernel that is one attention or its gradient: its sizes, options and operands.
 struct AttentionProblem {
   /// An operand of the operation or a result.
   struct Role {
     /// Query, Key, Value, Output, LogSumExp, OutputGradient, QueryGradient, KeyGradient, ValueGradient.
     llvm::StringRef name;
-    /// The kernel's operand; nothing for a result that the kernel does not have.
+    /// The kernel's operand; not set for a result that the kernel does not have.
     std::optional<unsigned> operand;
   };
-  /// Strides of an operand in elements, and what its addresses and they are multiples of, in bytes.
+  /// Strides of an operand in elements, and the alignment of its addresses and strides in bytes.
   struct Layout {
     int64_t batch = 0, position = 0, head = 0, alignment = 16;
   };
 
-  /// Fails if `kernel` computes something else, or from what lies otherwise: `whyNot` then completes the sentence "it
-  /// …", or is empty if there is no attention in it.
+  /// Fails if `kernel` is not an attention or its operands have other layouts. `whyNot` then completes the sentence "it
+  /// …", or is empty if the kernel contains no attention.
   static mlir::FailureOr<AttentionProblem> read(const DeviceKernel &kernel, std::string &whyNot);
 
   static Layout getLayout(const DeviceKernel &kernel, unsigned operand);
 
-  /// The parameters of these roles, in text, and `last` where that is not empty.
+  /// Returns the text of the parameters of these roles, and of `last` if it is not empty.
   std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names,
                            llvm::StringRef last = "") const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes kernels that are one `cs336.attention` or `cs336.attention_backward`, by what the operation says and not by the
+// Accepts kernels that are one `cs336.attention` or `cs336.attention_backward`. It reads the operation and not the
 // kernel's linalg form, which has no tiles. The text is a structure with sizes and strides, which are constants, and
-// instances of templates of runtime/kernels: tensor cores for bf16 and f16, and for float32 where its products may be
-// of tf32; otherwise fused multiply-adds. These instructions are those of every architecture from 8.0 on; a schedule
-// for the instructions of one architecture would come before this one and accept the same kernels.
+// instances of templates of runtime/kernels: tensor cores for bf16 and f16, and for float32 if its precision is tf32;
+// otherwise fused multiply-adds. Every architecture from 8.0 on has these instructions. A schedule for the instructions
+// of one architecture would precede this one and accept the same kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-/// A function of the kernel: the template that it instantiates, and what it passes on.
+/// A function of the kernel: the template that it instantiates, and the arguments that it passes on.
 struct Function {
   KernelFunction launch;
   std::string instance, description;

@@ -13,15 +13,15 @@
 using namespace mlir;
 using namespace cs336::cuda;
 
-/// What a block may have on every architecture from 8.0 on.
+/// Shared memory that a block may use on every architecture from 8.0 on.
 static constexpr int64_t maxSharedBytes = 99 * 1024;
 
-/// Three blocks a multiprocessor of the largest GPU: larger tiles, of which there are fewer, do more with what they
-/// read.
+/// Three blocks per multiprocessor of the largest GPU. With fewer blocks smaller tiles are faster, although larger
+/// tiles reuse more of the elements that they read.
 static constexpr int64_t manyBlocks = 3 * 132;
 static constexpr int64_t manyRows = 2048;
 
-// By measurement (docs/Rationale/AttentionKernels.md). The first that fits is taken.
+// Measured tile sizes, fastest first (docs/Rationale/AttentionKernels.md). The first tiles that fit are used.
 ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage, AttentionArithmetic arithmetic) {
   static constexpr Choice forward[] = {{64, 2, 4, 64, 1, true, 1, manyBlocks, manyRows}, {64, 1, 4, 64, 2, true},
                                        {80, 2, 4, 64, 2, true, 1, manyBlocks},           {96, 1, 4, 64, 1, true},
@@ -107,7 +107,7 @@ int64_t AttentionTiles::getBlocks() const {
 }
 
 int64_t AttentionTiles::getSharedBytes() const {
-  // The left operands: the queries; backward the gradients with them, or keys and values.
+  // The left operands: the queries; in the backward pass queries and output gradients, or keys and values.
   int64_t left = stage == AttentionStage::Forward ? 1 : 2;
   int64_t bytes = getPitch() * (left * getRowsPerBlock() + 2 * choice.stages * choice.tileRows);
   if (stage == AttentionStage::BackwardKeys)

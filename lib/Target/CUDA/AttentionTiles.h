@@ -14,53 +14,56 @@
 
 namespace cs336::cuda {
 
-/// Functions of attention and its gradient: each computes rows, of queries or of keys, and streams tiles of the other.
+/// Functions of attention and its gradient: each computes rows of queries or of keys, and streams tiles of the other
+/// side.
 enum class AttentionStage { Forward, BackwardQueries, BackwardKeys };
 
-/// How products are computed: bf16 and f16 by tensor cores; float32 by tensor cores that take it for tf32, or exactly.
+/// The arithmetic of the matmuls: tensor cores for bf16 and f16; for float32 tensor cores in tf32, or exact
+/// multiply-adds.
 enum class AttentionArithmetic { TensorCores, TensorFloats, FusedMultiplyAdds };
 
 struct AttentionSizes {
   int64_t batches, queries, keys, queryHeads, keyHeads, headDim;
 };
 
-/// The tiles of one function, and what follows from them; runtime/kernels/attention_*.cuh compute the same.
+/// The tile sizes of one function, and numbers that depend on them; runtime/kernels/attention_*.cuh compute the same
+/// numbers.
 class AttentionTiles {
 public:
   static constexpr int64_t maxHeadDim = 256, headDimMultiple = 8;
 
-  /// Why there are no tiles: completes the sentence "it …", and is empty where there are some.
+  /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// The fastest known tiles that fit, of what has any.
+  /// Returns the fastest known tile sizes that fit into shared memory, or nullopt.
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
 
   int64_t getBlocks() const;
   int64_t getThreads() const { return 32 * choice.warps; }
-  /// Of dynamic shared memory.
+  /// Bytes of dynamic shared memory.
   int64_t getSharedBytes() const;
 
-  /// The template that the function instantiates, for the structure `problem`.
+  /// Returns the template that the function instantiates for the structure `problem`.
   std::string getTemplate(llvm::StringRef problem) const;
   /// "64 queries a block of 4 warps, keys in tiles of 64, by tensor cores"
   std::string describe() const;
 
 private:
-  /// Tiles, and for what they are.
+  /// Tile sizes, and the conditions for their use.
   struct Choice {
-    /// The longest head that the registers have room for.
+    /// The largest head_dim that fits into the registers.
     int64_t maxDepth;
-    /// Of the tensor cores 16 rows a warp each; of fused multiply-adds rows a thread.
+    /// With tensor cores the number of groups of 16 rows per warp; with fused multiply-adds the rows per thread.
     int64_t rows;
     int64_t warps;
-    /// Of a streamed tile, and how many of those are in shared memory.
+    /// Rows of a streamed tile, and the number of streamed tiles in shared memory.
     int64_t tileRows, stages;
     /// Returns whether the left operands stay in registers.
     bool keepsLeft;
-    /// Parts of the columns that blocks of their own compute.
+    /// The number of parts of the columns, each computed by separate blocks.
     int64_t slices = 1;
-    /// What makes larger tiles pay: so many blocks, of so many streamed rows.
+    /// The minimum numbers of blocks and of streamed rows for which larger tiles are faster.
     int64_t minBlocks = 0, minStreamed = 0;
   };
 

@@ -17,11 +17,12 @@ using namespace mlir;
 using namespace cs336::cuda;
 
 //===----------------------------------------------------------------------===//
-// What is a batch
+// Recognition of batches
 //===----------------------------------------------------------------------===//
 
-/// Where the members' operands are, in the kernel's order of the first member's. Nothing if a formula does not say it,
-/// or members share more than single elements: then reading once is better.
+/// Returns the members' operands, in the order of the first member's operands in the kernel. Returns nullopt if no
+/// linear formula gives their positions, or if members share more than single elements, because then it is better to
+/// read these once.
 std::optional<SmallVector<Batch::MemberOperand>> Batch::findOperands(const DeviceKernel &kernel,
                                                                      ArrayRef<FlatProgram> members) {
   SmallVector<MemberOperand> operands;
@@ -38,8 +39,8 @@ std::optional<SmallVector<Batch::MemberOperand>> Batch::findOperands(const Devic
   return operands;
 }
 
-/// As many neighbouring elements a thread as all members' alignments allow. Sizes do not matter: what is left at the
-/// end of a member is taken one by one.
+/// Returns the largest number of consecutive elements per thread that the alignments of all members allow. Sizes do not
+/// matter: the remaining elements at the end of a member are computed one by one.
 static int64_t chooseWidth(const DeviceKernel &kernel, ArrayRef<FlatProgram> members) {
   constexpr int64_t widest = 8;
   int64_t width = widest;

@@ -13,53 +13,54 @@
 
 namespace cs336::cuda {
 
-/// A kernel whose outputs fall into members that do the same to buffers of their own, and how one grid does it. The
-/// blocks are divided among the members by a table; a block looks up which member it works for and takes that member's
-/// pointers from the one structure that holds those of all, which lie in memory as parameters one by one would. So the
-/// text is that of one member, and two tables.
+/// A kernel that does the same computation on the buffers of several members, and its grid. A table divides the blocks
+/// among the members. Each block looks up its member, and reads that member's pointers from one structure with the
+/// pointers of all members, which has the memory layout of separate parameters. So the text is the code of one member
+/// and two tables.
 class Batch {
 public:
   static constexpr int64_t threadsPerBlock = 256;
 
-  /// A thread takes `vectorsPerThread` vectors, one after the other: enough that finding the member costs little. On
-  /// failure `whyNot` completes the sentence "it …".
+  /// A thread computes `vectorsPerThread` vectors, one after the other: enough to make the look-up of the member cheap.
+  /// On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<Batch> read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot);
 
-  /// What every member computes, of the operands that `getBody` has: one for all members' that have that role.
+  /// Returns the computation of every member on the operands of `getBody`, each of which represents the members'
+  /// operands with its role.
   const KernelProgram &getMember() const { return member; }
   const DeviceKernel &getBody() const { return body; }
-  /// Neighbouring elements that a thread takes at once.
+  /// The number of consecutive elements that a thread handles at once.
   int64_t getWidth() const { return width; }
-  /// Returns whether a member ends with fewer elements than that.
+  /// Returns whether the last vector of a member has fewer elements.
   bool hasRest() const;
   size_t getNumMembers() const { return sizes.size(); }
   int64_t getLargestSize() const { return *llvm::max_element(sizes); }
   int64_t getNumBlocks() const { return firstBlocks.back(); }
   const IndexPrinter &getIndices() const { return indices; }
 
-  /// For comments: how the blocks are divided, and which operands of the kernel have which role.
+  /// Returns the text of comments: the division of the blocks, and the roles of the kernel's operands.
   std::string describe() const;
   std::string describeOperands() const;
 
-  /// The structure of the pointers, and the tables.
+  /// Writes the structure of the pointers, and the tables.
   void emitTables(llvm::raw_ostream &os, bool hasWorkspace) const;
-  /// The head of a function that takes the structure, as `operands`, up to the opening brace.
+  /// Writes the head of a function with the parameter `operands`, the structure, up to the opening brace.
   void emitSignature(llvm::raw_ostream &os, llvm::StringRef symbol) const;
-  /// The name of the table of the members' first blocks, with one more for the end.
+  /// Returns the name of the table of the members' first blocks, with one more element for the end.
   std::string getFirstBlocks() const { return name + "_firstBlocks"; }
-  /// Variables for the pointers of the variable `member`.
+  /// Declares variables for the pointers of the member with the number `member`.
   void emitPointers(llvm::raw_ostream &os) const;
   /// Declares `workspace`.
   void emitWorkspace(llvm::raw_ostream &os) const;
-  /// Of a block: its `member`, the pointers, and the places `begin` and `end` of its elements.
+  /// Declares variables of a block: its `member`, the pointers, and the range `begin` to `end` of its elements.
   void emitBlock(llvm::raw_ostream &os) const;
-  /// The head of a loop over a block's elements from `begin` on, `count` of them a thread at a time.
+  /// Writes the head of a loop over a block's elements from `begin` on, with `count` elements per thread at a time.
   void emitLoop(llvm::raw_ostream &os, const llvm::Twine &begin, int64_t count) const;
-  /// The same over the elements that vectors leave.
+  /// Writes the head of a loop over the elements that remain after the vectors.
   void emitRestLoop(llvm::raw_ostream &os) const;
 
 private:
-  /// Operands `first`, `first` + `step`, …, one a member; the same for all with a step of 0.
+  /// Operands `first`, `first` + `step`, …, one per member; with a step of 0 all members have the same operand.
   struct MemberOperand {
     unsigned first;
     int64_t step;

@@ -33,24 +33,24 @@ using namespace cs336::exec;
 
 static constexpr RemarkOptions remarkOptions("exec-batch-launches");
 
-/// Bytes of parameters that a launch has at most.
+/// The maximum size of a launch's parameters in bytes.
 static constexpr size_t maxParameterBytes = 32764;
 
 namespace {
 
-/// What a kernel does, whatever the shapes.
+/// The computation of a kernel, independent of shapes.
 struct KernelForm {
   std::string text;
-  /// Of each input: whether it is one element, the same for all.
+  /// For each input: true if it is one element that all threads read.
   SmallVector<bool> isScalar;
 };
 
-/// Reads the forms of kernels; each once.
+/// Reads the form of each kernel once.
 class KernelForms {
 public:
   explicit KernelForms(ModuleOp module) : symbols(module), linalgForms(ModuleOp::create(module.getLoc())) {}
 
-  /// Null for kernels that no batch can have.
+  /// Returns null for kernels that cannot be batched.
   FailureOr<const KernelForm *> find(LaunchOp launch);
   KernelOp getKernel(LaunchOp launch) const { return symbols.lookup<KernelOp>(launch.getKernel()); }
   SymbolTable &getSymbols() { return symbols; }
@@ -61,28 +61,28 @@ private:
   DenseMap<StringAttr, std::unique_ptr<KernelForm>> forms;
 };
 
-/// Launches that become one, in the place of the last.
+/// Launches that become one launch, at the position of the last.
 struct Batch {
   SmallVector<LaunchOp> members;
-  /// Where they stand among the entry's commands.
+  /// Their positions among the entry's commands.
   SmallVector<unsigned> positions;
   llvm::SmallDenseSet<const void *> reads, writes;
 };
 
-/// The bytes of an entry's allocations that are in use, as its commands move.
+/// The sizes of an entry's live sets, updated as its commands move.
 class LiveSets {
 public:
   explicit LiveSets(ArrayRef<CommandOpInterface> commands);
 
-  /// Moves the commands at `positions` to the place of the last if that leaves the largest live set of the original
-  /// order the largest.
+  /// Moves the commands at `positions` to the position of the last if the largest live set does not exceed that of the
+  /// original order.
   bool moveToLast(ArrayRef<unsigned> positions);
 
 private:
   int64_t getLargest(ArrayRef<unsigned> places) const;
 
   llvm::MapVector<ArenaOpInterface, SmallVector<unsigned, 4>> uses;
-  /// Where the command of each position is now.
+  /// The current position of each command, by original position.
   SmallVector<unsigned> places;
   int64_t bound;
 };
@@ -111,7 +111,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What kernels do
+// Forms of kernels
 //===----------------------------------------------------------------------===//
 
 FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
@@ -143,10 +143,11 @@ FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
 }
 
 //===----------------------------------------------------------------------===//
-// What may move
+// Commands that may move
 //===----------------------------------------------------------------------===//
 
-/// What stands for the bytes of `buffer`: a variable's name, as an entry may get it several times, or their owner.
+/// Returns the identity of the storage of `buffer`: a variable's name, because an entry may get it several times, or
+/// the allocation.
 static const void *getOwner(Value buffer) {
   Operation *storage = getStorage(buffer);
   if (auto get = dyn_cast<GetOp>(storage))
@@ -154,7 +155,7 @@ static const void *getOwner(Value buffer) {
   return storage;
 }
 
-/// Returns whether a batch cannot pass the command, and the command not join it.
+/// Returns whether a batch cannot move past the command and the command cannot join a batch.
 static bool conflicts(const Batch &batch, CommandOpInterface command) {
   if (command.getRecordedEvent() || command.getAwaitedEvent())
     return true;
@@ -220,7 +221,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
 
   for (auto [position, each] : llvm::enumerate(commands)) {
     CommandOpInterface command = each;
-    // Nothing that passes it may need what it does, be it a member of another batch.
+    // A launch that moves past the command must not depend on it, even if it is a member of another batch.
     for (auto &[key, batch] : open)
       if (conflicts(batch, command))
         close(batch);
@@ -235,7 +236,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
     Batch &batch = open[{(*form)->text, command.getStream(), command.getPhase()}];
     size_t bytes =
         (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
-    // A batch of reductions has a workspace, too.
+    // A batch of reductions also has a workspace.
     if (bytes + sizeof(void *) > maxParameterBytes)
       close(batch);
     batch.members.push_back(launch);
@@ -255,7 +256,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Inputs of the members, one member after the other, without those that they share; then those.
+/// The separate inputs of the members, one member after the other, then their shared inputs.
 template <typename T, typename GetInputs>
 static SmallVector<T> collectInputs(unsigned numMembers, ArrayRef<bool> isShared, GetInputs getInputs) {
   SmallVector<T> inputs;
@@ -322,7 +323,7 @@ void BatchLaunchesPass::merge(const Batch &batch, KernelForms &forms, MergedKern
   if (!kernel) {
     auto locations = llvm::map_to_vector(members, [](LaunchOp member) { return member.getLoc(); });
     kernel = createKernel(kernels, isShared, FusedLoc::get(&getContext(), locations));
-    // Kernels stand before what launches them.
+    // Kernels precede their launches.
     forms.getSymbols().insert(kernel, Block::iterator(*getOperation().getOps<EntryOp>().begin()));
   }
 
@@ -331,7 +332,7 @@ void BatchLaunchesPass::merge(const Batch &batch, KernelForms &forms, MergedKern
   for (LaunchOp member : members)
     llvm::append_range(outputs, member.getOutputs());
   LaunchOp last = members.back();
-  // Of one member's place in the model there is nothing to say; the phase is that of all.
+  // The location of one member does not describe the batch, so only the common phase is kept.
   Location loc = inPhase(getPhase(last.getLoc()), UnknownLoc::get(&getContext()));
   OpBuilder builder(last);
   LaunchOp::create(builder, loc, kernel.getSymName(), collectInputs<Value>(members.size(), isShared, getInputs),

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes kernels that reduce each of many buffers to single elements: sums of the squares of all gradients. A block
-// reduces its elements of one member and leaves what it found in the workspace; a second function puts the members'
-// parts together, a warp a member, always in the same order.
+// Accepts kernels that reduce each of many buffers to single elements, such as the sums of squares of all gradients. A
+// block reduces its elements of one member and stores its partial result in the workspace. A second function combines
+// the partial results with one warp per member, always in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ public:
       whyNot = "reduces over no axis";
       return nullptr;
     }
-    // The indices of all members have the type of the longest one's.
+    // The indices of all members have the type that the longest member requires.
     KernelProgram longest = batch->getMember();
     longest.extents.front() = batch->getLargestSize();
     return std::make_unique<BatchedReductionKernel>(*batch, Reduction::of(std::move(longest)));

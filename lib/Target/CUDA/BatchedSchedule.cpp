@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes pointwise kernels that do one thing to many buffers: updates of all parameters.
+// Accepts element-wise kernels that do the same computation on many buffers, such as the updates of all parameters.
 //
 // A thread loads everything before it stores anything, as in the pointwise schedule: an output may be the buffer of an
 // input of the same member.
@@ -80,7 +80,7 @@ void BatchedKernel::emit(raw_ostream &os) const {
     os << "  }\n";
   };
   ScalarEmitter vectors(batch.getBody(), member, batch.getIndices(), {0, batch.getWidth()}, os);
-  // What is one element for all is read before the loops.
+  // An element that all threads read is loaded before the loops.
   vectors.emitLoads(scalarLoads, "  ");
   batch.emitLoop(os, "begin", batch.getWidth());
   emitStep(vectors);

@@ -30,7 +30,7 @@ struct Job {
   std::optional<Cubin> cubin;
 };
 
-/// Compiles kernels, or finds what an earlier run compiled.
+/// Compiles kernels, or finds them in the cache of earlier runs.
 class KernelCompiler {
 public:
   KernelCompiler(MLIRContext *context, const NVRTC &compiler, const CUDATargetOptions &options)
@@ -50,7 +50,7 @@ private:
   StringRef dumpDir;
   std::optional<CubinCache> cache;
   std::mutex mutex;
-  /// Why the cache cannot be written to; all kernels fail alike, and one message is enough.
+  /// The reason why the cache cannot be written. It is the same for all kernels, so one message is enough.
   std::string storeError;
 };
 
@@ -105,7 +105,7 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
   return isCompiled;
 }
 
-/// Refuses launches whose workspace is smaller than what their kernel writes to.
+/// Rejects launches with a workspace that is too small for their kernel.
 static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kernels) {
   llvm::StringMap<int64_t> bytesOfKernel;
   for (const CUDAKernel &kernel : kernels)
@@ -169,7 +169,7 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const C
   emitting.stop();
   if (failed(kernels) || failed(checkWorkspaces(module, *kernels)))
     return failure();
-  // Before compiling, so that what does not compile can be looked at.
+  // Writes the text before compiling, so that code that does not compile can be read.
   if (!options.dumpDir.empty() && failed(dumpTexts(*kernels, options.dumpDir, loc)))
     return failure();
 

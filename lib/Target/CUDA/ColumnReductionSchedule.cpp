@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the elements that are combined do not lie next to each other but those of neighbouring points do, neighbouring
-// threads take neighbouring points, or vectors of them. The threads of a block stand in rows and columns: each walks
-// down its columns in steps of the number of rows, and the first row of threads combines what the others found. Where
-// there are too few columns to keep the device busy, several blocks share them.
+// Accepts reductions whose terms are not contiguous while neighbouring points are: neighbouring threads compute
+// neighbouring points, or vectors of them. The threads of a block form rows and columns: each iterates down its columns
+// in steps of the number of rows, and the first row of threads combines the partial results. If there are too few
+// columns to keep the device busy, several blocks share them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-/// Columns shorter than this are better left to one thread each.
+/// Shorter columns are faster with one thread each.
 constexpr int64_t minElements = 16;
 /// Steps of a thread down a column before several blocks share it.
 constexpr int64_t threadSteps = 4;
@@ -36,7 +36,7 @@ protected:
   void emitStage(raw_ostream &os) const override;
 
 private:
-  /// Threads side by side, and blocks that cover the innermost dimension of a point.
+  /// The number of threads side by side, and of blocks that cover the innermost dimension of a point.
   struct Columns {
     int64_t threads, blocks;
   };
@@ -106,7 +106,7 @@ void ColumnReductionKernel::emitStage(raw_ostream &os) const {
   unsigned innermost = program.getPoint().end - 1;
   std::string column = IndexPrinter::getVariable(innermost);
 
-  // Blocks of one place of the columns stand next to each other, then the places, then the other dimensions.
+  // Blocks that share columns are consecutive; then follow the groups of columns, then the other dimensions.
   std::string place = indices.getBlock();
   std::string begin = "threadIdx.x / " + std::to_string(columns.threads);
   if (grid.parts > 1) {

@@ -20,7 +20,7 @@ constexpr DeviceSource deviceSources[] = {
 };
 } // namespace
 
-/// The text of a file without its head.
+/// Returns the text of a file without its header comment.
 static llvm::StringRef getText(const DeviceSource &source) {
   llvm::StringRef text = source.text;
   while (text.starts_with("//=") || text.starts_with("// ") || text.starts_with("//\n"))

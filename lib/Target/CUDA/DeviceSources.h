@@ -12,7 +12,7 @@
 
 namespace cs336::cuda {
 
-/// Writes files of runtime/kernels, without their heads, in the order in which they build on each other.
+/// Writes files of runtime/kernels without their header comments, dependencies first.
 void emitDeviceSources(const DeviceSources &sources, llvm::raw_ostream &os);
 
 } // namespace cs336::cuda

@@ -30,21 +30,21 @@ using Launches = llvm::StringMap<SmallVector<exec::LaunchOp>>;
 struct KernelText {
   std::string functions;
   DeviceSources sources;
-  /// What a launch runs; empty where no schedule accepts the kernel.
+  /// The functions of a launch; empty if no schedule accepts the kernel.
   SmallVector<KernelFunction> grids;
   /// The parts of a kernel run one after the other, so they share the workspace.
   int64_t workspaceBytes = 0;
-  /// As DeviceKernel has them.
+  /// The fields are as in DeviceKernel.
   SmallVector<int64_t> alignments;
 };
 
-/// Outputs of one shape, and how they are computed.
+/// Outputs of one shape, and the schedule that computes them.
 struct ScheduledPart {
   StringRef schedule;
   std::unique_ptr<ScheduledKernel> kernel;
 };
 
-/// Why schedules refuse a kernel, and the names of those that do so for this reason.
+/// A reason for which schedules reject a kernel, and the names of these schedules.
 using Refusals = SmallVector<std::pair<std::string, std::string>>;
 
 class KernelEmitter {
@@ -53,16 +53,18 @@ public:
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
 
-  /// Without grids where no schedule accepts a part of the kernel; `whyNot` then says why. For any number of threads.
+  /// Emits a kernel. The result has no grids if no schedule accepts a part of it; `whyNot` is then the reason.
+  /// Thread-safe.
   FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot) const;
 
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel, OpBuilder &builder) const;
-  /// The kernel in as many grids as it takes. Nothing where no schedule accepts a part; `whyNot` then says why.
+  /// Splits the kernel into the necessary number of grids. Returns nothing if no schedule accepts a part; `whyNot` is
+  /// then the reason.
   SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
-  /// Null where no schedule accepts the part; `whyNot` then says why.
+  /// Returns null if no schedule accepts the part; `whyNot` is then the reason.
   ScheduledPart schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const;
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
                    const KernelText &text, raw_ostream &os) const;
@@ -75,7 +77,7 @@ private:
 
 } // namespace
 
-/// What the address of element 0 of the buffer is a multiple of, in bytes.
+/// Returns the alignment of element 0 of the buffer in bytes.
 static int64_t getAlignment(MemRefType type) {
   int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8), offset;
   SmallVector<int64_t> strides;
@@ -100,7 +102,7 @@ FailureOr<DeviceKernel> KernelEmitter::readKernel(exec::KernelOp kernel, OpBuild
   return form;
 }
 
-/// The operations of the kernel's body, in order of the first of each: "Computes cs336.sigmoid, cs336.mul".
+/// Returns the distinct operations of the kernel's body in order: "Computes cs336.sigmoid, cs336.mul".
 static std::string listOperations(exec::KernelOp kernel) {
   llvm::SmallSetVector<StringRef, 8> names;
   for (Operation &op : kernel.getBody().front().without_terminator())
@@ -143,13 +145,13 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
   os << operands << "//\n//===----------------------------------------------------------------------===//\n\n";
 }
 
-/// Returns whether `name` can be that of a C function.
+/// Returns whether `name` is a valid name of a C function.
 static bool isIdentifier(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-/// Schedules that read the kernel in the same way refuse it for the same reason.
+/// Schedules that read the kernel in the same way reject it for the same reason.
 static void addRefusal(Refusals &refusals, StringRef reason, StringRef schedule) {
   if (!refusals.empty() && refusals.back().first == reason)
     refusals.back().second += ", " + schedule.str();
@@ -179,7 +181,7 @@ ScheduledPart KernelEmitter::schedulePart(const DeviceKernel &part, Refusals ref
   return {};
 }
 
-/// The kernel's outputs by the shape of the points that they are computed at, in order of their first.
+/// Groups the kernel's outputs by the shape of their points, in the order of first occurrence.
 static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
   SmallVector<std::pair<SmallVector<int64_t>, SmallVector<unsigned>>> outputs;
   for (unsigned output = 0; output < kernel.operands.size() - kernel.numInputs; ++output) {
@@ -231,7 +233,7 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
-  // Holds the kernel's linalg form while the text is written.
+  // Contains the kernel's linalg form while the text is written.
   OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
   FailureOr<DeviceKernel> form = readKernel(kernel, builder);
@@ -258,7 +260,7 @@ static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
   return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
 }
 
-/// The head of a translation unit, with the device library's files.
+/// Writes the head of a translation unit, with the device library's files.
 static void emitHead(const DeviceSources &sources, raw_ostream &os) {
   os << "// CUDA C++ generated by cs336-translate --emit-cuda: for NVRTC or nvcc, C++17, compute capability 8.0 and "
         "later.\n\n";
@@ -288,7 +290,7 @@ LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOption
   return success();
 }
 
-/// The kernel with a translation unit of its own.
+/// Emits the kernel with its own translation unit.
 static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel) {
   std::string whyNot;
   FailureOr<KernelText> text = emitter.emit(kernel, whyNot);

@@ -14,7 +14,7 @@
 
 namespace cs336::cuda {
 
-/// How tightly an expression's outermost operator binds, from loosest.
+/// The precedence of an expression's outermost operator, lowest first.
 enum class Precedence {
   Conditional,
   LogicalOr,
@@ -34,16 +34,16 @@ struct Expression {
   std::string text;
   Precedence precedence = Precedence::Primary;
 
-  /// The text, in parentheses if its operator binds less tightly than `needed`.
+  /// Returns the text, in parentheses if its precedence is lower than `needed`.
   std::string in(Precedence needed) const { return precedence < needed ? "(" + text + ")" : text; }
 
-  /// `lhs op rhs` of a left-associative operator.
+  /// Returns `lhs op rhs` for a left-associative operator.
   static Expression infix(const Expression &lhs, llvm::StringRef op, const Expression &rhs, Precedence precedence) {
     auto tighter = static_cast<Precedence>(static_cast<int>(precedence) + 1);
     return {lhs.in(precedence) + " " + op.str() + " " + rhs.in(tighter), precedence};
   }
 
-  /// `callee(a, b, …)`; with one argument also a cast.
+  /// Returns `callee(a, b, …)`; with one argument it may be a cast.
   template <typename... Arguments>
   static Expression call(llvm::StringRef callee, const Expression &first, const Arguments &...rest) {
     std::string text = callee.str() + "(" + first.text;

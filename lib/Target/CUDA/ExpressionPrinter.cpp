@@ -25,7 +25,8 @@ struct Spelling {
   enum class Form { Infix, Function, FloatFunction };
   llvm::StringLiteral op;
   Form form;
-  /// An operator, or a function. Of a FloatFunction it is the one for double; that for float ends in `f`.
+  /// An operator or a function. A FloatFunction has the name of the function for double; the function for float ends in
+  /// `f`.
   llvm::StringLiteral text;
   Precedence precedence = Precedence::Primary;
   llvm::StringLiteral noun = "";
@@ -160,7 +161,7 @@ static Expression printFloat(APFloat value, Type type) {
     return value.isNegative() ? Expression{"-" + special.text, Precedence::Unary} : special;
   }
   Precedence precedence = value.isNegative() ? Precedence::Unary : Precedence::Primary;
-  // The shortest text that reads back as the same number.
+  // Returns the shortest text that is parsed as the same number.
   char digits[32];
   std::to_chars_result end = isDouble ? std::to_chars(digits, std::end(digits), value.convertToDouble())
                                       : std::to_chars(digits, std::end(digits), value.convertToFloat());
@@ -176,7 +177,7 @@ Expression ExpressionPrinter::print(TypedAttr constant) {
   const APInt &value = cast<IntegerAttr>(constant).getValue();
   if (value.getBitWidth() == 1)
     return {value.isOne() ? "true" : "false"};
-  // The most negative number is no literal of its own type.
+  // The most negative number has no literal in its own type.
   if (value.isMinSignedValue())
     return {"(" + std::to_string(value.getSExtValue() + 1) + (value.getBitWidth() == 64 ? "LL" : "") + " - 1)"};
   std::string text = std::to_string(value.getSExtValue()) + (value.getBitWidth() == 64 ? "LL" : "");
@@ -247,7 +248,7 @@ static Expression printComparison(arith::CmpFPredicate predicate, const Expressi
 static Expression printComparison(arith::CmpIOp op, Expression lhs, Expression rhs) {
   using Predicate = arith::CmpIPredicate;
   Type type = op.getLhs().getType();
-  // true is −1 as a signed number of one bit, but nothing compares such numbers by order; see whyUnknown.
+  // As a signed one-bit number, true is −1, but order comparisons of such numbers are rejected; see whyUnknown.
   bool isUnsigned =
       llvm::is_contained({Predicate::ult, Predicate::ule, Predicate::ugt, Predicate::uge}, op.getPredicate());
   if (isUnsigned && !type.isInteger(1)) {
@@ -279,12 +280,12 @@ static Expression printComparison(arith::CmpIOp op, Expression lhs, Expression r
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// The integer read as an unsigned number of its width.
+/// Returns the integer as an unsigned number of its width.
 static Expression asUnsigned(Type type, const Expression &value) {
   return type.isInteger(1) ? value : Expression::staticCast(getUnsignedType(type), value);
 }
 
-/// The integer read as a signed number: true is −1.
+/// Returns the integer as a signed number: true is −1.
 static Expression asSigned(Type type, const Expression &value) {
   return type.isInteger(1) ? Expression{"-" + Expression::staticCast("int", value).text, Precedence::Unary} : value;
 }
@@ -295,7 +296,7 @@ static Expression printConversion(Operation *op, const Expression &value) {
   if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
     bool sameVariable = ExpressionPrinter::getComputeType(from) == type;
     bool widens = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
-    // A double rounds to a narrow type at once, not by way of float.
+    // A double is rounded to a narrow type directly, not through float.
     bool rounds = !widens && !to.isF32();
     return rounds ? roundTo(to, value) : sameVariable ? value : Expression::staticCast(type, value);
   }
@@ -352,7 +353,7 @@ bool ExpressionPrinter::usesScalarFunctions(Operation *op) {
   return spelling && spelling->form == Function;
 }
 
-/// Arithmetic of one-bit integers as logic.
+/// Returns arithmetic on one-bit integers as logic.
 static StringRef getLogicalOperator(StringRef op) { return op == "&" || op == "*" ? "&&" : op == "|" ? "||" : "!="; }
 
 static Expression printSpelled(const Spelling &spelling, Type type, ArrayRef<Expression> operands) {

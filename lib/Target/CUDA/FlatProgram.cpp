@@ -17,7 +17,8 @@ SmallVector<DeviceKernel> cs336::cuda::splitIndependentOutputs(const DeviceKerne
   func::FuncOp function = kernel.function;
   Block &body = function.getBody().front();
   llvm::EquivalenceClasses<Operation *> connected;
-  // What reads a tensor belongs together: it should read it once. Everybody may read single elements.
+  // Stores that read the same tensor belong to one part, so that the tensor is read once. All parts may read single
+  // elements.
   for (BlockArgument input : body.getArguments().take_front(kernel.numInputs)) {
     if (cast<RankedTensorType>(input.getType()).getNumElements() == 1)
       continue;
@@ -30,11 +31,11 @@ SmallVector<DeviceKernel> cs336::cuda::splitIndependentOutputs(const DeviceKerne
   }
   for (Operation &op : body.without_terminator()) {
     connected.insert(&op);
-    // Bodies of loops, too, use what is computed in front of them.
+    // Bodies of loops also use values that are computed before the loops.
     op.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *producer = operand.getDefiningOp();
-        // What is computed from nothing ties nobody together.
+        // Values that are computed from constants alone do not connect parts.
         if (producer && producer->getBlock() == &body && producer->getNumOperands() != 0)
           connected.unionSets(producer, &op);
       }
@@ -102,7 +103,7 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   switch (scalar.kind) {
   case Scalar::Kind::Load:
     if (scalar.operand >= kernel.numInputs)
-      return refuse("reads what an output held");
+      return refuse("reads the initial value of an output");
     return readAccess(scalar.operand, scalar.index);
   case Scalar::Kind::Constant:
     os << ' ' << scalar.constant;

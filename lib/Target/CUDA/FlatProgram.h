@@ -14,26 +14,26 @@
 
 namespace cs336::cuda {
 
-/// The parts of a kernel that share neither what is computed nor what is read, but for single elements: each with its
-/// outputs, in order of the first.
+/// Splits a kernel into parts that share no computed values and no loads except for single elements. Returns the
+/// outputs of each part, in the order of their first outputs.
 llvm::SmallVector<DeviceKernel> splitIndependentOutputs(const DeviceKernel &kernel);
 
-/// A program of one dimension: a pointwise one, or one that reduces to single elements. It takes of every operand
-/// either the element in the same place in memory or the only one, so that what it does says nothing of shapes.
+/// A program of one dimension: an element-wise one, or one that reduces to single elements. It reads of every operand
+/// either the element at the same offset or the only element, so that it does not depend on shapes.
 struct FlatProgram {
   KernelProgram program;
   /// The operands that are used, in order of the first use.
   llvm::SmallVector<unsigned> operands;
-  /// Of each of them: whether it is one element, the same for all.
+  /// For each operand: true if it is one element that all threads read.
   llvm::SmallVector<bool> isScalar;
-  /// All of the program but how many elements there are and which operands they belong to: programs of equal form do
-  /// the same to different buffers.
+  /// A text of the program without the number of elements and the operands' numbers: programs of equal form do the same
+  /// computation on different buffers.
   std::string form;
 
   int64_t getNumElements() const { return program.extents.front(); }
 
-  /// Reads a part that `splitIndependentOutputs` cannot split any further. On failure `whyNot` completes the sentence
-  /// "it …".
+  /// Reads a part that `splitIndependentOutputs` cannot split further. On failure `whyNot` completes the sentence "it
+  /// …".
   static mlir::FailureOr<FlatProgram> read(const DeviceKernel &kernel, std::string &whyNot);
 };
 

@@ -18,7 +18,7 @@ Expression IndexPrinter::print(AffineExpr index) const {
   if (auto constant = dyn_cast<AffineConstantExpr>(index))
     return {std::to_string(constant.getValue()), constant.getValue() < 0 ? Precedence::Unary : Precedence::Primary};
   auto binary = cast<AffineBinaryOpExpr>(index);
-  // i0 - 64 rather than i0 + -64.
+  // Prints i0 - 64 rather than i0 + -64.
   auto addend = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (binary.getKind() == AffineExprKind::Add && addend && addend.getValue() < 0)
     return Expression::infix(print(binary.getLHS()), "-", {std::to_string(-addend.getValue())}, Precedence::Additive);

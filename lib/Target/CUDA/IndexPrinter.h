@@ -13,7 +13,7 @@
 
 namespace cs336::cuda {
 
-/// Indices in terms of the variables i0, i1, …, one a dimension of a program, all unsigned.
+/// Prints indices in terms of the unsigned variables i0, i1, …, one per dimension of a program.
 class IndexPrinter {
 public:
   explicit IndexPrinter(bool use64Bit) : use64Bit(use64Bit) {}
@@ -28,16 +28,16 @@ public:
   void emitPoint(llvm::raw_ostream &os, llvm::StringRef indent, unsigned first, llvm::ArrayRef<int64_t> extents,
                  llvm::StringRef position, int64_t width) const;
 
-  /// The same for the point of a thread of the grid. A thread beyond the last point returns.
+  /// As above, for the point of a thread of the grid. A thread beyond the last point returns.
   void emitThreadPoint(llvm::raw_ostream &os, llvm::ArrayRef<int64_t> extents, int64_t width,
                        int64_t threadsPerBlock) const;
 
-  /// The head of a loop over the points of `extents`, from position `begin` in steps of `step`, with its opening brace,
-  /// and the variables of the point.
+  /// Writes the head of a loop over the points of `extents`, from position `begin` in steps of `step`, with its opening
+  /// brace, and the variables of the point.
   void emitLoop(llvm::raw_ostream &os, llvm::StringRef indent, unsigned first, llvm::ArrayRef<int64_t> extents,
                 int64_t width, llvm::StringRef begin, llvm::StringRef step) const;
 
-  /// The block's number, as an index.
+  /// Returns the block's number as an index.
   std::string getBlock() const;
 
 private:

@@ -74,8 +74,8 @@ void cs336::cuda::mergeDimensions(KernelProgram &program) {
   SmallVector<AffineExpr> indices;
   program.forEachIndex([&](AffineExpr &index) { indices.push_back(index); });
 
-  // The old dimensions in terms of the new. A merged dimension stands in the place of its innermost old one: where all
-  // indices walk both as one, a point (outer, inner) is (0, outer · extent + inner).
+  // Returns the old dimensions in terms of the new ones. A merged dimension is at the position of its innermost old
+  // dimension: the point (outer, inner) becomes (0, outer · extent + inner).
   SmallVector<AffineExpr> replacements;
   SmallVector<int64_t> merged;
   for (LoopNest &nest : program.nests) {
@@ -117,7 +117,7 @@ static bool othersAreMultiples(const LinearForm &form, unsigned dim, int64_t wid
 }
 
 namespace {
-/// An access to elements that lie next to each other when one dimension advances.
+/// An access that is contiguous along one dimension.
 struct ContiguousAccess {
   LinearForm form;
   int64_t elementBytes;
@@ -149,7 +149,7 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
   constexpr int64_t widest = 8;
   int64_t width = 1;
   SmallVector<ContiguousAccess> accesses;
-  // Loads and stores that the dimension does not move take one element, whatever the width.
+  // Loads and stores that do not depend on the dimension access one element, whatever the width.
   auto take = [&](unsigned operand, AffineExpr index) {
     if (!index.isFunctionOfDim(dim))
       return true;
@@ -164,7 +164,7 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
   for (const Scalar &scalar : program.scalars) {
     if (scalar.kind == Scalar::Kind::Load && !take(scalar.operand, scalar.index))
       return 1;
-    // A lane's number is the first lane's plus a multiple of the lane.
+    // A lane's index is the first lane's index plus a multiple of the lane's number.
     bool isPrinted = scalar.kind == Scalar::Kind::Index || scalar.kind == Scalar::Kind::Table;
     if (isPrinted && scalar.index.isFunctionOfDim(dim) && !getLinearForm(scalar.index, numDims))
       return 1;
@@ -184,7 +184,7 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
 }
 
 bool cs336::cuda::isContiguousAlong(const KernelProgram &program, unsigned dim) {
-  // Elements of an operand that its loads name.
+  // The number of elements of an operand that its loads read.
   auto countElements = [&](AffineExpr index) {
     int64_t count = 1;
     for (auto [dim, extent] : llvm::enumerate(program.extents))

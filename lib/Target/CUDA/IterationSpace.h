@@ -20,32 +20,32 @@ struct LinearForm {
   int64_t constant = 0;
 };
 
-/// None if the index divides or takes remainders.
+/// Returns nullopt if the index has divisions or remainders.
 std::optional<LinearForm> getLinearForm(mlir::AffineExpr index, unsigned numDims);
 
-/// Drops dimensions of extent one and merges neighbouring dimensions of a nest that every index walks through as if
-/// they were one, so that threads divide by as few extents as possible: with contiguous operands of one shape by none.
+/// Drops dimensions of extent one, and merges neighbouring dimensions of a nest that every index traverses like one
+/// dimension, so that threads divide by as few extents as possible: for contiguous operands of one shape by none.
 void mergeDimensions(KernelProgram &program);
 
-/// The largest value that the index takes. Raises `largestPart`, if given, to the largest that the index or a part of
-/// it takes.
+/// Returns the largest value of the index. Raises `largestPart`, if given, to the largest value of the index or a part
+/// of it.
 int64_t getLargestValue(mlir::AffineExpr index, llvm::ArrayRef<int64_t> extents, int64_t *largestPart = nullptr);
 
-/// How many neighbouring elements along `dim` a thread takes: as many as make its narrowest access 16 bytes (8 at
-/// most), if every operand is either contiguous along that dimension and aligned or does not depend on it, and no box
-/// begins or ends within a vector; else one.
+/// Returns the number of consecutive elements along `dim` per thread. The number makes the narrowest access 16 bytes
+/// wide (but is at most 8) if every operand either is contiguous along `dim` and aligned or does not depend on it, and
+/// no box begins or ends within a vector. Otherwise it is one.
 int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim);
 
-/// Returns whether the operands that most elements are read from are contiguous along the dimension.
+/// Returns whether the operands from which most elements are read are contiguous along the dimension.
 bool isContiguousAlong(const KernelProgram &program, unsigned dim);
 
 /// Returns whether the number of points, of a nest's iterations or an operand's index exceeds what 31 bits hold.
 bool needs64BitIndices(const KernelProgram &program);
 
-/// How many points there are, and how they lie: "6144 = 96 x 64 (i0, i1, …)".
+/// Describes the number of points and the extents: "6144 = 96 x 64 (i0, i1, …)".
 std::string describePoints(const KernelProgram &program);
 
-/// Bytes of an element in memory; an i1 takes a byte.
+/// Returns the size of an element in memory in bytes; an i1 takes one byte.
 int64_t getElementBytes(mlir::Type type);
 
 } // namespace cs336::cuda

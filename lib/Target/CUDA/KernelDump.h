@@ -25,8 +25,8 @@ std::string getKernelPath(llvm::StringRef folder, llvm::StringRef name, llvm::St
 /// Writes NAME.cu for every kernel. Fails with a diagnostic at `loc`.
 llvm::LogicalResult dumpTexts(llvm::ArrayRef<CUDAKernel> kernels, llvm::StringRef folder, mlir::Location loc);
 
-/// Writes NAME.ARCHITECTURE.cubin for every one, and `folder`/kernels.txt, a table of every function's grid, registers
-/// and spills.
+/// Writes NAME.ARCHITECTURE.cubin for every kernel, and `folder`/kernels.txt, a table of every function's grid,
+/// registers and spills.
 llvm::LogicalResult dumpCubins(llvm::ArrayRef<DumpedCubin> cubins, llvm::StringRef folder, mlir::Location loc);
 
 } // namespace cs336::cuda

@@ -62,7 +62,7 @@ std::optional<std::pair<AffineExpr, unsigned>> KernelProgram::getIndexTest(unsig
 static bool isNarrow(Type type) { return type.isBF16() || type.isF16(); }
 
 SmallVector<bool> KernelProgram::findRoughExponentials() const {
-  // Whether all that a scalar changes in the outputs is rounded.
+  // For each scalar: true if the outputs depend on it only through rounding.
   SmallVector<bool> rounded(scalars.size(), true), rough;
   for (const Store &store : stores)
     rounded[store.value] = isNarrow(scalars[store.value].type);
@@ -81,7 +81,7 @@ SmallVector<unsigned> KernelProgram::collectOperands(ArrayRef<unsigned> roots) c
     unsigned id = waiting.pop_back_val();
     if (!found.insert(id))
       continue;
-    // What a reduction combines is computed in its loops, what it starts with is not.
+    // The terms of a reduction are computed in its loops; its initial value is not.
     ArrayRef<unsigned> operands = scalars[id].operands;
     llvm::append_range(waiting, scalars[id].kind == Scalar::Kind::Reduced ? operands.drop_front() : operands);
   }

@@ -15,7 +15,7 @@
 
 namespace cs336::cuda {
 
-/// A part of the iteration space: the points whose indices all lie in their ranges.
+/// A part of the iteration space: the points whose indices are all in their ranges.
 struct Box {
   struct Range {
     mlir::AffineExpr index;
@@ -24,7 +24,7 @@ struct Box {
   llvm::SmallVector<Range> ranges;
 };
 
-/// A value of the program: of one element of one tensor.
+/// A value of the program: one element of one tensor.
 struct Scalar {
   enum class Kind {
     Load,      ///< element `index` of the buffer of `operand`
@@ -43,7 +43,7 @@ struct Scalar {
   mlir::TypedAttr constant = {};
   mlir::Operation *op = nullptr;
   llvm::SmallVector<unsigned, 3> operands = {};
-  /// Of a load or a gather: the only box where the element exists and is read; outside it the load is zero.
+  /// For a load or a gather: the box in which the element exists and is read. Outside it the load is zero.
   std::optional<unsigned> box = std::nullopt;
   mlir::DenseElementsAttr table = {};
   unsigned nest = 0;
@@ -56,37 +56,36 @@ struct Store {
   unsigned value;
 };
 
-/// Neighbouring dimensions that are walked together: `begin`, …, `end` - 1.
+/// Consecutive dimensions of one loop nest: `begin`, …, `end` - 1.
 struct LoopNest {
   unsigned begin, end;
 
   unsigned getNumDims() const { return end - begin; }
 };
 
-/// Rows of elements: those of `shape` that differ in their indices along `axes` only.
+/// Rows: a row is the elements of `shape` that differ only in their indices along `axes`.
 struct Rows {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<unsigned> axes;
 };
 
-/// What a kernel computes at one point (d0, d1, …) of its outputs, which all have one shape, or of boxes of that shape
-/// that make them up. Indices are affine in the
-/// point and in the loops of the reductions.
+/// The computation of a kernel at one point (d0, d1, …) of its outputs. All outputs have one shape, or consist of boxes
+/// of one shape. Indices are affine in the point and in the loops of the reductions.
 struct KernelProgram {
-  /// Of all dimensions.
+  /// The extents of all dimensions.
   llvm::SmallVector<int64_t> extents;
-  /// The first holds the dimensions of a point, the others loops of reductions. Reductions share loops of equal extents
-  /// unless one changes in the loops of another.
+  /// The first nest contains the dimensions of a point, the others the loops of reductions. Reductions share loops of
+  /// equal extents unless one depends on the loops of another.
   llvm::SmallVector<LoopNest> nests;
   /// Operands come before their users.
   llvm::SmallVector<Scalar> scalars;
   llvm::SmallVector<Box> boxes;
-  /// One an output, or one a box of it.
+  /// One store per output, or one per box of it.
   llvm::SmallVector<Store> stores;
 
   const LoopNest &getPoint() const { return nests.front(); }
   llvm::ArrayRef<int64_t> getExtents(const LoopNest &nest) const;
-  /// How often the innermost of the loops runs.
+  /// Returns the number of iterations of the innermost loop.
   int64_t getNumIterations(const LoopNest &nest) const;
   int64_t getNumPoints() const { return getNumIterations(getPoint()); }
   bool hasReductions() const { return nests.size() > 1; }
@@ -95,30 +94,31 @@ struct KernelProgram {
   void forEachIndex(llvm::function_ref<void(mlir::AffineExpr &)> fn);
   void forEachIndex(llvm::function_ref<void(mlir::AffineExpr)> fn) const;
 
-  /// The index that the scalar is, if it is nothing but one, maybe in another integer type.
+  /// Returns the index if the scalar is only an index, possibly converted to another integer type.
   mlir::AffineExpr getConvertedIndex(unsigned id) const;
-  /// Of a test whether an index equals a number that is none: the index, and the number.
+  /// For a comparison of an index with a number that is not an index: returns the index and the number.
   std::optional<std::pair<mlir::AffineExpr, unsigned>> getIndexTest(unsigned id) const;
 
-  /// By scalar: whether it is an exponential of which only 16 bits are left in the outputs.
+  /// Returns for each scalar whether it is an exponential that affects outputs only after rounding to 16 bits.
   llvm::SmallVector<bool> findRoughExponentials() const;
 
-  /// What `roots` are computed from, the roots included, in order; nothing that is computed in a reduction's loops.
+  /// Returns the scalars that `roots` are computed from, in order, including the roots, but not scalars that are
+  /// computed in a reduction's loops.
   llvm::SmallVector<unsigned> collectOperands(llvm::ArrayRef<unsigned> roots) const;
 
-  /// Files of runtime/kernels that the text of the scalars uses.
+  /// Returns the files of runtime/kernels that the text of the scalars uses.
   void collectDeviceSources(const DeviceKernel &kernel, DeviceSources &sources) const;
 
   /// Reads the linalg form of a kernel, through chains of `linalg.generic`, which may write boxes into each other's
   /// results, and changes of shape. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<KernelProgram> read(const DeviceKernel &kernel, std::string &whyNot);
 
-  /// The same of a kernel whose outputs have the rows' shape or an element a row. A point is a row; the second nest
-  /// goes through its elements, for the outputs of the rows' shape and for what is reduced along them.
+  /// As `read`, for a kernel whose outputs have the rows' shape or one element per row. A point is a row. The second
+  /// nest iterates over its elements, for outputs of the rows' shape and for reductions along rows.
   static mlir::FailureOr<KernelProgram> readRows(const DeviceKernel &kernel, const Rows &rows, std::string &whyNot);
 };
 
-/// What the combination of a reduction does not change: 0 of a sum.
+/// Returns the neutral element of a reduction: 0 for a sum.
 mlir::TypedAttr getNeutralElement(const Scalar &reduced);
 
 } // namespace cs336::cuda

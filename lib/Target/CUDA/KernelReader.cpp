@@ -7,7 +7,7 @@
 //
 // Starts at an element of an output and follows the definitions back to the operands: the element of a `linalg.generic`
 // is its body on the elements that its maps name; changes of shape become index arithmetic. A generic that reduces adds
-// dimensions, for its loops. What two outputs share is read once.
+// dimensions for its loops. Values that two outputs share are read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ namespace {
 
 /// More dimensions than a program has.
 constexpr unsigned maxDims = 64;
-/// Elements of the largest table. It stands in the text, of which NVRTC reads some 70,000 numbers a second, and becomes
-/// device memory of the kernel's module.
+/// The maximum number of elements of a table. The table is part of the text, of which NVRTC parses about 70,000 numbers
+/// per second, and uses device memory of the kernel's module.
 constexpr int64_t maxTableElements = int64_t(1) << 20;
 
 using Indices = SmallVector<AffineExpr, 4>;
@@ -44,7 +44,7 @@ public:
   FailureOr<KernelProgram> readRows(const Rows &rows);
 
 private:
-  /// The body of a generic at one point of its loops, as far as it has been read.
+  /// The part of a generic's body that has been read, at one point of its loops.
   struct BodyAtPoint {
     explicit BodyAtPoint(Indices loops) : loops(std::move(loops)) {}
     Indices loops;
@@ -58,17 +58,17 @@ private:
   FailureOr<SmallVector<unsigned, 3>> readBodyValues(linalg::GenericOp generic, BodyAtPoint &body, ValueRange values);
   FailureOr<unsigned> readReduction(linalg::GenericOp generic, unsigned result, const Indices &at);
   FailureOr<unsigned> readTable(DenseElementsAttr table, const Indices &at);
-  /// A number that is computed from numbers only, as an index; null if it is something else.
+  /// Returns a number that is computed from indices and constants alone as an index, or null if it is not.
   AffineExpr getIndexArithmetic(Operation *op, ArrayRef<unsigned> operands);
-  /// Loops of these extents that what is read at `at` does not depend on.
+  /// Returns loops of these extents on which the value read at `at` does not depend.
   std::optional<unsigned> findNest(ArrayRef<int64_t> extents, const Indices &at);
-  /// What the output, or each of its boxes, is at the point, and where it goes.
+  /// Reads the value of the output, or of each of its boxes, at the point, and its store.
   LogicalResult readOutput(unsigned output, const Indices &point);
   FailureOr<unsigned> readGather(linalg::GenericOp generic, BodyAtPoint &body, tensor::ExtractOp extract);
   FailureOr<unsigned> load(unsigned operand, const Indices &at);
-  /// The box at hand, and within it the points where `ranges` hold.
+  /// Returns the intersection of the current box and the points in `ranges`.
   unsigned narrowBox(ArrayRef<Box::Range> ranges);
-  /// Returns whether nothing says what the tensor's elements are: what a kernel only writes.
+  /// Returns whether the tensor's elements are undefined, because the kernel only writes them.
   bool isUndefined(Value tensor);
   unsigned getConstant(TypedAttr value);
   FailureOr<AffineExpr> getAddress(unsigned operand, const Indices &at);
@@ -89,7 +89,7 @@ private:
   MLIRContext *context;
   std::string &whyNot;
   KernelProgram program;
-  /// The box of the points at which elements are read at the moment.
+  /// The current box of points at which elements are read.
   std::optional<unsigned> box;
   // Keyed by the box, the operation and the point, as a map from the iteration space to the loops.
   std::map<std::optional<unsigned>, DenseMap<std::pair<Operation *, AffineMap>, std::unique_ptr<BodyAtPoint>>> bodies;
@@ -459,7 +459,7 @@ AffineExpr Reader::getIndexArithmetic(Operation *op, ArrayRef<unsigned> operands
   AffineExpr lhs = getIndex(operands[0]), rhs = getIndex(operands[1]);
   if (!lhs || !rhs)
     return {};
-  // Indices are not negative, so that unsigned division is that of affine expressions.
+  // Indices are not negative, so unsigned division equals the division of affine expressions.
   bool byConstant = rhs.isSymbolicOrConstant() && cast<AffineConstantExpr>(rhs).getValue() > 0;
   return llvm::TypeSwitch<Operation *, AffineExpr>(op)
       .Case([&](arith::AddIOp) { return simplify(lhs + rhs); })

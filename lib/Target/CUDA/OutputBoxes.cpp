@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace cs336::cuda;
 
-/// The loop and the constant that make up a result of an output's map, or nothing if it is another expression. A loop
-/// modulo a size that it stays below, which is how linalg takes a box at the origin, is the loop.
+/// Splits a result of an output's map into a loop and a constant. Returns nothing for other expressions. A loop modulo
+/// a size that it stays below, which represents a box at the origin in linalg, is the loop.
 static std::optional<std::pair<unsigned, int64_t>> getShiftedLoop(AffineExpr index, ArrayRef<int64_t> extents) {
   if (auto dim = dyn_cast<AffineDimExpr>(index))
     return std::pair(dim.getPosition(), int64_t(0));

@@ -19,19 +19,19 @@ namespace cs336::cuda {
 struct OutputBox {
   mlir::linalg::GenericOp generic;
   unsigned result;
-  /// By dimension of the tensor: the loop that walks through it, and where the box begins.
+  /// For each dimension of the tensor: its loop, and the start of the box.
   llvm::SmallVector<std::pair<unsigned, int64_t>> loops;
 
   llvm::SmallVector<int64_t> getShape();
 };
 
-/// The box that the tensor's last writer writes; nothing if it reduces or writes in another order.
+/// Returns the box that the tensor's last writer writes, or nothing if the writer reduces or writes in another order.
 std::optional<OutputBox> findBox(mlir::Value tensor);
 
-/// Of an output that several boxes of one shape make up: the boxes. None of other outputs.
+/// Returns the boxes of an output that consists of several boxes of one shape, or none for other outputs.
 llvm::SmallVector<OutputBox> findBoxes(const DeviceKernel &kernel, unsigned output);
 
-/// The shape of the points that an output is computed at: that of its boxes, or its own.
+/// Returns the shape of the points at which an output is computed: the shape of its boxes, or its own.
 llvm::SmallVector<int64_t> getPointShape(const DeviceKernel &kernel, unsigned output);
 
 } // namespace cs336::cuda

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What AttentionSchedule.cpp has no tiles for: float64, and any head_dim. A warp takes a row and meets the rows of the
-// other side one by one, so nothing is shared and every operand is read from memory again and again: slow, and right.
+// Accepts attention for which AttentionSchedule.cpp has no tiles: float64, and any head_dim. A warp computes one row
+// and reads the rows of the other side one by one. It shares nothing and reads every operand from memory many times, so
+// it is correct but slow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ namespace {
 /// Warps of a block.
 constexpr int64_t warps = 4;
 
-/// A function of the kernel: the template that it instantiates, and what it passes on.
+/// A function of the kernel: the template that it instantiates, and the arguments that it passes on.
 struct Function {
   KernelFunction launch;
   StringRef instance;
@@ -71,7 +72,7 @@ std::unique_ptr<ScheduledKernel> PlainAttentionSchedule::schedule(const DeviceKe
   FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
   if (failed(problem))
     return nullptr;
-  // The kernels number rows by int.
+  // The kernels' row numbers have the type int.
   const AttentionSizes &sizes = problem->sizes;
   int64_t heads = sizes.batches * std::max(sizes.queryHeads, sizes.keyHeads);
   if (heads * std::max(sizes.queries, sizes.keys) > std::numeric_limits<int32_t>::max() - warps) {

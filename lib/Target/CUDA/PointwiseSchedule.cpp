@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every thread computes the same one point, or one vector of neighbouring points, of the iteration space, and no thread
-// reads what another writes. A thread loads everything before it stores anything and no pointer is `__restrict__`: an
-// output may be the buffer of an input that is read at the same point (a parameter updated in place).
+// Every thread computes one point, or one vector of neighbouring points, of the iteration space, and no thread reads an
+// element that another thread writes. A thread loads everything before it stores anything and no pointer is
+// `__restrict__`: an output may be the buffer of an input that is read at the same point (a parameter updated in
+// place).
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every number is combined in an order that the launch fixes: by a thread in the order of its loop, then lanes, the
-// threads of a warp, warps and blocks, each in theirs. So two runs give the same bits.
+// The launch determines the order in which numbers are combined: within a thread in the order of its loop, then lanes,
+// the threads of a warp, warps and blocks, each in a fixed order. So two runs give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ SmallVector<unsigned> Reduction::getCombined() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What the kernel needs
+// Requirements of the kernel
 //===----------------------------------------------------------------------===//
 
 bool ReductionKernel::needs64Bit(const Reduction &reduction, const ReductionGrid &grid) {
@@ -75,7 +75,7 @@ SmallVector<KernelFunction> ReductionKernel::getFunctions() const {
 }
 
 int64_t ReductionKernel::getPartialBytes(unsigned number) const {
-  // A variable of the type, as the text stores it.
+  // Returns the type in which the text stores a variable.
   Type type = getType(number);
   int64_t elementBytes = type.isF64() || type.isInteger(64) ? 8 : type.isInteger(1) ? 1 : 4;
   return llvm::alignTo(grid.parts * reduction.getNumPoints() * elementBytes, 16);

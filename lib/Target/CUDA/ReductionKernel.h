@@ -12,7 +12,7 @@
 
 namespace cs336::cuda {
 
-/// A program all of whose reductions run through the same loops, none of them in the loops of another.
+/// A program in which all reductions have the same loops, and none is in the loops of another.
 struct Reduction {
   KernelProgram program;
   /// Scalars that are reductions.
@@ -21,41 +21,41 @@ struct Reduction {
 
   /// Reads a kernel and merges its dimensions. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<Reduction> read(const DeviceKernel &kernel, std::string &whyNot);
-  /// Of a program that fits.
+  /// Creates the kernel from a suitable program.
   static Reduction of(KernelProgram program);
 
-  /// What the reductions combine.
+  /// The terms of the reductions.
   llvm::SmallVector<unsigned> getCombined() const;
   int64_t getNumPoints() const { return program.getNumPoints(); }
   int64_t getNumElements() const { return program.getNumIterations(loops); }
 };
 
-/// Writes `combine3`, a function of two values, of the reduction with that number.
+/// Writes `combine3`, the function that combines two values for reduction number 3.
 void emitCombiner(llvm::raw_ostream &os, const Scalar &reduced, unsigned number);
 
-/// Writes `partial3`, an accumulator or a vector of them, as it begins.
+/// Writes `partial3`, an accumulator or a vector of accumulators, with its initial value.
 void emitAccumulator(llvm::raw_ostream &os, const Scalar &reduced, unsigned number, int64_t width);
 
-/// The reduction's value from `result`, what its terms combine to, and what it starts with.
+/// Returns the reduction's value from `result`, the combination of its terms, and its initial value.
 Expression printResult(const KernelProgram &program, const ScalarEmitter &emitter, unsigned reduced,
                        const Expression &result);
 
-/// How the blocks share a reduction.
+/// The division of a reduction among blocks.
 struct ReductionGrid {
   int64_t blocks;
-  /// Blocks that work for the same points. With several, each leaves what it found in the workspace and a second
-  /// function puts that together, a warp a point, always in the same order.
+  /// The number of blocks that compute the same points. If there are several, each stores its partial results in the
+  /// workspace, and a second function combines them with one warp per point, always in the same order.
   int64_t parts = 1;
 
   static constexpr int64_t threadsPerBlock = 256;
   static constexpr int64_t threadsPerWarp = 32;
   static constexpr int64_t warpsPerBlock = threadsPerBlock / threadsPerWarp;
-  /// As many blocks of that size as keep the largest GPU busy.
+  /// Returns the number of blocks of this size that keep the largest GPU busy.
   static constexpr int64_t blocksOfDevice = 2 * 132;
 };
 
-/// What the schedules of reductions have in common: accumulators, the loop's body, partial results, and what is
-/// computed from the results. Where a block works and how its threads share that is the schedule's.
+/// The common parts of the schedules of reductions: accumulators, the loop's body, partial results, and the computation
+/// from the results. Each schedule determines the elements of a block and their division among its threads.
 class ReductionKernel : public ScheduledKernel {
 public:
   llvm::SmallVector<KernelFunction> getFunctions() const override;
@@ -68,25 +68,26 @@ protected:
       : kernel(kernel), reduction(std::move(reduction)), vectors(vectors), grid(grid),
         indices(needs64Bit(this->reduction, grid)) {}
 
-  /// Returns whether the vectors lie along a dimension of a point; else each is of elements that are combined.
+  /// Returns whether vectors are along a dimension of a point. Otherwise a vector consists of terms of one reduction.
   bool holdsPoints() const { return vectors.width > 1 && vectors.dim < reduction.program.getPoint().end; }
   /// Writes the body of the function that reads the operands.
   virtual void emitStage(llvm::raw_ostream &os) const = 0;
 
-  /// `combine0`, …: functions of two values.
+  /// Writes `combine0`, …: functions of two values.
   void emitCombiners(llvm::raw_ostream &os) const;
-  /// `partial0`, …: accumulators of a thread, vectors of `width`.
+  /// Writes `partial0`, …: accumulators of a thread, vectors of `width`.
   void emitAccumulators(llvm::raw_ostream &os, int64_t width) const;
-  /// The body of the loop and its closing brace; with `step` of one element, of a loop over what vectors leave.
+  /// Writes the body of the loop and its closing brace. With a `step` of one element it is the loop over the elements
+  /// that remain after the vectors.
   void emitLoopBody(llvm::raw_ostream &os, llvm::StringRef indent, VectorAxis step) const;
-  /// `result0`, …: what `combineThreads`, the head of a call of a function of runtime/kernels, makes of the
-  /// accumulators.
+  /// Writes `result0`, …: the accumulators, combined by `combineThreads`, the head of a call of a function of
+  /// runtime/kernels.
   void emitResults(llvm::raw_ostream &os, llvm::StringRef combineThreads) const;
-  /// Of the threads that have results: stores what is computed from them, or stores them as those of `part` for the
-  /// point in `position`.
+  /// In the threads that have results: writes code that stores the outputs, or that stores the results as those of
+  /// `part` for the point in `position`.
   void emitEnd(llvm::raw_ostream &os, llvm::StringRef position) const;
 
-  /// `parts0`, …: where in the workspace the results of parts are.
+  /// Writes `parts0`, …: pointers to the parts' results in the workspace.
   void emitWorkspace(llvm::raw_ostream &os) const;
   /// Computes outputs from `result0`, ….
   void emitOutputs(llvm::raw_ostream &os, VectorAxis vectors) const;
@@ -100,9 +101,9 @@ protected:
 
 private:
   static bool needs64Bit(const Reduction &reduction, const ReductionGrid &grid);
-  /// Bytes of all parts' results of a reduction.
+  /// Returns the size of all parts' results of a reduction in bytes.
   int64_t getPartialBytes(unsigned number) const;
-  /// The second function: combines the parts' results.
+  /// Writes the second function, which combines the parts' results.
   void emitCombiningStage(llvm::raw_ostream &os) const;
 };
 

@@ -18,7 +18,7 @@ using namespace cs336::cuda;
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The rows of the reduction with the most dimensions; nothing where none reduces.
+/// Returns the rows of the reduction with the most dimensions, or nothing if there is no reduction.
 static std::optional<Rows> findRows(func::FuncOp function) {
   std::optional<Rows> rows;
   for (linalg::GenericOp generic : function.getOps<linalg::GenericOp>()) {
@@ -53,7 +53,7 @@ FailureOr<RowProgram> RowProgram::read(const DeviceKernel &kernel, std::string &
 }
 
 //===----------------------------------------------------------------------===//
-// When scalars are known
+// Passes after which scalars are available
 //===----------------------------------------------------------------------===//
 
 bool RowProgram::movesAlongRow(AffineExpr index) const {
@@ -140,7 +140,7 @@ void RowProgram::makePasses() {
     if (scalar.kind != Scalar::Kind::Reduced)
       continue;
     if (picked.contains(id)) {
-      // What is picked is read before outputs are written, in case one takes its place.
+      // Picked elements are read before outputs are written, because an output may be in the same buffer.
       passes.resize(std::max<size_t>(passes.size(), levels[id] + 1));
       continue;
     }
@@ -156,7 +156,7 @@ void RowProgram::makePasses() {
     storesOfElements.push_back(number);
     passes.resize(std::max<size_t>(passes.size(), levels[store.value] + 1));
   }
-  // Where an output takes the place of an input, no element may be read again once it is written.
+  // If an output overwrites an input, no element may be read after it is written.
   passes.back().stores = storesOfElements;
   for (auto [number, pass] : llvm::enumerate(passes))
     pass.scalars = collectScalars(number);
@@ -191,7 +191,7 @@ SmallVector<unsigned> RowProgram::collectScalars(unsigned number) const {
   return found;
 }
 
-/// Returns whether it pays to hold a value in a register rather than to compute it again.
+/// Returns whether keeping a value in a register is cheaper than computing it again.
 static bool takesLong(const Scalar &scalar) {
   if (scalar.kind == Scalar::Kind::Gather)
     return true;
@@ -199,7 +199,7 @@ static bool takesLong(const Scalar &scalar) {
 }
 
 void RowProgram::chooseKept() {
-  // From the last to the first: what only kept values need is computed once.
+  // Visits passes from the last to the first: values that only kept values need are computed once.
   for (unsigned id = program.scalars.size(); id-- > 0;) {
     auto numUsers = llvm::count_if(passes, [&](const RowPass &pass) { return llvm::is_contained(pass.scalars, id); });
     if (numUsers < 2 || !takesLong(program.scalars[id]))

@@ -12,13 +12,13 @@
 
 namespace cs336::cuda {
 
-/// One walk over the elements of a row. Reductions whose terms need the results of others come in a later pass.
+/// One loop over the elements of a row. Reductions whose terms depend on other reductions are in a later pass.
 struct RowPass {
   /// Reductions that the pass computes.
   llvm::SmallVector<unsigned> reduced;
-  /// Stores, by number, of elements of the row: all in one pass, which no pass follows.
+  /// The numbers of stores to elements of the row. They are all in the last pass.
   llvm::SmallVector<unsigned> stores;
-  /// What is computed of each element, loads and values that earlier passes kept included.
+  /// The scalars that are computed for each element, including loads and values that earlier passes kept.
   llvm::SmallVector<unsigned> scalars;
 };
 
@@ -27,20 +27,21 @@ struct RowPass {
 struct RowProgram {
   KernelProgram program;
   llvm::SmallVector<RowPass> passes;
-  /// By scalar: whether each element of a row has its own, and how many passes must end before it is known.
+  /// For each scalar: true if it has one value per element of a row, and the number of passes after which it is
+  /// available.
   llvm::SmallVector<bool> isOfElement;
   llvm::SmallVector<unsigned> levels;
-  /// Values of elements that take long to compute and that several passes use: computed by the first of them.
+  /// Expensive values of elements that several passes use. The first of these passes computes them.
   llvm::SmallVector<unsigned> kept;
-  /// Sums of which every term but that of one element is zero: that element's number in the row, an integer, by sum. No
-  /// pass computes them.
+  /// Sums in which only one element has a nonzero term, with that element's index in the row. No pass computes these
+  /// sums.
   llvm::DenseMap<unsigned, unsigned> picked;
-  /// Stores, by number, of an element a row.
+  /// The numbers of stores of one element per row.
   llvm::SmallVector<unsigned> storesOfRows;
 
   /// Reads a kernel and merges its dimensions. On failure `whyNot` completes the sentence "it …".
   static mlir::FailureOr<RowProgram> read(const DeviceKernel &kernel, std::string &whyNot);
-  /// Chooses what is kept, which `read` leaves empty.
+  /// Chooses the values that are kept. After `read` there are none.
   void chooseKept();
 
   const LoopNest &getColumns() const { return program.nests[1]; }
@@ -48,25 +49,25 @@ struct RowProgram {
   int64_t getNumElements() const { return program.getNumIterations(getColumns()); }
   /// Returns whether the index changes along a row.
   bool movesAlongRow(mlir::AffineExpr index) const;
-  /// Returns whether the index is another one in another row.
+  /// Returns whether the index differs between rows.
   bool movesWithRow(mlir::AffineExpr index) const;
-  /// Scalars that are computed once a row and are known after so many passes.
+  /// Returns the scalars that are computed once per row after this number of passes.
   llvm::SmallVector<unsigned> getScalarsOfRows(unsigned level) const;
-  /// Everything that the value of one element is computed from and that each element has its own of.
+  /// Returns the scalars with one value per element from which the value of an element is computed.
   llvm::SmallVector<unsigned> getScalarsOfElement(unsigned id) const;
-  /// The term of a picked sum.
+  /// Returns the term of a picked sum.
   unsigned getPickedTerm(unsigned id) const;
-  /// Returns whether something that each element has its own of is computed from the scalar, which is one of a row.
+  /// Returns whether a value per element is computed from the scalar, which has one value per row.
   bool isUsedByElements(unsigned id) const;
-  /// Returns whether the scalar is one of a row, by which float32 numbers of elements are divided.
+  /// Returns whether float32 values of elements are divided by the scalar, which has one value per row.
   bool dividesElements(unsigned id) const;
 
 private:
   void sortScalars();
-  /// The number of the only element whose term is not zero, if the reduction is such a sum.
+  /// Returns the index of the only element with a nonzero term, if the reduction is such a sum.
   std::optional<unsigned> findPicked(const Scalar &reduced) const;
   void makePasses();
-  /// What a pass computes if it finds what is in `kept`.
+  /// Returns the scalars that a pass computes if the values in `kept` are available.
   llvm::SmallVector<unsigned> collectScalars(unsigned pass) const;
 };
 

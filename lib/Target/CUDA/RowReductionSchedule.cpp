@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row is what one point of the outputs is computed from. Neighbouring threads take neighbouring elements, or vectors
-// of them, of a row; so rows should lie contiguously in memory. Narrow rows have a warp each and wide ones a block;
-// where there are too few of those to keep the device busy, several blocks share a row.
+// A row is the elements from which one point of the outputs is computed. Neighbouring threads read neighbouring
+// elements of a row, or vectors of them, so rows should be contiguous in memory. A narrow row is computed by a warp and
+// a wide one by a block. If there are too few of these to keep the device busy, several blocks share a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ namespace {
 
 /// Rows narrower than this leave most of a warp idle.
 constexpr int64_t minElements = 16;
-/// Steps of a warp through a row beyond which a block takes it, and of a block beyond which several do.
+/// The number of steps of a warp through a row above which a block computes the row, and of a block above which several
+/// blocks do.
 constexpr int64_t warpSteps = 8, blockSteps = 4;
 
 enum class RowTeam { Warp, Block };

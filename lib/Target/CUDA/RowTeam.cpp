@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A multiprocessor has 64 Ki registers, and a thread 255 at most, 128 in a block of 512 and 64 in one of 1024. Rows in
-// flight are what hides the memory's latency: at 4.3 TB/s and 0.8 us, 26 KB of each of 132 multiprocessors. So a thread
-// holds as much as leaves room for its arithmetic and for two rows or more a multiprocessor, in as few threads as that
-// allows: the fewer threads share a row, the less they wait for each other.
+// A multiprocessor has 64 Ki registers. A thread has at most 255, or 128 in a block of 512 threads and 64 in a block of
+// 1024. Rows in flight hide the memory's latency: at 4.3 TB/s and 0.8 us, this takes 26 KB in each of 132
+// multiprocessors. So a thread holds as many elements as possible, while enough registers remain for its arithmetic and
+// for two or more rows per multiprocessor. Teams are as small as this allows: the fewer threads share a row, the less
+// they wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,8 @@ static int64_t getHeldRegisters(int64_t threads) { return threads <= 512 ? 64 : 
 
 RowTeam RowTeam::choose(int64_t vectors, int64_t width, int64_t registersPerVector) {
   constexpr int64_t mostThreads = 1024, threadsThatReadAgain = 512;
-  // Below a warp, rows lie side by side in one: enough threads each to read whole sectors of memory, and enough
-  // elements a thread to be worth the reduction's steps.
+  // Teams smaller than a warp share the warp. They have enough threads to read whole sectors of memory, and enough
+  // elements per thread to make up for the reduction's steps.
   const int64_t fewestThreads = std::min<int64_t>(llvm::PowerOf2Ceil(vectors), 8);
   const int64_t stepsWithinWarp = std::max<int64_t>(2, 8 / width);
   constexpr double goodUtilization = 0.9;

@@ -13,11 +13,11 @@
 
 namespace cs336::cuda {
 
-/// Neighbouring threads that take the vectors of a row in turns.
+/// Neighbouring threads that share the vectors of a row in turns.
 struct RowTeam {
-  /// A power of two of them within a warp, or a block of whole warps.
+  /// The number of threads: a power of two within a warp, or whole warps of a block.
   int64_t threads;
-  /// Vectors that a thread takes at most.
+  /// The maximum number of vectors per thread.
   int64_t steps;
   /// Returns whether a thread loads all its vectors once and holds them in registers through all passes; if not, every
   /// pass reads the row again.
@@ -27,7 +27,7 @@ struct RowTeam {
   int64_t getThreadsPerBlock() const { return isWithinWarp() ? 4 * threadsPerWarp : threads; }
   int64_t getRowsPerBlock() const { return getThreadsPerBlock() / threads; }
 
-  /// For rows of that many vectors, each of which takes so many registers of 4 bytes to hold.
+  /// Chooses a team for rows of this many vectors, each of which takes this many registers of 4 bytes.
   static RowTeam choose(int64_t vectors, int64_t width, int64_t registersPerVector);
 
   static constexpr int64_t threadsPerWarp = 32;

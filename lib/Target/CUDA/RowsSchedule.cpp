@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes kernels whose elements need reductions along their row: softmax, norms, cross entropy, and their gradients. A
-// team of threads, within a warp or a whole block, loads a row once, walks over what it holds in one pass after the
-// other, and writes each element of the outputs once. What takes long to compute is held between passes as well. A row
-// that registers cannot hold is read again in every pass.
+// Accepts kernels whose elements depend on reductions along their row: softmax, norms, cross entropy, and their
+// gradients. A team of threads, within a warp or a whole block, loads a row once, loops over its elements in several
+// passes, and writes each element of the outputs once. Expensive values are kept between passes too. A row that does
+// not fit into registers is read again in every pass.
 //
 // An output may be the buffer of an input that is read at the same elements: elements are written in the last pass
-// only, where a thread loads its own before it writes them, and what is written once a row comes after all. Threads
-// read elements of others only where they pick one; between that and the last pass they meet.
+// only, in which a thread loads its elements before it writes them, and values per row are written after all passes.
+// Threads read elements of other threads only to pick one element; before the last pass they synchronize.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,8 @@ using namespace cs336::cuda;
 
 namespace {
 
-/// Of rows that are too few to keep the device busy, those that a block reads about as fast as a kernel starts.
+/// The longest rows that one block still reads in about the time of a kernel launch, if there are too few rows to keep
+/// the device busy.
 constexpr int64_t widestOfFew = 16384;
 
 class RowsKernel : public ScheduledKernel {
@@ -58,26 +59,26 @@ public:
 
 private:
   int64_t getNumVectors() const { return rows.getNumElements() / vectors.width; }
-  /// The thread's number in its team.
+  /// Returns the thread's number in its team.
   std::string getThread() const;
   unsigned getReducedNumber(unsigned id) const;
   SmallVector<unsigned> collectLoads(ArrayRef<unsigned> scalars, bool movingWithRow) const;
 
-  /// The row of the thread's team.
+  /// Returns the row of the thread's team.
   void emitRow(raw_ostream &os) const;
-  /// What is computed once a row when so many passes have ended.
+  /// Writes the scalars that are computed once per row after this number of passes.
   void emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsigned level) const;
-  /// Computes the term of one element anew.
+  /// Computes the term of one element again.
   void emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const;
   /// Before the last pass: waits for threads that pick elements of others, if outputs are written over them.
   void emitMeeting(raw_ostream &os) const;
   /// Fills arrays with the thread's elements of the loads.
   void emitLoadsOfRow(raw_ostream &os, ScalarEmitter &emitter, ArrayRef<unsigned> loads) const;
   void emitPass(raw_ostream &os, ScalarEmitter &emitter, unsigned number) const;
-  /// The body of a pass's loop: of one vector.
+  /// Writes the body of a pass's loop, for one vector.
   void emitElements(raw_ostream &os, ScalarEmitter emitter, const RowPass &pass, ArrayRef<unsigned> scalars,
                     const llvm::MapVector<unsigned, std::string> &keptNow) const;
-  /// The head of a loop over a thread's vectors, with the variables of the first element's place if they are used.
+  /// Writes the head of a loop over a thread's vectors, with the index variables of the first element if they are used.
   void emitSteps(raw_ostream &os, bool usesPlace) const;
   void emitStoresOfRow(raw_ostream &os, ScalarEmitter &emitter) const;
 
@@ -124,7 +125,7 @@ std::unique_ptr<KernelSchedule> cs336::cuda::createRowsSchedule() { return std::
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// Registers that a vector of everything takes that a team holds.
+/// The number of registers for one vector of all values that a team holds.
 static int64_t countRegisters(const RowProgram &rows, VectorAxis vectors) {
   int64_t bytes = 0;
   auto add = [&](AffineExpr index, int64_t elementBytes) {
@@ -200,7 +201,8 @@ void RowsKernel::emit(raw_ostream &os) const {
   emitRow(os);
   ScalarEmitter emitter(kernel, program, indices, vectors, os);
   emitter.emitLoads(rows.getScalarsOfRows(0), "  ");
-  // What every row reads anew is under way before anything is computed; what all rows read is in a cache.
+  // Loads of elements that differ per row are issued before any computation. Elements that all rows read are in a
+  // cache.
   if (team.holdsRow)
     emitLoadsOfRow(
         os, emitter,
@@ -238,7 +240,7 @@ void RowsKernel::emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsig
       emitPicked(os, emitter, id);
     else
       emitter.emitOperations(id, "  ", getResult);
-    // What only a store rounds has no expression of its own.
+    // A value that only a store rounds has no separate expression.
     if (rows.isUsedByElements(id) && !emitter.getExpression(id).text.empty())
       emitter.emitVariable(id, "  ");
     if (rows.dividesElements(id))
@@ -282,7 +284,7 @@ void RowsKernel::emitSteps(raw_ostream &os, bool usesPlace) const {
     os << "step;\n";
   else
     os << getThread() << " + step * " << team.threads << ";\n";
-  // All steps but the last are full, which the compiler is told.
+  // All steps but the last are full, and the text shows this to the compiler.
   std::string last = team.steps == 1 ? "" : "step == " + std::to_string(team.steps - 1) + " && ";
   if (isPartial)
     os << "    if (" << last << "item >= " << items << ")\n      continue;\n";
@@ -318,7 +320,7 @@ void RowsKernel::emitPass(raw_ostream &os, ScalarEmitter &emitter, unsigned numb
     purposes.push_back("outputs");
   os << "\n  // Pass " << number + 1 << " of " << rows.passes.size() << ": " << llvm::join(purposes, ", ") << ".\n";
 
-  // What this pass computes, and what it hands on.
+  // The scalars that this pass computes, and the values that it keeps.
   auto isBefore = [&](unsigned id) {
     return llvm::any_of(ArrayRef(rows.passes).take_front(number),
                         [&](const RowPass &before) { return llvm::is_contained(before.scalars, id); });

@@ -69,7 +69,7 @@ void cs336::cuda::emitTables(raw_ostream &os, const DeviceKernel &kernel, const 
 
 static std::string getBoxVariable(unsigned box) { return "inside" + std::to_string(box); }
 
-/// A word for a variable that holds the scalar.
+/// Returns a word for the name of a variable with the scalar.
 static StringRef getNoun(const Scalar &scalar) {
   switch (scalar.kind) {
   case Scalar::Kind::Operation:
@@ -227,7 +227,7 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
     return ExpressionPrinter::printChoice({getBoxVariable(*scalar.box)}, expressions[scalar.operands[0]],
                                           expressions[scalar.operands[1]]);
   case Scalar::Kind::Reduced:
-    llvm_unreachable("what reduces is written by whoever knows how the loops are shared");
+    llvm_unreachable("reductions are written by the schedule");
   case Scalar::Kind::Index:
   case Scalar::Kind::Operation:
     if (AffineExpr index = program.getConvertedIndex(id))
@@ -306,7 +306,7 @@ static bool isWord(const Expression &expression) {
 }
 
 void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent, ReducedEmitter emitReduced) {
-  // An expression of one use stands where it is used, unless it makes that line hard to read.
+  // An expression with one use is written at its use, unless that line becomes hard to read.
   constexpr size_t longestOperand = 72, longestStored = 104;
   for (unsigned id : scalars) {
     const Scalar &scalar = program.scalars[id];
@@ -336,7 +336,7 @@ std::string ScalarEmitter::takeVariable(unsigned id) {
 void ScalarEmitter::emitVariable(unsigned id, StringRef indent) {
   const Scalar &scalar = program.scalars[id];
   Expression &expression = expressions[id];
-  // What a gather reads is a word as well, of memory.
+  // The element that a gather reads has a name too, in the type of the memory.
   bool isRead = scalar.kind == Scalar::Kind::Gather && StringRef(expression.text).contains('[');
   if (scalar.kind == Scalar::Kind::Constant || (isWord(expression) && !isRead))
     return;

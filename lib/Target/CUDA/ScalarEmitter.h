@@ -13,58 +13,58 @@
 
 namespace cs336::cuda {
 
-/// The neighbouring elements along a dimension that a thread takes at once. With a width of one there are no vectors.
+/// The consecutive elements along a dimension that a thread handles at once. With a width of one there are no vectors.
 struct VectorAxis {
   unsigned dim = 0;
   int64_t width = 1;
 };
 
-/// Writes the `extern "C" __global__` line and the parameters, up to the opening brace: a pointer an operand, then the
-/// workspace, as bytes, where there is one.
+/// Writes the `extern "C" __global__` line and the parameters, up to the opening brace: one pointer per operand, then
+/// the workspace as bytes, if there is one.
 void emitSignature(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef symbol, int64_t threads,
                    bool hasWorkspace = false);
 
-/// Writes the tables of constants that the program reads, in front of the functions.
+/// Writes the tables of constants that the program reads, before the functions.
 void emitTables(llvm::raw_ostream &os, const DeviceKernel &kernel, const KernelProgram &program);
 
 /// Writes statements that compute scalars of a program, in the scope of the variables of the dimensions. Loads come
-/// before everything else, so that many are under way at once; then follow the operations, for each element of a vector
-/// in the scope of the variable `lane`. A copy continues in an inner scope.
+/// first, so that many are in flight at once; then follow the operations, for each element of a vector in the scope of
+/// the variable `lane`. A copy continues in an inner scope.
 class ScalarEmitter {
 public:
-  /// Writes what a reduction takes and returns its result.
+  /// Writes the terms of a reduction and returns its result.
   using ReducedEmitter = llvm::function_ref<Expression(unsigned id, llvm::StringRef indent)>;
 
   ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
                 VectorAxis vectors, llvm::raw_ostream &os);
 
-  /// A copy that computes `scalars` anew, at one element and not of vectors.
+  /// Returns a copy that computes `scalars` again, for one element instead of vectors.
   ScalarEmitter forOneElement(llvm::ArrayRef<unsigned> scalars) const;
 
   void emitLoads(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
   void emitOperations(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent, ReducedEmitter emitReduced = {});
-  /// Writes the result of an operation to `variable`, which it has from then on.
+  /// Writes the result of an operation to `variable`, and uses this variable for it afterwards.
   void emitInto(unsigned id, std::string variable, llvm::StringRef indent);
-  /// Of a scalar whose operation has been written.
+  /// Returns the expression of a scalar whose operation has been written.
   const Expression &getExpression(unsigned id) const { return expressions[id]; }
-  /// Of a scalar whose operation has been written: puts it into a variable unless it is one, for whoever uses it often.
+  /// Stores a scalar whose operation has been written in a variable, unless it is one, for repeated uses.
   void emitVariable(unsigned id, llvm::StringRef indent);
-  /// Says where the value of a scalar that is not a load is.
+  /// Sets the variable of a scalar that is not a load.
   void define(unsigned id, Expression expression) { expressions[id] = std::move(expression); }
-  /// Of a scalar by which many are divided: writes what they are divided by from then on.
+  /// Writes the divisor for a scalar by which many values are divided, and uses it afterwards.
   void emitDivisor(unsigned id, llvm::StringRef indent);
-  /// A word for what an operation or a gather computes, with a number that no other variable has.
+  /// Returns a word for the result of an operation or a gather, with a number that no other variable has.
   std::string takeVariable(unsigned id);
 
-  /// `for (int lane = 0; …) {` and its end, where there are vectors; returns the indentation inside.
+  /// Writes `for (int lane = 0; …) {` and its end if there are vectors. Returns the indentation inside.
   std::string openLanes(llvm::StringRef indent);
   void closeLanes(llvm::StringRef indent);
 
   /// Loads and computes `scalars`, which include what is stored, and writes the outputs.
   void emitToStores(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent = "  ", ReducedEmitter emitReduced = {});
 
-  /// The steps of emitToStores for stores by number, of elements whose operations have been written: vectors, a
-  /// vector's lane, and what goes to memory.
+  /// The steps of emitToStores for stores by number, whose operations have been written: vectors, a vector's lane, and
+  /// writes to memory.
   void declareStored(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
   void assignStored(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
   void emitStores(llvm::ArrayRef<unsigned> stores, llvm::StringRef indent);
@@ -76,21 +76,21 @@ public:
   std::string printLoad(unsigned load) const;
   void emitBoxes(llvm::ArrayRef<unsigned> scalars, llvm::StringRef indent);
 
-  /// Of a load that has been done: where the element, or its vector, is, in the type of the memory.
+  /// Returns the variable with the loaded element or its vector, in the type of the memory.
   void provide(unsigned load, llvm::StringRef variable);
-  /// Of a load that has been done: the element.
+  /// Returns the loaded element.
   const std::string &getLoaded(unsigned load) const { return loaded.find(load)->second; }
 
-  /// A number that no variable's name has had.
+  /// Returns a number that no variable's name has used.
   unsigned takeNumber() { return numVariables++; }
 
 private:
   bool isVector(mlir::AffineExpr index) const { return vectors.width > 1 && index.isFunctionOfDim(vectors.dim); }
   Expression printScalar(const Scalar &scalar, unsigned id);
   Expression printGather(const Scalar &scalar);
-  /// The place's number in its buffer at a lane.
+  /// Returns the element's index in its buffer at a lane.
   Expression printIndex(mlir::AffineExpr index);
-  /// Returns whether the index is that number, at a lane.
+  /// Returns an expression for the comparison of the index at a lane with the number.
   Expression printIndexTest(mlir::AffineExpr index, const Expression &number);
   /// Returns whether a store rounds what the scalar rounds.
   bool isRoundedByStore(unsigned id) const;
@@ -103,13 +103,13 @@ private:
   const IndexPrinter &indices;
   VectorAxis vectors;
   llvm::raw_ostream &os;
-  /// How to write the scalars that have been computed.
+  /// The expressions of the scalars that have been computed.
   std::vector<Expression> expressions;
-  /// What stands for a divisor, by scalar.
+  /// The replacements of divisors, by scalar.
   llvm::DenseMap<unsigned, std::string> divisors;
   llvm::SmallVector<bool> roughExponentials;
   llvm::SmallVector<unsigned> uses;
-  /// What a load fills, by scalar.
+  /// The variables of loads, by scalar.
   llvm::DenseMap<unsigned, std::string> loaded;
   llvm::SmallVector<unsigned> timesLoaded;
   llvm::SmallVector<bool> knownBoxes;

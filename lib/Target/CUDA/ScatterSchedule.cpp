@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes loops over positions, then columns, that add an element of a gradient to the row of a table that an integer at
-// the position names. A first function fills the table. In the second a warp takes a slice of the columns at one
-// position: it looks for all positions of the same row, 32 at a time, and gives up where it finds an earlier one than
-// its own. So whoever stands at the first position of a row adds up all of them, in order, and is alone in writing the
-// row: no atomic additions, and the same bits in every run.
+// Accepts loops over positions, then columns, that add an element of a gradient to a row of a table. An integer per
+// position selects the row. A first function fills the table. In the second, a warp handles a slice of the columns at
+// one position. It searches all positions of the same row, 32 at a time, and stops if it finds one before its own. So
+// the warp at the first position of a row sums all of them, in order, and is the only one that writes the row. There
+// are no atomic additions, and every run gives the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +34,10 @@ constexpr int64_t threadsPerBlock = 256, threadsPerWarp = 32, warpsPerBlock = th
 /// Gradients that a thread loads before it adds the first of them.
 constexpr int64_t loadsAtOnce = 4;
 
-/// What the loops do: at every position, table[ids[position], column] += gradient[position, column].
+/// The computation of the loops: at every position, table[ids[position], column] += gradient[position, column].
 struct Scatter {
   unsigned ids, gradient;
-  /// What the table holds before.
+  /// The initial values of the table.
   TypedAttr initial;
   SmallVector<int64_t> positions;
   int64_t columns;
@@ -71,7 +71,7 @@ private:
   }
   int64_t getNumSlices() const { return llvm::divideCeilSigned(scatter.columns, threadsPerWarp * columns.width); }
   Type getTableType() const { return kernel.operands.back().getElementType(); }
-  /// "Vector<float, 4>", or the element's own type where there are no vectors.
+  /// Returns "Vector<float, 4>", or the element's type if there are no vectors.
   std::string getVectorType(StringRef element) const;
   void emitFill(raw_ostream &os) const;
   void emitSums(raw_ostream &os) const;
@@ -79,7 +79,7 @@ private:
 
   const DeviceKernel kernel;
   const Scatter scatter;
-  /// The addresses: of ids and the gradient as loads, of the table's columns as a store.
+  /// The addresses: ids and gradient as loads, the table's columns as a store.
   const KernelProgram program;
   const VectorAxis columns;
   const IndexPrinter indices;
@@ -96,10 +96,10 @@ public:
 std::unique_ptr<KernelSchedule> cs336::cuda::createScatterSchedule() { return std::make_unique<ScatterSchedule>(); }
 
 //===----------------------------------------------------------------------===//
-// What the loops do
+// Recognition of the loops
 //===----------------------------------------------------------------------===//
 
-/// The number of iterations of a loop from 0 in steps of 1 that carries one value.
+/// Returns the number of iterations of a loop from 0 in steps of 1 that carries one value.
 static std::optional<int64_t> getTripCount(scf::ForOp loop) {
   APInt begin, end, step;
   bool isKnown = matchPattern(loop.getLowerBound(), m_ConstantInt(&begin)) &&
@@ -115,7 +115,7 @@ static Value skipWidening(Value value) {
   return widening ? widening.getIn() : value;
 }
 
-/// The operand of the kernel that an element is read from at `indices`.
+/// Returns the operand of the kernel from which an element is read at `indices`.
 static std::optional<unsigned> matchExtract(Value element, ValueRange indices) {
   auto extract = element.getDefiningOp<tensor::ExtractOp>();
   auto operand = extract ? dyn_cast<BlockArgument>(extract.getTensor()) : BlockArgument();
@@ -220,7 +220,7 @@ std::unique_ptr<ScheduledKernel> ScatterSchedule::schedule(const DeviceKernel &k
 }
 
 //===----------------------------------------------------------------------===//
-// What the kernel needs
+// Requirements of the kernel
 //===----------------------------------------------------------------------===//
 
 SmallVector<KernelFunction> ScatterKernel::getFunctions() const {
@@ -287,7 +287,7 @@ void ScatterKernel::emitSums(raw_ostream &os) const {
      << "  const " << type << " position = warp / " << numSlices << ";\n"
      << "  const " << type << " column = (warp % " << numSlices << " * 32 + threadIdx.x % 32) * " << width << ";\n"
      << "  const bool inside = column < " << scatter.columns << ";\n";
-  // The row of a position, in the scope of that position's variables.
+  // Returns the row of a position, in the scope of that position's variables.
   auto emitRow = [&](StringRef indent, StringRef variable, StringRef at) {
     indices.emitPoint(os, indent, 0, positions, at, 1);
     os << indent << variable << " = " << id << ";\n";

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes every program: a thread computes one point of the outputs, with a loop for every reduction. Right for short
-// reductions, and what remains for those that no other schedule takes, such as reductions along several axes that need
-// each other's results.
+// Accepts every program: a thread computes one point of the outputs, with a loop for every reduction. It suits short
+// reductions, and is the fallback for those that no other schedule accepts, such as reductions along several axes that
+// depend on each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,16 +39,16 @@ public:
 
 private:
   Nests findNests(const Scalar &scalar) const;
-  /// Scalars that `roots` need and that are computed once for every iteration of the loops `around`, the innermost of
-  /// which is `innermost` (0: once).
+  /// Returns the scalars that `roots` depend on and that are computed once per iteration of the loops `around`, the
+  /// innermost of which is `innermost` (0: once).
   SmallVector<unsigned> collectLevel(ArrayRef<unsigned> roots, const Nests &around, unsigned innermost) const;
-  /// Writes the loop of a reduction; returns its result.
+  /// Writes the loop of a reduction and returns its result.
   Expression emitLoop(raw_ostream &os, ScalarEmitter &outer, unsigned id, Nests around, StringRef indent) const;
 
   const DeviceKernel kernel;
   const KernelProgram program;
   const IndexPrinter indices;
-  /// In whose loops each scalar is computed.
+  /// The reduction in whose loops each scalar is computed.
   SmallVector<Nests> nestsOfScalars;
 };
 
@@ -104,10 +104,10 @@ SmallVector<unsigned> SerialReductionKernel::collectLevel(ArrayRef<unsigned> roo
   while (!waiting.empty()) {
     unsigned id = waiting.pop_back_val();
     const Nests &nests = nestsOfScalars[id];
-    // What does not change in the innermost loop has been computed around it.
+    // Values that do not depend on the innermost loop have been computed outside it.
     if (!seen.insert(id).second || (innermost != 0 && !nests.test(innermost)))
       continue;
-    // Not what changes in further loops inside.
+    // Scalars that depend on inner loops are not included.
     if (!nests.test(around))
       found.push_back(id);
     llvm::append_range(waiting, program.scalars[id].operands);

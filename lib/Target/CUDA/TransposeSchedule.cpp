@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes pointwise kernels with operands that are contiguous along another dimension than the outputs. A block computes
-// a square of points in these two dimensions: it reads such operands in the order in which they lie into shared
-// memory, and everything else, and writes, in the order of the outputs. As in the pointwise schedule a thread loads
-// what it needs at a point before it stores there, so that an operand read at that point only may be written over.
+// Accepts element-wise kernels with operands that are contiguous along another dimension than the outputs. A block
+// computes a square of points in these two dimensions: it copies such operands to shared memory in their own order; it
+// reads all other operands, and writes, in the order of the outputs. As in the pointwise schedule, a thread loads the
+// elements of a point before it stores there, so that an output may overwrite an operand that is read at that point
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,12 @@ using namespace cs336::cuda;
 namespace {
 
 constexpr int64_t tileSize = 32, threadsPerBlock = 256, rowsOfThreads = threadsPerBlock / tileSize;
-/// Where fewer elements lie in a row than this, a tile is mostly empty.
+/// With fewer contiguous elements than this, a tile is mostly empty.
 constexpr int64_t minExtent = 8;
 
 class TransposeKernel : public ScheduledKernel {
 public:
-  /// `turned` are loads that are contiguous along the last dimension but one of `program`.
+  /// `turned` are loads that are contiguous along the second to last dimension of `program`.
   TransposeKernel(const DeviceKernel &kernel, KernelProgram program, SmallVector<unsigned> turned)
       : kernel(kernel), program(std::move(program)), turned(std::move(turned)),
         indices(needs64BitIndices(this->program)) {}
@@ -63,7 +64,7 @@ public:
 
 std::unique_ptr<KernelSchedule> cs336::cuda::createTransposeSchedule() { return std::make_unique<TransposeSchedule>(); }
 
-/// The dimension other than the last that the load walks through element by element, if it is not the last.
+/// Returns the dimension along which the load is contiguous, if it is not the last.
 static std::optional<unsigned> getContiguousDim(const KernelProgram &program, const Scalar &load) {
   std::optional<LinearForm> form = getLinearForm(load.index, program.extents.size());
   if (load.kind != Scalar::Kind::Load || load.box || !form || form->coefficients.back() <= 1)
@@ -74,7 +75,7 @@ static std::optional<unsigned> getContiguousDim(const KernelProgram &program, co
   return std::nullopt;
 }
 
-/// Makes `dim` the last dimension but one.
+/// Makes `dim` the second to last dimension.
 static void moveBeforeLast(KernelProgram &program, unsigned dim) {
   MLIRContext *context = program.stores.front().index.getContext();
   unsigned place = program.extents.size() - 2;
@@ -106,7 +107,7 @@ std::unique_ptr<ScheduledKernel> TransposeSchedule::schedule(const DeviceKernel 
     row = dim;
     turned.push_back(id);
   }
-  // So many tiles of doubles are in shared memory at once.
+  // The maximum number of tiles of doubles in shared memory.
   constexpr unsigned maxTiles = 5;
   if (!row || turned.size() > maxTiles)
     return nullptr;

@@ -26,7 +26,7 @@ static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   return described;
 }
 
-/// The kernel's operations, for people.
+/// The kernel's operations, as a readable text.
 static std::string getText(KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -76,7 +76,7 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
   for (auto kernel : module.getOps<KernelOp>()) {
     auto compiled = kernels.kernels.find(kernel.getSymName());
     if (compiled == kernels.kernels.end())
-      continue; // Fine if nothing launches it.
+      continue; // Not an error if no command launches it.
     symbols.kernels[kernel.getSymName()] = executable.kernels.size();
     executable.kernels.push_back(describe(kernel, compiled->second, signatures));
   }

@@ -100,7 +100,7 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
     body.writes.push_back(body.operands.size());
     body.operands.push_back(getBuffer(output));
   }
-  // A kernel without a use for it has no parameter for it.
+  // A kernel that does not use a workspace has no parameter for it.
   if (Value workspace = launch.getWorkspace(); workspace && kernel.workspaceBytes != 0)
     body.workspace = getBuffer(workspace);
   return body;
@@ -211,7 +211,7 @@ LogicalResult EntryEmitter::verifyOffset(Operation *command, Value buffer, int64
   InFlightDiagnostic diagnostic = command->emitOpError()
                                   << "uses byte " << offset << " of the arena, and must use a "
                                   << "multiple of " << alignment << ": run --exec-plan-memory=alignment=256";
-  diagnostic.attachNote(place.getLoc()) << "what lies there is planned here";
+  diagnostic.attachNote(place.getLoc()) << "the storage is planned here";
   return diagnostic;
 }
 

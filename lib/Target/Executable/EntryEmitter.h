@@ -16,11 +16,11 @@
 
 namespace cs336 {
 
-/// What entries refer to outside of themselves.
+/// Objects outside of entries to which entries refer.
 struct EmittedSymbols {
   /// Indices of variables and kernels in the executable, by symbol name.
   llvm::StringMap<uint32_t> variables, kernels;
-  /// How to launch the kernels, and on which kind of device.
+  /// The launches of the kernels, and the kind of device.
   const llvm::StringMap<CompiledKernel> &compiled;
   Target target;
   const KernelSignatures &signatures;
@@ -36,11 +36,11 @@ public:
 private:
   void addInput(exec::InputOp input);
   void addOutput(exec::OutputOp output);
-  /// The index of a buffer; its description is added when a command first names it.
+  /// Returns the index of a buffer. Adds its description when a command first uses it.
   uint32_t getBuffer(mlir::Value buffer);
   void addCommand(exec::CommandOpInterface command);
 
-  /// Fails unless everything lies where the runtime expects it.
+  /// Fails if a buffer does not have the offset or alignment that the runtime requires.
   mlir::LogicalResult verifyOffsets();
   mlir::LogicalResult verifyOffset(mlir::Operation *command, mlir::Value buffer, int64_t alignment);
 
@@ -59,7 +59,7 @@ private:
   const EmittedSymbols &symbols;
   std::unique_ptr<format::EntryT> result = std::make_unique<format::EntryT>();
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
-  /// The place of inputs among the entry's.
+  /// The positions of inputs among the entry's inputs.
   llvm::DenseMap<mlir::Operation *, uint32_t> inputs;
   llvm::DenseMap<uint64_t, uint32_t> streams, events;
 };

@@ -15,9 +15,9 @@ namespace cs336 {
 
 format::DType toFormat(mlir::Type elementType);
 std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
-/// Without an attribute, zeros.
+/// Returns zeros if there is no attribute.
 std::unique_ptr<format::InitT> toFormat(InitAttr init);
-/// The row ranges that `views` names; none if it is null.
+/// Returns the row ranges of `views`, or an empty list if it is null.
 std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
 format::Mode toFormat(Mode mode);
 format::Precision toFormat(Precision precision);

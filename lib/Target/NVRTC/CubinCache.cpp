@@ -38,7 +38,7 @@ std::string CubinCache::getKey(const NVRTC &compiler, llvm::StringRef text, llvm
   key.add(compiler.getVersion());
   for (const std::string &option : NVRTC::getOptions(architecture))
     key.add(option);
-  // Comments say where a kernel is used, which another program may do elsewhere.
+  // Removes comments: they contain locations, in which programs with equal kernels may differ.
   for (llvm::StringRef line : llvm::split(text, '\n'))
     if (!line.starts_with("//"))
       key.add(line);
@@ -55,7 +55,7 @@ static std::string serialize(const Cubin &cubin) {
   return bytes;
 }
 
-/// Takes a line off the front of `bytes`, split at its spaces.
+/// Removes a line from the front of `bytes` and splits it at spaces.
 static llvm::SmallVector<llvm::StringRef, 3> takeLine(llvm::StringRef &bytes) {
   auto [line, rest] = bytes.split('\n');
   bytes = rest;
@@ -65,7 +65,7 @@ static llvm::SmallVector<llvm::StringRef, 3> takeLine(llvm::StringRef &bytes) {
 }
 
 static std::optional<Cubin> deserialize(llvm::StringRef bytes) {
-  // The bytes are what some process wrote; what they say is still not trusted.
+  // The checksum proves only that the bytes are complete; their contents are still checked.
   Cubin cubin;
   size_t numKernels = 0;
   llvm::SmallVector<llvm::StringRef, 3> words = takeLine(bytes);

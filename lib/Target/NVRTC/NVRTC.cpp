@@ -84,7 +84,7 @@ static void appendWheelToolkit(llvm::StringRef environment, llvm::SmallVectorImp
   }
 }
 
-/// Appends the toolkit of the wheels that are installed beside the Python package that this code is part of, if it is.
+/// Appends the toolkit of the wheels that are installed beside this code's Python package, if it is part of one.
 static void appendNeighbourToolkit(llvm::SmallVectorImpl<std::string> &toolkits) {
   Dl_info info;
   if (!dladdr(reinterpret_cast<void *>(&appendNeighbourToolkit), &info) || !info.dli_fname)
@@ -142,8 +142,8 @@ llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
   if (llvm::StringRef missing = functions->find(handle); !missing.empty())
     return llvm::createStringError(library->path + " has no function " + missing);
   NVRTC compiler(library->toolkit, functions);
-  // The compiler opens its other half by name, which the loader finds in toolkits, but not in wheels. Without that half
-  // it says so when it compiles.
+  // NVRTC opens its library of builtins by name, which the loader finds in toolkits, but not in wheels. If the library
+  // is missing, NVRTC reports that when it compiles.
   llvm::SmallString<128> builtins(path::parent_path(library->path));
   path::append(builtins, "libnvrtc-builtins.so." + compiler.getVersion());
   if (fs::exists(builtins))
@@ -191,7 +191,7 @@ llvm::Error NVRTC::checkArchitecture(llvm::StringRef architecture) const {
   llvm::Expected<std::vector<std::string>> supported = getSupportedArchitectures();
   if (!supported)
     return supported.takeError();
-  // Code for a specific architecture exists from 9.0 on, code for a family from 10.0 on.
+  // Architecture-specific code exists from 9.0 on, and family-specific code from 10.0 on.
   llvm::StringRef generic = architecture.rtrim("af");
   llvm::StringRef suffix = architecture.drop_front(generic.size());
   int number = 0;
@@ -212,7 +212,7 @@ std::vector<std::string> NVRTC::getOptions(llvm::StringRef architecture) {
   return {"--gpu-architecture=" + architecture.str(), "--std=c++17", "--ptxas-options=--verbose"};
 }
 
-/// Reads what the assembler says about each kernel.
+/// Reads the assembler's report about each kernel.
 static std::vector<Cubin::Kernel> parseAssemblerLog(llvm::StringRef log) {
   llvm::Regex compiling("Compiling entry function '([^']+)'"), spilled("([0-9]+) bytes spill stores"),
       used("Used ([0-9]+) registers");

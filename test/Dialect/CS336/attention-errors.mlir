@@ -1,4 +1,4 @@
-// What attention's verifiers refuse.
+// Operations that attention's verifiers reject.
 
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What attributes refuse.
+// Values that attributes reject.
 
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 

@@ -36,7 +36,7 @@ func.func private @both() attributes {cs336.mode = #cs336.mode<forward_backward>
 // CHECK: @prepare() attributes {cs336.mode = #cs336.mode<prepare>}
 func.func private @prepare() attributes {cs336.mode = #cs336.mode<prepare>}
 
-// What is not said has its default and is not printed; a number that needs all its digits keeps them.
+// Omitted fields have their default and are not printed; a number that needs all its digits keeps them.
 // CHECK: @defaults() attributes {cs336.optimizer = #cs336.optimizer}
 func.func private @defaults() attributes {cs336.optimizer = #cs336.optimizer<lr = 1.0e-3, beta1 = 0.9>}
 // CHECK: @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.088388347648318447>}

@@ -1,4 +1,4 @@
-// What the operations' verifiers refuse.
+// Operations that the verifiers reject.
 
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 

@@ -1,4 +1,4 @@
-// What softmax and its gradient refuse.
+// Operands that softmax and its gradient reject.
 
 // RUN: cs336-opt %s --verify-diagnostics --split-input-file
 

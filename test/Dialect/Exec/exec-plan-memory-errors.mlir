@@ -1,4 +1,4 @@
-// What the memory plan refuses.
+// Entries that the memory plan rejects.
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory --verify-diagnostics
 // RUN: not cs336-opt %S/exec-plan-memory.mlir --split-input-file --exec-plan-memory=alignment=48 2>&1 | FileCheck %s --check-prefix=ALIGNMENT
 // RUN: not cs336-opt %S/exec-plan-memory.mlir --split-input-file --exec-plan-memory=alignment=0 2>&1 | FileCheck %s --check-prefix=ZERO

@@ -42,7 +42,7 @@ exec.entry @f mode<forward> {
   %table = exec.input "table" : memref<97x4xf32>
   %ids = exec.get @ids : memref<3xi64>
   %y = exec.output "y" output : memref<3x4xf32>
-  // expected-error@below {{with integers that nothing bounds: check them with exec.check_bound}}
+  // expected-error@below {{with integers without a bound: check them with exec.check_bound}}
   exec.launch @rows ins(%table, %ids : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 
@@ -60,7 +60,7 @@ exec.entry @f mode<forward> {
   %y = exec.output "y" output : memref<3x4xf32>
   %checked = exec.alloc : memref<3xi64>
   exec.check_bound ins(%ids : memref<3xi64>) outs(%checked : memref<3xi64>) bound = 98
-  // expected-error@below {{with integers that nothing bounds}}
+  // expected-error@below {{with integers without a bound}}
   exec.launch @rows ins(%table, %checked : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 
@@ -80,13 +80,13 @@ exec.entry @f mode<forward> {
   %two = exec.view %all : memref<3xi64> to memref<2xi64>
   %given = exec.view %ids : memref<3xi64> to memref<2xi64>
   exec.check_bound ins(%given : memref<2xi64>) outs(%two : memref<2xi64>) bound = 97
-  // expected-error@below {{with integers that nothing bounds}}
+  // expected-error@below {{with integers without a bound}}
   exec.launch @rows ins(%table, %all : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 
 // -----
 
-// What has been checked is overwritten by another buffer in the same place of the arena.
+// Checked indices are overwritten by another buffer at the same offset of the arena.
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
   // expected-note@below {{the indices are used here}}
   %0 = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
@@ -101,7 +101,7 @@ exec.entry @f mode<forward> arena_bytes = 256 alignment = 64 {
   %other = exec.alloc offset = 16 : memref<3xf64>
   exec.check_bound ins(%ids : memref<3xi64>) outs(%checked : memref<3xi64>) bound = 97
   exec.copy ins(%x : memref<3xf64>) outs(%other : memref<3xf64>)
-  // expected-error@below {{with integers that nothing bounds}}
+  // expected-error@below {{with integers without a bound}}
   exec.launch @rows ins(%table, %checked : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 
@@ -119,7 +119,7 @@ exec.entry @f mode<forward> arena_bytes = 256 alignment = 64 {
   %y = exec.output "y" output offset = 8 : memref<3x4xf32>
   %checked = exec.alloc offset = 0 : memref<3xi64>
   exec.check_bound ins(%ids : memref<3xi64>) outs(%checked : memref<3xi64>) bound = 97
-  // expected-error@below {{with integers that nothing bounds}}
+  // expected-error@below {{with integers without a bound}}
   exec.launch @rows ins(%table, %checked : memref<97x4xf32>, memref<3xi64>) outs(%y : memref<3x4xf32>)
 }
 

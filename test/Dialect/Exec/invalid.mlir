@@ -1,4 +1,4 @@
-// What the exec dialect's verifiers refuse.
+// Operations that the exec dialect's verifiers reject.
 // RUN: cs336-opt %s --split-input-file --verify-diagnostics
 
 // expected-error@below {{views cover 3 rows of 4}}
@@ -73,7 +73,7 @@ exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32, strided<[2]
 // -----
 
 exec.kernel @k(%a: tensor<4x4xf32>) : (memref<4x4xf32>) -> memref<4x4xf32> {
-  // expected-error@below {{stands in a kernel but does not lower to one (FusibleOpInterface)}}
+  // expected-error@below {{is in a kernel but does not implement FusibleOpInterface}}
   %0 = cs336.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   exec.yield %0 : tensor<4x4xf32>
 }
@@ -104,7 +104,7 @@ exec.entry @f mode<forward> {
 // -----
 
 exec.entry @f mode<forward> {
-  // expected-error@below {{nothing writes this output}}
+  // expected-error@below {{no command writes this output}}
   %y = exec.output "y" output : memref<4xf32>
 }
 
@@ -125,7 +125,7 @@ exec.entry @f mode<forward> {
   // expected-note@below {{the buffer's storage is here}}
   %a = exec.alloc : memref<4x2xf32>
   %v = exec.view %a : memref<4x2xf32> to memref<4xf32, strided<[2]>>
-  // expected-error@below {{reads a buffer that nothing has written}}
+  // expected-error@below {{reads a buffer that no command has written}}
   exec.copy ins(%v : memref<4xf32, strided<[2]>>) outs(%y : memref<4xf32>)
 }
 
@@ -266,7 +266,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// What has nothing to do with the first result may run after it, and needs the operand.
+// Operations that are independent of the first result may run after it, and they read the operand.
 exec.kernel @both(%a: tensor<4xf32>, %b: tensor<4xf32>)
     : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
   %0 = cs336.neg %a : tensor<4xf32>
@@ -384,7 +384,7 @@ exec.entry @f mode<forward> {
   %y = exec.output "y" output : memref<4x4xf32>
   // expected-note@below {{the buffer's storage is here}}
   %a = exec.alloc : memref<4x4xf32>
-  // expected-error@below {{reads a buffer that nothing has written}}
+  // expected-error@below {{reads a buffer that no command has written}}
   exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) add(%a : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
 }
 
@@ -395,7 +395,7 @@ exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
   // expected-note@below {{the buffer's storage is here}}
   %y = exec.output "y" output : memref<4x4xf32>
-  // expected-error@below {{reads a buffer that nothing has written}}
+  // expected-error@below {{reads a buffer that no command has written}}
   exec.gemm ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) add(%y : memref<4x4xf32>) outs(%y : memref<4x4xf32>)
 }
 
@@ -432,7 +432,7 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
   %y = exec.output "y" output : memref<4x4xf32>
-  // expected-error@below {{root 2 is no rank of 2}}
+  // expected-error@below {{root 2 is not a rank of a world of 2}}
   exec.broadcast_rank ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {root = 2 : i64, world = 2 : i64}
 }
 

@@ -35,7 +35,7 @@ struct Number {
   double error = 0;
   /// The derivative along a direction in which parameters move.
   double slope = 0;
-  /// Σ |product of partial derivatives along the path · direction| over all paths from parameters. Rounding errors of a
+  /// Σ |Π partial derivatives along the path · direction| over all paths from parameters. Rounding errors of a
   /// derivative are relative to it, forward and in reverse, also if terms cancel in `slope`.
   double paths = 0;
   double slopeError = 0;

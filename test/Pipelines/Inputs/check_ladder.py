@@ -24,7 +24,7 @@ for top, plain in zip(RUNGS, default, strict=True):
     assert plain["added"] is None and program(rungs[-1]) == program(plain)
     assert program(rungs[0]) == program(none[0])
     for row, before in zip(rungs[1:], rungs, strict=False):
-        # A product in bfloat16 has nothing to add: residuals are in float32.
+        # A GEMM in bfloat16 has no addend: residuals are in float32.
         is_idle = top == "bf16" and row["added"] == "fuse-epilogues"
         assert (program(row) == program(before)) == is_idle, row["added"]
     assert rungs[-1]["commands"] < rungs[0]["commands"]

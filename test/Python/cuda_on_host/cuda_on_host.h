@@ -159,7 +159,7 @@ private:
   struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
-    /// How often the thread has waited for its block and for its warp.
+    /// The number of times that the thread has waited for its block and for its warp.
     unsigned arrivals, exchanges;
     bool hasEnded;
   };

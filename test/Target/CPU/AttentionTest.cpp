@@ -14,7 +14,7 @@ using namespace cs336::test;
 
 namespace {
 
-/// Of one attention. Queries, keys and values lie side by side in rows of a packed product.
+/// The sizes of one attention. Queries, keys and values are side by side in rows of a packed matmul's result.
 struct Sizes {
   int batch, queries, keys, heads, keyHeads, headDim;
   bool isCausal;
@@ -124,7 +124,7 @@ std::string attentionKernels(const Sizes &sizes) {
     })");
 }
 
-/// What the kernels make of a reference's operands.
+/// The results of the kernels on a reference's operands.
 struct Results {
   Results(const Reference &r, const KernelLibrary &library, int parts)
       : output(r.sizes.outputSize()), sums(r.sizes.sumSize()), queryGradient(r.sizes.outputSize()),
@@ -172,7 +172,7 @@ TEST_P(AttentionSizes, PartsDoNotChangeBits) {
 }
 
 TEST(Attention, RowsAreBlocksOfPositions) {
-  // Of 100 queries and 70 keys, in lanes of two registers of eight numbers.
+  // A case with 100 queries and 70 keys, in lanes of two registers of eight numbers.
   Compiler compiler;
   auto compiled = compiler.compile(attentionKernels({2, 100, 70, 4, 2, 16, false}), "x86-64-v3");
   ASSERT_TRUE(succeeded(compiled)) << compiler.diagnostics;

@@ -75,7 +75,7 @@ TEST(Groups, RMSNorm) {
 }
 
 TEST(Groups, SumPlusItsTransposeSharesNoRows) {
-  // What lies between them is on the stack, and more than it has room for.
+  // The values between them would be on the stack, and do not fit there.
   for (int n : {6, 600}) {
     KernelLibrary library(
         fill(kernel("symmetric", "%x: tensor<{n}x{n}xf32>", "(memref<{n}x{n}xf32>) -> memref<{n}x{n}xf32>", R"(

@@ -66,7 +66,7 @@ void KernelLibrary::run(const std::string &kernel, std::vector<void *> buffers, 
     buffers.push_back(memory.data() + kLine - reinterpret_cast<uintptr_t>(memory.data()) % kLine);
   int64_t begin = 0;
   for (int64_t part = 1; part <= parts; ++part) {
-    // Parts grow, so that their bounds are no multiples of anything.
+    // Parts grow, so that their bounds have no common divisor.
     int64_t end = compiled.rows * part * (part + 1) / (parts * (parts + 1));
     if (begin < end)
       function(buffers.data(), begin, end);

@@ -320,7 +320,7 @@ static std::vector<int64_t> reducedShape(const Reduction &reduction) {
   return kept;
 }
 
-/// Where each element of the operand goes in the result.
+/// The index in the result of each element of the operand.
 static std::vector<size_t> reducedPositions(const Reduction &reduction) {
   size_t count = 1;
   for (int64_t size : reduction.shape)

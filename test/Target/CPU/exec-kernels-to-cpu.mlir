@@ -87,7 +87,7 @@ exec.kernel @scale(%x: tensor<4x6x8xf32>, %w: tensor<8xf32>) : (memref<4x6x8xf32
 
 // -----
 
-// What a row has one of is loaded once and is the same in all lanes. Numbers of 8 bytes have half as many lanes.
+// A value per row is loaded once and is equal in all lanes. Numbers of 8 bytes have half as many lanes.
 
 // CHECK-LABEL: llvm.func @cs336_scale_rows(
 // CHECK:         scf.for
@@ -206,7 +206,7 @@ exec.kernel @long_sum(%x: tensor<100000xf32>) : (memref<100000xf32>) -> memref<f
 
 // -----
 
-// What lies between operations that share no rows is more than a stack has room for: it is in memory of the thread's own,
+// Temporaries between operations that share no rows do not fit on a stack: they are in memory of the thread,
 // whose address follows the operands'.
 
 // CHECK-LABEL: llvm.func @cs336_wide(

@@ -1,4 +1,4 @@
-// What the schedules of attention refuse, and why.
+// Kernels that the schedules of attention reject, with the reasons.
 // RUN: cs336-translate --emit-cuda %s -o /dev/null 2>&1 | FileCheck %s
 
 // CHECK: remark: kernel 'scattered' has no CUDA text: no schedule accepts it (attention, plain_attention: it reads or writes in1, which does not lie contiguously along its last axis;

@@ -72,7 +72,7 @@ exec.kernel @long_gradient(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x6
   exec.yield %dq, %dk, %dv : tensor<1x4096x16x64xbf16>, tensor<1x4096x16x64xbf16>, tensor<1x4096x16x64xbf16>
 }
 
-// Queries, keys and values that lie in one buffer, grouped heads, and sums that nobody wants. Many blocks have large
+// Queries, keys and values that lie in one buffer, grouped heads, and unused sums. Many blocks have large
 // tiles.
 // CHECK: //===- packed -===//
 // CHECK: // Schedule attention: 128 queries a block of 4 warps, keys in tiles of 64, by tensor cores.

@@ -29,7 +29,7 @@
 // CHECK-NEXT:   const unsigned begin = (blockIdx.x - scale_batch_firstBlocks[member]) * 4096;
 // CHECK-NEXT:   const unsigned left = scale_batch_sizes[member] - begin;
 // CHECK-NEXT:   const unsigned end = begin + (left < 4096 ? left : 4096);
-// What all read of one element is read once a thread.
+// An element that all members share is loaded once per thread.
 // CHECK-NEXT:   const float x1 = in1[0];
 // CHECK-NEXT:   for (unsigned i0 = begin + threadIdx.x * 4; i0 + 3 < end; i0 += 1024) {
 // CHECK-NEXT:     const Vector<float, 4> x0 = loadVector<4>(in0 + i0);

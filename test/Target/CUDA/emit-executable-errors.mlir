@@ -1,4 +1,4 @@
-// What cannot be compiled for a GPU, and how that is said.
+// Programs that cannot be compiled for a GPU, and their errors.
 // REQUIRES: nvrtc
 
 // RUN: not cs336-translate --emit-executable --device gpu %s 2>&1 | FileCheck %s --check-prefix=DEVICE

@@ -5,7 +5,7 @@
 // NEGATIVE: error: gemm-bytes must be a multiple of 4 that is not negative, is -4
 // ODD: error: gemm-bytes must be a multiple of 4 that is not negative, is 6
 
-// What a kernel needs is known only if a schedule takes it.
+// The workspace of a kernel is known only if a schedule accepts it.
 // expected-error@below {{has a name that no CUDA function can have}}
 exec.kernel @"exp.f32"(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
   %0 = cs336.exp %x : tensor<16xf32>

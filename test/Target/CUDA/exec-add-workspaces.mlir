@@ -29,7 +29,7 @@ exec.entry @products mode<forward> {
   exec.gemm ins(%a, %c : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 {stream = 1 : i64}
 }
 
-// What has a workspace keeps it; a kernel whose threads hand each other nothing needs none.
+// Existing workspaces are kept; a kernel whose blocks do not exchange data has none.
 // CHECK-LABEL: exec.entry @others
 // SMALL-LABEL: exec.entry @others
 // NONE-LABEL: exec.entry @others

@@ -13,7 +13,7 @@ exec.variable @a parameter : memref<8x4xf32>
 exec.variable @b parameter : memref<7xf32>
 exec.variable @c parameter : memref<8x4xf32>
 
-// What nothing launches any more is gone.
+// Kernels without launches are erased.
 // CHECK-NOT: exec.kernel @scale
 // FOUR: exec.kernel @scale_vector
 exec.kernel @scale_vector(%x: tensor<7xf32>, %s: tensor<f32>) : (memref<7xf32>, memref<f32>) -> memref<7xf32> {
@@ -140,7 +140,7 @@ exec.entry @different mode<forward> {
   exec.launch @twice ins(%x : memref<8x4xf32>) outs(%t : memref<8x4xf32>) {stream = 1 : i64}
 }
 
-// Views of one storage may overlap; nobody asks how.
+// Views of one storage may overlap; the pass does not analyse them.
 // CHECK-LABEL: exec.entry @aliasing
 // CHECK-COUNT-2: exec.launch @twice
 exec.entry @aliasing mode<forward> {

@@ -172,7 +172,7 @@ exec.kernel @embedding(%table: tensor<97x64xf32>, %ids: tensor<3x32xi64>)
   exec.yield %x : tensor<3x32x64xf32>
 }
 
-// What is written into a part of a result is read there only.
+// Operands of a part of a result are read in this part only.
 // CHECK: pad(const float *in0, float *out0) {
 // CHECK: const bool inside0 = i0 >= 1 && i0 < 5;
 // CHECK-NEXT: const Vector<float, 4> x0 = inside0 ? loadVector<4>(in0 + i0 * 8 + i1 - 8) : Vector<float, 4>{};

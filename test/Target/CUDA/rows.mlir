@@ -160,7 +160,7 @@ exec.kernel @causal_softmax(%in0: tensor<2x12x33x33xf32>)
   exec.yield %14 : tensor<2x12x33x33xf32>
 }
 
-// What registers cannot hold is read again in every pass.
+// A row that does not fit into registers is read again in every pass.
 // CHECK: // Schedule rows: 512 threads a row, 40000 elements each, read again in each of 3 passes, of 264.
 // CHECK: wide(
 // CHECK:        // Pass 1 of 3: largest.
@@ -215,7 +215,7 @@ exec.kernel @rms_norm_backward(%in0: tensor<1024x768xf32>, %in1: tensor<1024x768
   exec.yield %15 : tensor<1024x768xf32>
 }
 
-// Of what is rounded to 16 bits, exponentials are rough, and quotients are products with the reciprocal.
+// Results that are rounded to 16 bits use approximate exponentials, and multiplications by reciprocals as quotients.
 // CHECK: softmax(const __nv_bfloat16 *in0, __nv_bfloat16 *out0) {
 // CHECK:            [[EXP:exponential[0-9]+]][step][lane] = approximateExp({{.*}} - result0);
 // CHECK:        const auto result1 = reduceWarp<32>

@@ -31,7 +31,7 @@ extern "C" void *__libc_memalign(size_t alignment, size_t size);
 
 namespace {
 
-/// Where the code of a library lies.
+/// The address range of a library's code.
 struct Range {
   uintptr_t begin = 0, end = 0;
   bool contains(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }

@@ -22,20 +22,20 @@ namespace cs336::fault_injection {
 
 enum class Fault { None, Fail, Short, Kill, FailFromThen };
 
-/// What another process reads as well.
+/// Data that another process reads too.
 struct Progress {
-  std::atomic<long> calls = 0; // Of the chosen function.
-  std::atomic<int> exempt = 0; // Calls under way of libraries whose calls must not fail.
+  std::atomic<long> calls = 0; // Calls of the chosen function.
+  std::atomic<int> exempt = 0; // Calls in progress by libraries whose calls must not fail.
 };
 
 /// The fault of this process. An interposed function has nothing but globals.
 struct Plan {
   std::string function, folder;
-  long number = 0; // Of the call, from 1 on.
+  long number = 0; // The number of the call, from 1 on.
   Fault fault = Fault::None;
   Progress own;
   Progress *progress = &own;
-  /// Whether `function` is "malloc", which stands for all functions that allocate.
+  /// Returns whether `function` is "malloc", which stands for all functions that allocate.
   bool isAboutMemory = false;
 };
 extern Plan plan;
@@ -46,7 +46,7 @@ void choose(const char *function, long number, Fault fault, const char *folder);
 /// Counts a call of the function that was chosen. Returns its fault; does not return where the process ends before it.
 Fault countCall();
 
-/// The function that is called unless there is no preloaded library.
+/// Returns the function that is called without the preloaded library.
 template <typename Function>
 Function *findNext(Function *, const char *name) {
   return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));

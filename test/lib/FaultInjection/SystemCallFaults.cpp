@@ -40,7 +40,7 @@ int errorOf(long systemCall) {
   return EINVAL;
 }
 
-/// What follows the process, which stands at the entry or at the exit of a system call.
+/// Handles a traced process, which is stopped at the entry or at the exit of a system call.
 class SystemCallStops {
 public:
   SystemCallStops(long systemCall, long number, Fault fault) : systemCall(systemCall), number(number), fault(fault) {}

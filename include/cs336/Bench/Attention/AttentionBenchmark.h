@@ -21,7 +21,7 @@
 
 namespace cs336::bench {
 
-/// How attention is measured.
+/// The settings of a measurement of attention.
 struct AttentionOptions {
   CompileOptions compile;
   Fusion fusion = Fusion::None;
@@ -34,12 +34,12 @@ struct AttentionOptions {
   int64_t memoryLimitBytes = 0;
   /// Null for none.
   AttentionPeer *peer = nullptr;
-  /// Of the rung below on a ladder, if it is in the same type, or null. Programs that are the same as its are not
-  /// measured again.
+  /// The measurement of the rung below on a ladder, if it has the same type, or null. Programs that are equal to that
+  /// rung's are not measured again.
   const struct AttentionMeasurement *below = nullptr;
 };
 
-/// Memory as planned, in bytes. Of a forward pass alone there is only a peak.
+/// Planned memory in bytes. A forward pass alone has only a peak.
 struct AttentionMemory {
   /// Queries, keys, values, the gradient of the output, and what the backward pass reads of the forward pass.
   int64_t beforeBackward = 0;
@@ -49,10 +49,10 @@ struct AttentionMemory {
 struct AttentionMeasurement {
   /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
   absl::Status forwardStatus, backwardStatus;
-  /// Of @forward, @loss and @forward_backward.
+  /// The results of @forward, @loss and @forward_backward.
   StepTimes forward, loss, both;
   AttentionMemory memory;
-  /// Commands of each pass: kernels, products and copies.
+  /// Commands of each pass: kernels, GEMMs and copies.
   int64_t forwardCommands = 0, backwardCommands = 0;
   double compileSeconds = 0;
   /// Hashes of the executables, of the forward pass and of the others.

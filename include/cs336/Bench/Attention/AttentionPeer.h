@@ -17,7 +17,7 @@
 
 namespace cs336::bench {
 
-/// What one variant of PyTorch did.
+/// The results of one variant of PyTorch.
 struct AttentionPeerMeasurement {
   std::string variant;
   /// RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has failed.
@@ -61,7 +61,7 @@ private:
 
   PeerOptions options;
   std::unique_ptr<TorchProcess> process;
-  /// Of the last case.
+  /// The results of the last case.
   std::optional<AttentionCase> answered;
   std::vector<Answer> answers;
 };

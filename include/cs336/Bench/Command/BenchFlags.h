@@ -19,7 +19,7 @@
 
 namespace cs336::bench {
 
-/// The options that `text` says; INVALID_ARGUMENT if there are no such.
+/// Parses the options in `text`. Returns INVALID_ARGUMENT if an option is unknown.
 absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
 
 /// All that the flags describe, each a model that can be built: an impossible one late in a sweep would cost what was

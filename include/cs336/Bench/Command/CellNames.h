@@ -23,7 +23,8 @@ std::string describeSize(const TransformerConfig &config);
 /// "unfused", "fusion softmax"; of a rung of a ladder "with autocast".
 std::string describeFusion(Fusion level, const PipelineVariant &pipeline);
 
-/// What a table shows instead of times: "OOM" or "unsupported". Empty for failures that end a sweep.
+/// Returns the text that a table shows instead of times: "OOM" or "unsupported". Returns an empty text for failures
+/// that end a sweep.
 llvm::StringRef getFailureText(const absl::Status &status);
 
 } // namespace cs336::bench

@@ -1,4 +1,4 @@
-//===- PeakRate.h - How fast products can be --------------------*- C++ -*-===//
+//===- PeakRate.h - The FLOP/s of a dense GEMM ------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

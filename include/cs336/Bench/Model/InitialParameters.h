@@ -15,7 +15,8 @@
 
 namespace cs336::bench {
 
-/// What the parameters of a model depend on: neither the batch's size nor its length, nor how it is compiled.
+/// The settings that determine a model's parameters. They exclude the batch's size and length, and the compilation
+/// options.
 std::string describeParameters(const ModelDescription &description, uint64_t seed);
 
 /// The initial parameters of a sweep's sessions: drawn once for all cells that have the same, where the host has room
@@ -30,7 +31,7 @@ public:
 
 private:
   uint64_t seed;
-  /// How many more sessions will have these parameters.
+  /// The number of further sessions with these parameters.
   std::map<std::string, size_t> expected;
   std::string keptModel;
   runtime::TensorMap kept;

@@ -22,7 +22,7 @@
 
 namespace cs336::bench {
 
-/// How a model is measured.
+/// The settings of a measurement of a model.
 struct MeasureOptions {
   CompileOptions compile;
   /// One measurement for each number of warm-up steps. One session's steps serve all of them.
@@ -38,9 +38,9 @@ struct MeasureOptions {
   InitialParameters *parameters = nullptr;
   /// Null for none.
   TorchPeer *peer = nullptr;
-  /// Whether to run the steps once more under a profiler.
+  /// If true, the steps run once more under a profiler.
   bool profile = false;
-  /// The arithmetic of products that the pipeline was asked for, which the peer uses too.
+  /// The precision of GEMMs that the pipeline was given, which the peer uses too.
   ComputeType computeType = ComputeType::FP32;
   /// As the pipeline was asked for.
   Fusion fusion = Fusion::None;
@@ -60,9 +60,9 @@ struct Measurement {
   double compileSeconds = 0;
   /// Distinct ones of the executable.
   int64_t numKernels = 0;
-  /// Of creating the session once there is an executable: what is left of the device's start, kernels are loaded,
-  /// memory is allocated, and on a GPU products are tuned, or what was found before is looked up, and steps captured as
-  /// graphs. With the time of compiling it is the time from a description to a step that can run.
+  /// The time of creating the session from an executable: the rest of the device's start, loading kernels and
+  /// allocating memory; on a GPU also tuning GEMMs or looking up earlier results, and capturing steps as graphs. With
+  /// the time of compiling it is the time from a description to a step that can run.
   std::optional<double> loadSeconds;
   /// As planned: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
@@ -76,10 +76,10 @@ struct Measurement {
   std::optional<RunProfile> profile;
 };
 
-/// Of a session whose steps are measured.
+/// The data of a session whose steps are measured.
 runtime::SessionOptions getSessionOptions(const MeasureOptions &options);
 
-/// What the entry takes of the batch, which outlives it.
+/// The entry's inputs from the batch, which must outlive them.
 std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, llvm::StringRef entry,
                                                const runtime::TensorMap &batch);
 

@@ -23,14 +23,14 @@ struct ModelRow {
   ModelDescription description;
   ComputeType computeType;
   Fusion fusion;
-  /// FLOP/s of a dense product in this type, as far as the device has one.
+  /// FLOP/s of a large dense GEMM in this type, if the device supports the type.
   std::optional<double> peakRate;
   Measurement measurement;
   PipelineVariant pipeline;
 };
 
-/// A warning where the device's own count is below the plan, or above it by more than what no plan holds: the code of
-/// kernels, captured graphs and the granularity of allocations. Nothing otherwise.
+/// Returns a warning if the device's own count is below the plan, or above it by more than unplanned memory explains:
+/// the code of kernels, captured graphs and the granularity of allocations. Otherwise returns nothing.
 std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);
 
 /// "small, batch 4, context 256, bf16, fusion all, train".

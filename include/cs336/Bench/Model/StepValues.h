@@ -27,7 +27,8 @@ struct StepValues {
 struct Agreement {
   double loss;
   std::optional<double> gradNorm;
-  /// Whether both are within what the type explains: sums in another order in float32; products of 11 and of 8 bits.
+  /// Returns whether both differences are within the tolerance of the type: another order of sums in float32;
+  /// multiplications with 11 and 8 bits otherwise.
   bool isClose;
 };
 

@@ -14,14 +14,14 @@
 
 namespace cs336::bench {
 
-/// What one variant of PyTorch did.
+/// The results of one variant of PyTorch.
 struct PeerMeasurement {
   std::string variant;
   /// RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has failed.
   absl::Status status;
   StepValues values{};
   std::vector<double> stepMilliseconds;
-  /// Of the first step, where torch.compile compiles.
+  /// The time of the first step, in which torch.compile compiles.
   double firstStepSeconds = 0;
   /// The device's own count, on a GPU.
   std::optional<double> deviceMiB;
@@ -55,7 +55,7 @@ private:
   std::unique_ptr<TorchProcess> process;
   /// Whose parameters the folder has.
   std::string givenModel;
-  /// What the last measurements are of.
+  /// The case of the last measurements.
   std::string measuredJob;
   std::vector<PeerMeasurement> measurements;
 };

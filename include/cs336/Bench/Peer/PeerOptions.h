@@ -16,7 +16,7 @@ namespace cs336::bench {
 
 /// Which PyTorch to compare with.
 struct PeerOptions {
-  /// Of the peer's script; see TorchPeer and AttentionPeer. Empty: no peer.
+  /// The variants of the peer's script; see TorchPeer and AttentionPeer. Without variants there is no peer.
   std::vector<std::string> variants;
   /// The interpreter that has PyTorch.
   std::string python = "python3";

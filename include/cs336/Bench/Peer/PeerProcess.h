@@ -45,7 +45,7 @@ private:
   std::string program;
   pid_t process;
   int input, output;
-  /// What was read beyond the last line.
+  /// The text that was read after the last line.
   std::string pending;
 };
 

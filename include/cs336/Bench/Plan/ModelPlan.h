@@ -19,13 +19,13 @@
 
 namespace cs336::bench {
 
-/// Memory and work of a model as its planned program says them; no kernel is compiled, and no device is needed.
+/// Memory and work of a model, computed from its planned program. No kernel is compiled, and no device is required.
 struct ModelPlan {
   struct Buffer {
     int64_t bytes;
     /// "4x25x512x512xf32" or "workspace", and the operation of the model that computes it: "layers.0.attn.scores".
     std::string type, source;
-    /// Of the first command that touches it and the last.
+    /// The phases of its first and its last command.
     exec::CommandPhase first, last;
   };
   struct Kernel {
@@ -34,16 +34,16 @@ struct ModelPlan {
     int64_t runsInLayers;
   };
 
-  /// What lives as long as a session.
+  /// The variables, which live as long as a session.
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
-  /// Of variables that a GPU leaves in the host's memory: in none of the others.
+  /// The bytes of variables that stay in the host's memory on a GPU. The other numbers do not include them.
   int64_t hostBytes = 0;
   /// Inputs of all entries of the program.
   int64_t inputBytes = 0;
   /// The largest of the entries' arenas, which they share. Outputs are in them.
   int64_t arenaBytes = 0;
 
-  /// Of the entry of the model's mode; see exec::EntrySummary.
+  /// The numbers of the entry with the model's mode; see exec::EntrySummary.
   std::vector<exec::PhaseSummary> phases;
   std::vector<Kernel> kernels;
   /// Allocations and outputs, the largest first.
@@ -52,7 +52,7 @@ struct ModelPlan {
 
   /// All but the arena.
   int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
-  /// What a session allocates, apart from the alignment of variables.
+  /// Returns the bytes that a session allocates, without the alignment of variables.
   int64_t getTotalBytes() const { return getResidentBytes() + arenaBytes; }
   exec::Work getWork() const;
   /// Commands that belong to layers, by layer.
@@ -72,7 +72,7 @@ struct WayToFit {
 
 struct WaysToFit {
   std::vector<WayToFit> ways;
-  /// Where activations could be computed again and no block of layers is of the size that fits: what needs least.
+  /// If recomputation is possible but no size of blocks fits: the variant with the least memory.
   std::optional<WayToFit> leastRecomputation;
 };
 

@@ -22,7 +22,7 @@ struct PlanRow {
   ModelPlan plan;
   /// 0 for none.
   int64_t limitBytes = 0;
-  /// Where the plan exceeds the limit.
+  /// The alternatives, if the plan exceeds the limit.
   WaysToFit waysToFit;
   PipelineVariant pipeline;
 
@@ -58,7 +58,7 @@ Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, 
 /// "xl, batch 4, context 512, fp32, unfused, train".
 std::string describePlan(const PlanRow &row);
 
-/// Whether a row fits its limit, and what would have to give where it does not.
+/// Returns whether a row fits its limit, and the changes that would make it fit if it does not.
 std::string describeFit(const PlanRow &row);
 
 } // namespace cs336::bench

@@ -38,7 +38,7 @@ private:
   mlir::ImplicitLocOpBuilder builder;
   mlir::func::FuncOp function;
   mlir::Block *body;
-  std::vector<mlir::DictionaryAttr> attributes; // Of the arguments.
+  std::vector<mlir::DictionaryAttr> attributes; // The attributes of the arguments.
 };
 
 } // namespace cs336::bench

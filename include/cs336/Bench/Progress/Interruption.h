@@ -31,7 +31,8 @@ absl::Status checkInterruption();
 /// DEADLINE_EXCEEDED after that many milliseconds, unless they are negative.
 absl::Status waitForInput(int file, int milliseconds = -1);
 
-/// Why a sweep ended before its time, and of how many among all is true what `rest` says: "cells are left out".
+/// Returns the reason why a sweep ended early, and the number of omitted items among all, followed by `rest`: "cells
+/// are left out".
 absl::Status describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest);
 
 } // namespace cs336::bench

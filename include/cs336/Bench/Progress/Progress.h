@@ -29,7 +29,7 @@ public:
 
   /// The next task begins.
   void start(const llvm::Twine &task);
-  /// How much of it is done, between 0 and 1, and in which stage it is.
+  /// Reports the completed fraction, between 0 and 1, and the current stage.
   void update(llvm::StringRef stage, double fraction);
   /// A line of its own.
   void warn(llvm::StringRef text);

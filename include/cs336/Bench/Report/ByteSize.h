@@ -33,7 +33,7 @@ public:
       : opt("memory-limit", llvm::cl::desc(description), llvm::cl::value_desc("size"), llvm::cl::cat(category),
             llvm::cl::sub(subcommand)) {}
 
-  /// INVALID_ARGUMENT if it was given and is no size.
+  /// Returns INVALID_ARGUMENT if it was given and is not a size.
   absl::Status check() const;
   /// 0 if it was not given.
   int64_t getBytes() const { return parseBytes(getValue()).value_or(0); }

@@ -15,7 +15,7 @@
 
 namespace cs336::bench {
 
-/// Where a column appears unless `--columns` selects columns.
+/// The formats in which a column appears unless `--columns` selects columns.
 enum class Show {
   /// A property that was asked for, such as a size. In the table if rows differ in it, above the table if all agree.
   Setting,
@@ -29,7 +29,7 @@ enum class Show {
   Data
 };
 
-/// What a column is, whatever the rows are.
+/// The properties of a column that do not depend on the type of rows.
 struct ColumnHead {
   /// Heads the column for people and names the unit.
   std::string title;

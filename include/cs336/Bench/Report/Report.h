@@ -12,9 +12,9 @@
 
 namespace cs336::bench {
 
-/// What a command prints: one table or more, of which the first has its results.
+/// The output of a command: one or more tables. The first contains the results.
 struct Report {
-  /// What concerns all rows: the members of the JSON document beside "results".
+  /// The data of the whole report: the members of the JSON document beside "results".
   llvm::json::Object context;
   /// Never empty. JSON has the first one alone, whose Data columns repeat what the others show.
   std::vector<Table> tables;

@@ -17,7 +17,7 @@ namespace cs336::bench {
 
 enum class Format { Table, Markdown, CSV, JSON, LaTeX, Typst };
 
-/// The widest line of a table whose columns nobody selected.
+/// The maximum width of a line in tables with the default columns.
 inline constexpr size_t kPageWidth = 120;
 
 /// A format of reports.
@@ -27,7 +27,7 @@ public:
   virtual ~ReportWriter();
 
   virtual void write(const Report &report, llvm::raw_ostream &stream) const = 0;
-  /// Whether each table of a report belongs into a file of its own, since a file has one header.
+  /// Returns whether each table of a report is written to a separate file, because a file has one header.
   virtual bool hasOneTablePerFile() const { return false; }
 };
 

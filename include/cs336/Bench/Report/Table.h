@@ -36,12 +36,13 @@ public:
   llvm::StringRef getTitle() const { return title; }
   llvm::ArrayRef<ColumnHead> getHeads() const { return heads; }
   llvm::ArrayRef<std::vector<Cell>> getRows() const { return rows; }
-  /// Whether `select` chose the columns.
+  /// Returns whether `select` chose the columns.
   bool isSelected() const { return selected; }
 
-  /// Whether a cell of the column has text.
+  /// Returns whether a cell of the column has text.
   bool hasText(size_t column) const;
-  /// Whether a value of the column is text or a list, which is aligned at its left; numbers are aligned at their ends.
+  /// Returns whether a value of the column is text or a list, which is aligned at the left; numbers are aligned at the
+  /// right.
   bool isText(size_t column) const;
   /// An object for every row, by the columns' keys.
   llvm::json::Array getObjects() const;

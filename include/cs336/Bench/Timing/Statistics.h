@@ -19,7 +19,7 @@ struct Statistics {
   double lowerQuartile = 0, upperQuartile = 0;
 };
 
-/// Of at least one sample.
+/// Computes the statistics of at least one sample.
 Statistics computeStatistics(llvm::ArrayRef<double> samples);
 
 } // namespace cs336::bench

@@ -23,7 +23,7 @@
 
 namespace cs336 {
 
-/// What CUDA graphs ran on a GPU: kernels, and the copies and fills that are commands of an entry. The feeding of
+/// The work of CUDA graphs on a GPU: kernels, and the copies and fills that are commands of an entry. The feeding of
 /// inputs and the reading of outputs around a graph are not part of it.
 struct GraphWork {
   int64_t nodes = 0;
@@ -44,7 +44,7 @@ struct CommandSummary {
 /// The most time first.
 std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
 
-/// Where the time of runs went. Sorted by time, the longest first.
+/// The times of the parts of runs, longest first.
 struct RunProfile {
   /// All runs of one name, on either device. Kernels have no phase.
   struct Row {

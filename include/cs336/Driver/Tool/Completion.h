@@ -16,7 +16,7 @@
 
 namespace cs336 {
 
-/// Returns what the last of a command line's words may be completed to, in alphabetical order. `words` excludes the
+/// Returns the possible completions of the last word of a command line, in alphabetical order. `words` excludes the
 /// program; the last is "" where a new word begins. Shells that split words at '=' give "--dtype", "=", "bf".
 ///
 /// All of it comes from the registered flags:

@@ -1,4 +1,4 @@
-//===- Adjoints.cpp - The vector-Jacobian product of every primitive ------===//
+//===- Adjoints.cpp - The gradients of every primitive --------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // All adjoints are built from differentiable primitives in the type of the forward operation, so that the gradient of a
-// bf16 value is bf16. Gradients that are not used (of a constant) are dead code, which the caller erases.
+// bf16 value is bf16. Unused gradients (for example of a constant) are dead code, which the caller erases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,7 +127,7 @@ LogicalResult DivOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, Grad
   return success();
 }
 
-/// Gives the gradient to the chosen operand. Where both are equal, each gets half.
+/// Gives the gradient to the chosen operand. If both are equal, each gets half.
 static void buildExtremumAdjoint(ImplicitLocOpBuilder &b, Predicate lhsWins, Value lhs, Value rhs, Value gradient,
                                  Gradients &operandGradients) {
   Value zero = splatLike(b, gradient, 0.0), half = scale(b, gradient, 0.5);

@@ -89,7 +89,7 @@ void AddOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext
 // Not
 //===----------------------------------------------------------------------===//
 
-/// Returns the predicate that holds where `predicate` does not. Where numbers may be NaN, an order has no opposite.
+/// Returns the opposite of `predicate`. The order of numbers that may be NaN has no opposite.
 static std::optional<Predicate> getOpposite(Predicate predicate, bool mayBeNaN) {
   if (mayBeNaN && predicate != Predicate::EQ && predicate != Predicate::NE)
     return std::nullopt;

@@ -51,7 +51,7 @@ public:
 private:
   bool hasBackward() const { return mode == Mode::ForwardBackward; }
 
-  /// What of kind and name a port lacks. Other attributes stay.
+  /// The kind and the name, if the port lacks them. Other attributes are kept.
   DictionaryAttr complete(DictionaryAttr attributes, StringRef kind, const Twine &name) {
     NamedAttrList list(attributes);
     Builder builder(&getContext());

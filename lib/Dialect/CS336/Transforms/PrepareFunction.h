@@ -15,21 +15,21 @@
 
 namespace cs336 {
 
-/// The module's function of mode prepare, which grows by one result a derived value. A module that has none gets one
-/// with the first value.
+/// The module's function of mode prepare, with one result per derived value. It is created with the first derived
+/// value.
 class PrepareFunction {
 public:
   explicit PrepareFunction(mlir::ModuleOp module);
 
   /// Returns whether the function returns a derived value called `name`.
   bool returns(llvm::StringRef name) const { return names.contains(name); }
-  /// At the function's end, which is where what computes new values belongs.
+  /// Returns a builder at the function's end, where operations that compute new values are inserted.
   mlir::OpBuilder getBuilder();
-  /// The argument with the name that `port` says, added if there is none.
+  /// Returns the argument with the name of `port`, which is added if it does not exist.
   mlir::Value getArgument(mlir::Type type, mlir::DictionaryAttr port, mlir::Location loc);
-  /// Makes the function return `value`, which it computes, as the derived value `name`.
+  /// Adds `value`, which the function computes, as the result for the derived value `name`.
   void addResult(mlir::Value value, llvm::StringRef name);
-  /// Writes the function's type, arguments and results. Nothing is added afterwards.
+  /// Writes the function's type, arguments and results. Must be the last call.
   void finish();
 
 private:

@@ -41,7 +41,7 @@ class PrintCostPass : public cs336::impl::PrintCostPassBase<PrintCostPass> {
 };
 } // namespace
 
-/// A group's cost is that of what it holds, so the walk does not enter what has a cost.
+/// The cost of a group includes the operations inside it, so the walk does not enter operations with a cost.
 static CostTable countCosts(func::FuncOp function, int64_t &numWithoutCost) {
   CostTable table;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -84,7 +84,7 @@ static void printTable(raw_ostream &os, const CostTable &table, int64_t numWitho
 }
 
 void PrintCostPass::runOnOperation() {
-  // One string, so that the tables of a pass manager's threads do not mix.
+  // Prints one string, so that tables from several threads of the pass manager do not mix.
   std::string text;
   llvm::raw_string_ostream os(text);
   for (auto function : getOperation().getOps<func::FuncOp>()) {

@@ -140,7 +140,7 @@ static Value buildMaskWithoutViews(OpBuilder &builder, Location loc, Value selec
   return ConstantOp::create(builder, loc, visible.getType(), visible);
 }
 
-/// Layout operations on the selector are repeated on what takes its place.
+/// Layout operations on the selector are also applied to its replacement.
 static Value buildMask(OpBuilder &builder, Location loc, Value selector, bool hidesTrue) {
   SmallVector<Operation *> views;
   while (!isMask(selector) || hidesTrue) {

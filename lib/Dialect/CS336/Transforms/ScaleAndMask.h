@@ -14,7 +14,7 @@
 
 namespace cs336 {
 
-/// As `getSplat`, a double.
+/// As `getSplat`, converted to double.
 std::optional<double> getSplatNumber(mlir::Value value);
 
 /// A tensor whose elements are all multiplied by one finite number.
@@ -23,23 +23,23 @@ struct Scaling {
   double factor;
 };
 
-/// x·c, c·x or x/c; x + 0, a mask that hides nothing, is scaled by 1.
+/// Matches x·c, c·x or x/c. A mask that hides nothing, x + 0, is a scale of 1.
 std::optional<Scaling> matchScaling(mlir::Operation *op);
 
-/// A tensor of which some elements are hidden: where `selector` holds if `hidesTrue`, else where it does not. The
-/// selector is of i1, or a number that is 0 where elements are visible and −∞ where they are not.
+/// A tensor with hidden elements: those where `selector` is true if `hidesTrue` is set, or else those where it is
+/// false. The selector is i1, or a number that is 0 for visible elements and −∞ for hidden ones.
 struct Masking {
   mlir::Value operand, selector;
   bool hidesTrue = false;
 };
 
-/// select(mask, x, −∞), select(mask, −∞, x), or x + c where c is 0 or −∞ everywhere.
+/// Matches select(mask, x, −∞), select(mask, −∞, x), or x + c where every element of c is 0 or −∞.
 std::optional<Masking> matchMasking(mlir::Operation *op);
-/// select(mask, g, 0) or select(mask, 0, g): the gradient of a masked tensor.
+/// Matches select(mask, g, 0) or select(mask, 0, g): the gradient of a masked tensor.
 std::optional<Masking> matchMaskedGradient(mlir::Operation *op);
 
-/// Builds the mask that holds where elements are visible. Its shape is that of the last axes of the selector, without
-/// the leading ones that it is repeated along.
+/// Builds the mask that is true for visible elements. Its shape is the selector's, without leading axes along which the
+/// selector is repeated.
 mlir::Value buildVisible(mlir::OpBuilder &builder, mlir::Location loc, const Masking &masking);
 
 } // namespace cs336

@@ -46,7 +46,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Names of buffers: what they are called in the model, or what they come from
+// Names of buffers: their names in the model, or their origin
 //===----------------------------------------------------------------------===//
 
 void GetOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getVariable()); }

@@ -45,7 +45,7 @@ std::string exec::printLocation(Location loc) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   loc->print(stream);
-  // Outside of IR the keyword around a location says nothing.
+  // The keyword `loc(…)` is removed: outside of IR it has no meaning.
   StringRef inner(text);
   if (inner.consume_front("loc(") && inner.consume_back(")"))
     return inner.str();

@@ -14,7 +14,7 @@ using namespace cs336;
 using namespace cs336::exec;
 
 namespace {
-/// What is known of an entry's storage and events at a command.
+/// The state of an entry's storage and events at one command.
 class EntryChecker {
 public:
   explicit EntryChecker(EntryOp entry) : entry(entry) {}
@@ -27,7 +27,7 @@ private:
   LogicalResult checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes);
   LogicalResult checkEvents(CommandOpInterface command);
 
-  /// Variables are one piece of storage however often they are named.
+  /// Every `exec.get` of a variable refers to the same storage.
   Operation *getOwner(Value buffer);
 
   EntryOp entry;
@@ -56,7 +56,7 @@ LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
   return success();
 }
 
-/// Reading and writing the same storage in one command is defined only where both are the same buffer.
+/// A command may read and write the same storage only through the same buffer.
 LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes) {
   for (auto [index, write] : llvm::enumerate(writes)) {
     auto overlaps = [&, write = write](Value other) { return other != write && getOwner(other) == getOwner(write); };
@@ -82,10 +82,10 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
   for (Value read : reads) {
     BufferOpInterface storage = getStorage(read);
     if (!storage)
-      return command->emitOpError() << "reads a value that is no buffer of the entry";
+      return command->emitOpError() << "reads a value that is not a buffer of the entry";
     bool isGiven = storage.getStorageKind() == StorageKind::Variable || storage.getStorageKind() == StorageKind::Input;
     if (!isGiven && !written.contains(getOwner(read))) {
-      InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that nothing has written";
+      InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that no command has written";
       diagnostic.attachNote(storage->getLoc()) << "the buffer's storage is here";
       return diagnostic;
     }
@@ -95,7 +95,7 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
   for (Value write : writes) {
     BufferOpInterface storage = getStorage(write);
     if (!storage)
-      return command->emitOpError() << "writes a value that is no buffer of the entry";
+      return command->emitOpError() << "writes a value that is not a buffer of the entry";
     if (storage.getStorageKind() == StorageKind::Input)
       return command->emitOpError() << "writes an input, which belongs to the caller";
     written.insert(getOwner(write));
@@ -119,7 +119,7 @@ LogicalResult EntryChecker::run() {
   }
   for (auto output : entry.getBody().getOps<OutputOp>())
     if (!written.contains(output))
-      return output.emitOpError() << "nothing writes this output";
+      return output.emitOpError() << "no command writes this output";
   return success();
 }
 
@@ -136,7 +136,7 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
     for (Value write : command.getWrites()) {
       auto get = dyn_cast_if_present<GetOp>(getStorage(write).getOperation());
       auto variable = get ? symbols.lookupNearestSymbolFrom<VariableOp>(get, get.getVariableAttr()) : VariableOp();
-      // Whether the variable exists is for `exec.get` to say.
+      // The verifier of `exec.get` rejects unknown variables.
       if (variable && !mayWrite(getMode(), variable.getKind()))
         return command->emitOpError() << "writes " << stringifyVariableKind(variable.getKind()) << ' '
                                       << get.getVariableAttr() << ", which an entry of mode "

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows an entry's commands and remembers of each piece of storage which integers it can hold. Storage of which
-// nothing is remembered can hold any: variables, what other ranks sent, floating-point numbers.
+// Follows an entry's commands and tracks the range of integers in each storage. Storage without a tracked range can
+// hold any integer: variables, data from other ranks, floating-point numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,14 @@ using namespace cs336::exec;
 
 static bool holdsIntegers(Value buffer) { return bufferType(buffer).getElementType().isSignlessInteger(); }
 
-/// Returns whether the buffer is all of its storage.
+/// Returns whether the buffer covers its whole storage.
 static bool coversStorage(Value buffer) {
   MemRefType storage = getStorage(buffer).getBuffer().getType();
   return dropOffset(bufferType(buffer)).getLayout().isIdentity() &&
          bufferType(buffer).getNumElements() == storage.getNumElements();
 }
 
-/// Returns whether two places in the arena have a byte in common; before they are planned, none has.
+/// Returns whether two allocations share a byte of the arena. Without a memory plan they do not.
 static bool overlap(ArenaOpInterface a, ArenaOpInterface b) {
   if (!a.getOffset() || !b.getOffset())
     return false;
@@ -53,7 +53,8 @@ private:
   LogicalResult visit(LaunchOp launch);
   LogicalResult emitError(LaunchOp launch, IndexingOpInterface op, const IndexUse &use);
   const Indices &getIndices(KernelOp kernel);
-  /// What a command reads from a buffer, whose bytes it may be writing to in another place of the arena.
+  /// Returns the range that a command reads from a buffer. The same command may write other allocations over these
+  /// bytes.
   IntegerValueRange read(CommandOpInterface command, Value buffer) const;
   void write(Value buffer, const IntegerValueRange &range);
 
@@ -61,7 +62,7 @@ private:
   SymbolTableCollection &symbols;
   LaunchRangesVisitor visitRanges;
   llvm::DenseMap<KernelOp, Indices> indicesOf;
-  /// Inputs with a bound, and places in the arena.
+  /// Inputs with a bound, and allocations in the arena.
   llvm::MapVector<Operation *, ConstantIntRanges> ranges;
 };
 } // namespace
@@ -118,7 +119,7 @@ LogicalResult IndexVerifier::emitError(LaunchOp launch, IndexingOpInterface op, 
   BufferOpInterface storage = argument ? getStorage(launch.getInputs()[argument.getArgNumber()]) : BufferOpInterface();
   auto input = dyn_cast_or_null<InputOp>(storage.getOperation());
   if (!input)
-    return diagnostic << "integers that nothing bounds: check them with exec.check_bound";
+    return diagnostic << "integers without a bound: check them with exec.check_bound";
   diagnostic << "input \"" << input.getName() << "\", ";
   if (std::optional<uint64_t> bound = input.getBound())
     return diagnostic << "whose bound is " << *bound << ": write bound = " << use.bound;
@@ -126,7 +127,7 @@ LogicalResult IndexVerifier::emitError(LaunchOp launch, IndexingOpInterface op, 
 }
 
 LogicalResult IndexVerifier::visit(LaunchOp launch) {
-  // That there is none is for the launch to say.
+  // The verifier of the launch reports a missing kernel.
   auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
   bool isWellFormed = kernel && kernel.getInTypes().size() == launch.getInputs().size() &&
                       kernel.getOutTypes().size() == launch.getOutputs().size();

@@ -47,11 +47,11 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError() << "result must be written densely, not to " << out;
   for (Operation &op : block.without_terminator())
     if (!isa<FusibleOpInterface>(op))
-      return op.emitOpError() << "stands in a kernel but does not lower to one (FusibleOpInterface)";
+      return op.emitOpError() << "is in a kernel but does not implement FusibleOpInterface";
   return success();
 }
 
-/// The operations that `value` is computed from.
+/// Returns the operations that `value` is computed from.
 static llvm::SmallSetVector<Operation *, 8> collectProducers(Value value) {
   llvm::SmallSetVector<Operation *, 8> found;
   auto add = [&](Value computed) {
@@ -64,7 +64,7 @@ static llvm::SmallSetVector<Operation *, 8> collectProducers(Value value) {
   return found;
 }
 
-/// The operations that `value` is computed with: those that read each other's results, whatever the direction.
+/// Returns the operations that are connected with `value` by uses, in either direction.
 static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
   llvm::SmallSetVector<Operation *, 8> found;
   auto add = [&](Operation *op) {
@@ -76,7 +76,7 @@ static llvm::SmallSetVector<Operation *, 8> collectConnected(Value value) {
     Operation *op = found[next];
     for (Value operand : op->getOperands())
       add(operand.getDefiningOp());
-    // Everybody computes constants anew.
+    // Every reader computes constants itself.
     if (op->getNumOperands() != 0)
       llvm::for_each(op->getUsers(), add);
   }
@@ -95,16 +95,15 @@ bool KernelOp::writesRows(unsigned out) {
 bool KernelOp::canWriteOver(unsigned in, unsigned out) {
   if (getInTypes()[in] != getOutTypes()[out])
     return false;
-  // Rows of one element are elements to schedules.
+  // Schedules treat rows of one element as elements.
   ArrayRef<int64_t> shape = cast<MemRefType>(getOutTypes()[out]).getShape();
   if (writesRows(out) ? !keepsRowsApart(getBody().front(), shape) || shape.back() == 1
                       : !llvm::all_of(collectConnected(getYieldedValues()[out]), [](Operation *op) {
                           return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise);
                         }))
     return false;
-  // Several operations may become several loops, in their order. Those that read the operand must come before the one
-  // that writes over it: they do if it needs what they compute. Read through a broadcast, one element goes to many
-  // places.
+  // Several operations may become several loops, in their order. Loops that read the operand must precede the loop that
+  // writes over it, which is certain if that loop depends on them. A broadcast reads one element for many results.
   llvm::SmallSetVector<Operation *, 8> producers = collectProducers(getYieldedValues()[out]);
   return llvm::all_of(getBody().getArgument(in).getUsers(), [&](Operation *user) {
     return isa<FusibleOpInterface>(user) && !isRematerialized(user) && producers.contains(user);

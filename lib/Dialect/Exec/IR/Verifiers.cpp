@@ -67,7 +67,7 @@ LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ViewOp::verify() {
   BufferOpInterface storage = getStorage(getResult());
   if (!storage)
-    return emitOpError() << "source is no buffer of an entry";
+    return emitOpError() << "source is not a buffer of an entry";
   if (getSource().getType().getElementType() != getType().getElementType())
     return emitOpError() << "changes the element type";
   int64_t last = getLastElement(getType()), elements = storage.getBuffer().getType().getNumElements();
@@ -171,7 +171,8 @@ LogicalResult CheckBoundOp::verify() {
   return success();
 }
 
-/// Both sides are dense, and one is `sourceParts` parts of what the other has `targetParts` of, along axis 0.
+/// Verifies that both buffers are dense, and that along axis 0 they consist of `sourceParts` and `targetParts` parts of
+/// equal size.
 static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
                                       int64_t targetParts) {
   MemRefType source = bufferType(from), target = bufferType(to);
@@ -200,6 +201,6 @@ LogicalResult ReduceScatterOp::verify() {
 }
 LogicalResult BroadcastRankOp::verify() {
   if (getRoot() >= getWorld())
-    return emitOpError() << "root " << getRoot() << " is no rank of " << getWorld();
+    return emitOpError() << "root " << getRoot() << " is not a rank of a world of " << getWorld();
   return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1);
 }

@@ -31,15 +31,15 @@ int64_t exec::getLargestLiveSet(llvm::ArrayRef<ArenaBlock> blocks) {
 }
 
 namespace {
-/// A block in its place.
+/// A block with its offset.
 struct Placed {
   int64_t offset, end;
   unsigned first, last, index;
 };
 } // namespace
 
-/// The start of the smallest gap that holds `bytes`, or else of the room above everything. `conflicts` gives the taken
-/// ranges by ascending offset.
+/// Returns the offset of the smallest gap that holds `bytes`, or the end of the last block if no gap does. `conflicts`
+/// lists the occupied ranges by ascending offset.
 class GapFinder {
 public:
   explicit GapFinder(int64_t bytes) : bytes(bytes) {}
@@ -97,7 +97,7 @@ ArenaPlan exec::packArena(llvm::ArrayRef<ArenaBlock> blocks, llvm::function_ref<
   const Less largestFirst = [&](unsigned a, unsigned b) { return blocks[a].bytes > blocks[b].bytes; };
   const Less longestFirst = [&](unsigned a, unsigned b) { return duration(a) > duration(b); };
   const Less largestAreaFirst = [&](unsigned a, unsigned b) {
-    // Bytes times time exceed 64 bits for absurd programs only, but then too the order must be one.
+    // Bytes times time may exceed 64 bits for extreme programs. The comparison must be a strict order for them too.
     return static_cast<double>(blocks[a].bytes) * duration(a) > static_cast<double>(blocks[b].bytes) * duration(b);
   };
 

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-/// The type at offset 0, as kernels' signatures have it: of dense buffers the one without a layout.
+/// Returns the type at offset 0, as kernel signatures contain it. Dense buffers have the type without a layout.
 static MemRefType getLayoutOfKernel(MemRefType type) {
   auto [strides, offset] = type.getStridesAndOffset();
   auto dense = MemRefType::get(type.getShape(), type.getElementType());
@@ -52,7 +52,7 @@ private:
 void CopiesToKernelsPass::replace(CopyOp copy, SymbolTable &symbols) {
   MemRefType source = getLayoutOfKernel(cast<MemRefType>(copy.getSource().getType()));
   MemRefType target = getLayoutOfKernel(cast<MemRefType>(copy.getTarget().getType()));
-  // Bytes in a row are copied as they are, and kernels write densely only.
+  // Contiguous bytes need no kernel, and kernels write dense buffers only.
   if (source.getLayout().isIdentity() || !target.getLayout().isIdentity())
     return;
   OpBuilder builder(copy);
@@ -77,7 +77,7 @@ KernelOp CopiesToKernelsPass::getOrCreateKernel(FunctionType signature, Location
   Value element = body.addArgument(RankedTensorType::get(type.getShape(), type.getElementType()), loc);
   builder.setInsertionPointToStart(&body);
   YieldOp::create(builder, loc, element);
-  // Kernels stand before what launches them.
+  // Kernels precede their launches.
   auto entries = getOperation().getOps<EntryOp>();
   symbols.insert(kernel, entries.empty() ? getOperation().getBody()->end() : Block::iterator(*entries.begin()));
   ++numKernels;

@@ -46,7 +46,7 @@ StringRef exec::getLayer(StringRef path) {
   return {};
 }
 
-/// Of its distinct elements: an axis of stride 0 repeats them.
+/// Counts distinct elements: an axis of stride 0 repeats them.
 static int64_t getBytes(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   BufferLayout layout(type);
@@ -56,7 +56,7 @@ static int64_t getBytes(Value buffer) {
   return elements * getElementBytes(type.getElementType());
 }
 
-/// Scratch of the command, or null.
+/// Returns the workspace of the command, or null.
 static Value getWorkspace(Operation *command) {
   if (auto launch = dyn_cast<LaunchOp>(command))
     return launch.getWorkspace();
@@ -68,7 +68,7 @@ static bool isWorkspace(ArenaOpInterface storage) {
   return llvm::any_of(storage->getUsers(), [&](Operation *user) { return getWorkspace(user) == storage.getBuffer(); });
 }
 
-/// A multiply-add is two.
+/// A multiply-add counts as two FLOPs.
 static double getFlops(GemmOp gemm) {
   auto lhs = cast<MemRefType>(gemm.getLhs().getType()), output = cast<MemRefType>(gemm.getOutput().getType());
   return 2.0 * static_cast<double>(output.getNumElements()) * static_cast<double>(lhs.getShape().back());
@@ -82,7 +82,7 @@ static double getFlops(KernelOp kernel) {
 }
 
 namespace {
-/// Adds an entry's commands up, one after the other.
+/// Sums the costs of an entry's commands in order.
 class Summarizer {
 public:
   Summarizer(EntryOp entry, const HappensBefore &order) : symbols(entry->getParentOp()), order(order) {}
@@ -161,7 +161,8 @@ void Summarizer::addLifetimes(ArrayRef<Lifetime> lifetimes) {
     CommandOpInterface command = order.getCommands()[position];
     return command.getPhase();
   };
-  // What starts and ends at each command: an allocation counts from its first to its last, both included.
+  // The bytes that become live and that die at each command: an allocation is live from its first to its last command,
+  // inclusive.
   std::vector<int64_t> started(order.getCommands().size()), ended(order.getCommands().size());
   for (const Lifetime &lifetime : lifetimes) {
     started[lifetime.first] += lifetime.bytes;

@@ -15,11 +15,11 @@ namespace {
 /// The latest accesses of a piece of storage.
 struct Accesses {
   std::optional<unsigned> lastWrite;
-  /// Since then, the last on each stream.
+  /// The last read on each stream since that write.
   llvm::SmallDenseMap<unsigned, unsigned, 2> reads;
 };
 
-/// Follows an entry's commands and remembers who touched which storage.
+/// Follows an entry's commands and records the accesses to each storage.
 class LifetimeBuilder {
 public:
   LifetimeBuilder(const HappensBefore &order) : order(order) {}
@@ -32,7 +32,7 @@ private:
   void extendLifetime(ArenaOpInterface storage, unsigned position);
 
   const HappensBefore &order;
-  /// By storage; a variable's key is the first `exec.get` of it.
+  /// Accesses by storage. The key of a variable is its first `exec.get`.
   llvm::DenseMap<Operation *, Accesses> storage;
   llvm::DenseMap<StringAttr, Operation *> variables;
   llvm::DenseMap<Operation *, unsigned> lifetimeOf;
@@ -40,8 +40,8 @@ private:
 };
 } // namespace
 
-/// A write follows the accesses since the last write, and a read follows the last write. That earlier ones are over
-/// too follows by transitivity.
+/// A write must follow the accesses since the last write, and a read must follow the last write. By transitivity, both
+/// follow all earlier accesses too.
 LogicalResult LifetimeBuilder::checkOrder(Accesses &accesses, unsigned position, bool isWrite) {
   auto check = [&](unsigned earlier) -> LogicalResult {
     if (earlier == position || order.isBefore(earlier, position))
@@ -102,7 +102,7 @@ LogicalResult LifetimeBuilder::access(Value buffer, unsigned position, bool isWr
 }
 
 std::vector<Lifetime> LifetimeBuilder::takeLifetimes() {
-  // With the last command as its last, nothing that starts later in any order can be taken for disjoint.
+  // If its last use is the entry's last command, no later allocation can be disjoint from it in any order.
   for (Lifetime &lifetime : lifetimes)
     if (lifetime.storage.outlivesCommands())
       lifetime.last = order.getCommands().size() - 1;
@@ -126,7 +126,7 @@ bool exec::interferes(const Lifetime &a, const Lifetime &b, const HappensBefore 
   const Lifetime &earlier = a.first <= b.first ? a : b, &later = a.first <= b.first ? b : a;
   if (earlier.last >= later.first)
     return true;
-  // The entry's order is one of the orders that are possible, so only the other possible ones are left to check.
+  // The order of the entry is one valid order, so only the other valid orders remain to be checked.
   for (unsigned last : earlier.lastOfStreams)
     for (unsigned first : later.firstOfStreams)
       if (!order.isBefore(last, first))

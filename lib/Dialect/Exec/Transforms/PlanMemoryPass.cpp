@@ -69,13 +69,13 @@ LogicalResult PlanMemoryPass::plan() {
   auto interferesInSomeOrder = [&](unsigned earlier, unsigned later) {
     return interferes((*lifetimes)[earlier], (*lifetimes)[later], order);
   };
-  // One stream has one order.
+  // The commands of one stream have one order.
   llvm::function_ref<bool(unsigned, unsigned)> interference;
   if (order.getNumStreams() > 1)
     interference = interferesInSomeOrder;
   ArenaPlan plan = packArena(blocks, interference);
 
-  // What nothing touches needs no bytes.
+  // An allocation without uses needs no bytes.
   for (auto storage : entry.getBody().getOps<ArenaOpInterface>())
     storage.setOffset(0);
   for (auto [lifetime, offset] : llvm::zip_equal(*lifetimes, plan.offsets))

@@ -48,7 +48,7 @@ func.func @gradient(%ids: !ids {cs336.kind = "input", cs336.name = "ids"}, %g: !
   return %y : !table
 }
 
-// Of a part of an input the rest may be anything.
+// If a part of an input is used as indices, the rest may have any value.
 // CHECK-LABEL: func.func @part(
 // CHECK-SAME: %arg1: tensor<2x3xi64> {cs336.kind
 // CHECK: %[[PART:.*]] = cs336.slice
@@ -75,7 +75,7 @@ func.func @variables(%a: !table, %ids: !ids {cs336.kind = "state", cs336.name = 
   return %x, %y, %z : !rows, !rows, !rows
 }
 
-// What operations make of integers that are known.
+// Ranges of operations on integers with known ranges.
 // CHECK-LABEL: func.func @proved(
 // CHECK-NOT: check_bound
 // CHECK: return
@@ -114,7 +114,7 @@ func.func @proved(%table: !table, %ids: tensor<6xi64> {cs336.kind = "input", cs3
   return %0, %1, %2, %3, %4, %5, %6 : tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<12x4xf32>, tensor<8x4xf32>, tensor<4xf32>
 }
 
-// What nothing bounds: a sum that may reach 97, one that may wrap around, the sign that a narrowing may change, and a
+// Integers without a bound: a sum that may reach 97, one that may wrap around, the sign that a narrowing may change, and a
 // conversion of floating-point numbers, which no clamping makes an integer.
 // CHECK-LABEL: func.func @checked(
 // CHECK-COUNT-4: cs336.check_bound

@@ -1,4 +1,4 @@
-// What the pass refuses, and every tool with it: a function without names may have arguments of any type.
+// Inputs that the pass, and so every tool, rejects: a function without names may have arguments of any type.
 
 // RUN: cs336-opt %s --split-input-file --cs336-name-ports --verify-diagnostics
 

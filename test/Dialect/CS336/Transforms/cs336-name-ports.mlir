@@ -23,7 +23,7 @@ func.func @plain(%x: tensor<4xf32>, %i: tensor<4xi64>) -> (tensor<f32>, tensor<4
   return %y, %x : tensor<f32>, tensor<4xf32>
 }
 
-// What is said already stays.
+// Existing kinds and names are kept.
 // CHECK-LABEL: func.func @partly(
 // CHECK-SAME: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}
 func.func @partly(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}) -> tensor<4xf32> {

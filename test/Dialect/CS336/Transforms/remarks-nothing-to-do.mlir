@@ -11,7 +11,7 @@
 // CHECKPOINT: [Missed] SeveralBlocks {{.*}}nothing is computed again: @branches has several blocks
 
 // HOIST: [Missed] NotHoisted {{.*}}@forward computes it in each call: 128 FLOPs for 64 elements, below min-flops = {{[0-9]+}} an element
-// HOIST: [Missed] NotHoisted {{.*}}@branches has several blocks, and computes in each call what does not change
+// HOIST: [Missed] NotHoisted {{.*}}@branches has several blocks, so each run computes its invariant values
 
 // MERGE: [Missed] NotMerged {{.*}}no two linears of @forward have the same input
 // MERGE: [Missed] NotMerged {{.*}}@backward returns gradients or new values of its weights, under names that packing would take away: merge before differentiating

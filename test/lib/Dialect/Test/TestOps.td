@@ -13,7 +13,7 @@ include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 def CS336Test_Dialect : Dialect {
   let name = "cs336_test";
   let cppNamespace = "::cs336::test";
-  let summary = "Operations that no pass knows, which go through every pass by their interfaces";
+  let summary = "Operations that passes handle by their interfaces alone";
 }
 
 class CS336Test_Op<string mnemonic, list<Trait> traits> : Op<CS336Test_Dialect, mnemonic,

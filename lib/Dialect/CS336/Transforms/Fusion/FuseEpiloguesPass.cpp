@@ -39,42 +39,42 @@ static Value getBias(Value addend) {
 // Additions
 //===----------------------------------------------------------------------===//
 
-/// Returns the reason why `product` cannot add `addend`, or "" if it can.
-static StringRef whyNot(MatmulOp product, Value addend) {
-  if (!product->hasOneUse())
+/// Returns the reason why `matmul` cannot add `addend`, or "" if it can.
+static StringRef whyNot(MatmulOp matmul, Value addend) {
+  if (!matmul->hasOneUse())
     return "the matmul's result has other uses";
-  if (product.getRelu())
+  if (matmul.getRelu())
     return "the matmul's ReLU is before the addition";
   // The sum of a wider value is rounded once here, but twice with an epilogue.
-  Type type = product.getType().getElementType();
+  Type type = matmul.getType().getElementType();
   if (cast<FloatType>(type).getWidth() < 32)
     return "the matmul's result is rounded to 16 bits before the addition";
   if (getBias(addend)) {
-    if (product.getBias())
+    if (matmul.getBias())
       return "the matmul already has a bias";
     return type.isF64() ? "GEMM libraries have no bias epilogue in float64" : "";
   }
-  if (product.getAddend())
+  if (matmul.getAddend())
     return "the matmul already accumulates into another operand";
   return isInMemory(addend) ? "" : "the addend is recomputed by its readers and not stored in memory";
 }
 
-/// Returns the operand of the sum that is a matmul which can add the other operand: the later one if both can. Emits
-/// remarks about those that cannot.
-static MatmulOp findProduct(AddOp sum) {
+/// Returns the matmul among the sum's operands that can add the other operand: the later one if both can. Emits remarks
+/// about those that cannot.
+static MatmulOp findMatmul(AddOp sum) {
   MatmulOp found;
   for (OpOperand &operand : sum->getOpOperands()) {
     auto cast = operand.get().getDefiningOp<CastOp>();
-    auto product = (cast ? cast.getOperand() : operand.get()).getDefiningOp<MatmulOp>();
-    if (!product)
+    auto matmul = (cast ? cast.getOperand() : operand.get()).getDefiningOp<MatmulOp>();
+    if (!matmul)
       continue;
-    StringRef reason = whyNot(product, sum->getOperand(1 - operand.getOperandNumber()));
+    StringRef reason = whyNot(matmul, sum->getOperand(1 - operand.getOperandNumber()));
     if (cast && reason.empty())
       reason = "the matmul's result is cast before the addition";
     if (!reason.empty())
       remark::missed(sum.getLoc(), remarkOptions("SumKept")) << remark::add("addition not fused: {0}", reason.str());
-    else if (!found || found->isBeforeInBlock(product))
-      found = product;
+    else if (!found || found->isBeforeInBlock(matmul))
+      found = matmul;
   }
   return found;
 }
@@ -92,21 +92,20 @@ static bool isNotPositive(Operation *op, Value value) {
 
 /// Returns the matmul of which `select` is the ReLU: 0 where its result is at most 0. Returns null if there is none.
 static MatmulOp getRectified(SelectOp select) {
-  auto product = select.getFalseValue().getDefiningOp<MatmulOp>();
+  auto matmul = select.getFalseValue().getDefiningOp<MatmulOp>();
   Operation *predicate = select.getPredicate().getDefiningOp();
-  bool isRelu = product && predicate && getSplatNumber(select.getTrueValue()) == 0.0 &&
-                isNotPositive(predicate, product.getResult());
-  return isRelu ? product : MatmulOp();
+  bool isRelu = matmul && predicate && getSplatNumber(select.getTrueValue()) == 0.0 &&
+                isNotPositive(predicate, matmul.getResult());
+  return isRelu ? matmul : MatmulOp();
 }
 
-/// Returns the reason why `product` cannot compute `select`, its ReLU, or "" if it can.
-static StringRef whyNot(MatmulOp product, SelectOp select) {
-  if (product.getType().getElementType().isF64())
+/// Returns the reason why `matmul` cannot compute `select`, its ReLU, or "" if it can.
+static StringRef whyNot(MatmulOp matmul, SelectOp select) {
+  if (matmul.getType().getElementType().isF64())
     return "GEMM libraries have no ReLU epilogue in float64";
-  // A gradient tests where the result is at most 0, which the ReLU of it answers equally.
-  bool isReadOtherwise = llvm::any_of(product->getUsers(), [&](Operation *user) {
-    return user != select && !isNotPositive(user, product.getResult());
-  });
+  // The gradient reads the predicate result ≤ 0, which has the same value for the ReLU's result.
+  bool isReadOtherwise = llvm::any_of(
+      matmul->getUsers(), [&](Operation *user) { return user != select && !isNotPositive(user, matmul.getResult()); });
   return isReadOtherwise ? "the matmul's result has other uses" : "";
 }
 
@@ -123,38 +122,38 @@ class FuseEpiloguesPass : public cs336::impl::FuseEpiloguesPassBase<FuseEpilogue
 } // namespace
 
 void FuseEpiloguesPass::fuse(AddOp sum) {
-  MatmulOp product = findProduct(sum);
-  if (!product)
+  MatmulOp matmul = findMatmul(sum);
+  if (!matmul)
     return;
-  Value addend = sum.getLhs() == product.getResult() ? sum.getRhs() : sum.getLhs();
+  Value addend = sum.getLhs() == matmul.getResult() ? sum.getRhs() : sum.getLhs();
   // Both operands are available at the position of the sum.
-  product->moveBefore(sum);
+  matmul->moveBefore(sum);
   if (Value bias = getBias(addend)) {
     remark::passed(sum.getLoc(), remarkOptions("BiasFused")) << "the matmul adds the bias to its rows";
-    product.getBiasMutable().assign(bias);
+    matmul.getBiasMutable().assign(bias);
     ++numBiases;
   } else {
     remark::passed(sum.getLoc(), remarkOptions("SumFused")) << "the matmul adds it: only the addend is read";
-    product.getAddendMutable().assign(addend);
+    matmul.getAddendMutable().assign(addend);
     ++numSums;
   }
-  sum.replaceAllUsesWith(product.getResult());
+  sum.replaceAllUsesWith(matmul.getResult());
   sum.erase();
 }
 
 void FuseEpiloguesPass::fuse(SelectOp select) {
-  MatmulOp product = getRectified(select);
-  if (!product)
+  MatmulOp matmul = getRectified(select);
+  if (!matmul)
     return;
-  if (StringRef reason = whyNot(product, select); !reason.empty()) {
+  if (StringRef reason = whyNot(matmul, select); !reason.empty()) {
     remark::missed(select.getLoc(), remarkOptions("ActivationKept"))
         << remark::add("ReLU not fused: {0}", reason.str());
     return;
   }
   remark::passed(select.getLoc(), remarkOptions("ActivationFused")) << "the matmul computes it: nothing else is read";
-  product.setRelu(true);
+  matmul.setRelu(true);
   Value predicate = select.getPredicate();
-  select.replaceAllUsesWith(product.getResult());
+  select.replaceAllUsesWith(matmul.getResult());
   select.erase();
   // The remaining readers come much later, and can compute the predicate again from its operands.
   Operation *compare = predicate.getDefiningOp(), *first = nullptr;
@@ -173,7 +172,7 @@ void FuseEpiloguesPass::runOnOperation() {
   func::FuncOp function = getOperation();
   for (auto sum : llvm::make_early_inc_range(function.getOps<AddOp>()))
     fuse(sum);
-  // ReLUs follow additions, because a ReLU may be of a sum.
+  // ReLUs come after additions, because the operand of a ReLU may be a sum.
   for (auto select : llvm::make_early_inc_range(function.getOps<SelectOp>()))
     fuse(select);
 }

@@ -162,7 +162,7 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
     }
   }
   for (auto [value, last] : lastUses) {
-    // Only one a row, or for all rows.
+    // Values per row, and values shared by all rows, take no vector.
     if (shapeOf(value).size() < group.space.shape.size())
       continue;
     ++starting[starts.lookup(value)];
@@ -184,7 +184,7 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
 /// Returns whether an operation outside both groups is on a path between them. Operations of other levels are not.
 bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
   unsigned level = regions.getLevel(groups[lhs].ops.front());
-  // Beyond the last operation that shares a group, no path leads back.
+  // No path from operations after the last one that shares a group leads back.
   unsigned last = lastGrouped;
   for (unsigned group : {lhs, rhs})
     last = std::max(last, positions.lookup(groups[group].ops.back()));
@@ -200,7 +200,7 @@ bool FusionGroups::hasCycle(unsigned lhs, unsigned rhs) const {
       bool isInside = group == lhs || group == rhs;
       if (isInside && !isOfGroups)
         isFound = true;
-      // A broadcast inside the group does not lead out of it.
+      // A broadcast inside the group stays in the group.
       if (!isInside && !(group && seenGroups.contains(*group)) && seen.insert(user).second)
         waiting.push_back(user);
     }

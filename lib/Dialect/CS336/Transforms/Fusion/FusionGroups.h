@@ -48,9 +48,10 @@ public:
   llvm::ArrayRef<FusionGroup> getGroups() const { return groups; }
   /// Returns the number of `op`'s group, or nullopt if it is not fusible.
   std::optional<unsigned> find(mlir::Operation *op) const;
-  /// Returns the values that are read outside the group, in order.
+  /// Returns the group's values that operations outside the group read, in order.
   llvm::SmallVector<mlir::Value> getOutputs(const FusionGroup &group) const;
-  /// A value that one kernel writes and another of the same level reads, with its reader and the reason.
+  /// A value that one kernel writes and another kernel of the same level reads, with its reader and the reason why the
+  /// two kernels are separate.
   struct Missed {
     mlir::Operation *producer, *consumer;
     FusionBarrier barrier;

@@ -100,7 +100,7 @@ std::optional<unsigned> FusionRegions::getRegionOf(OpOperand &use) const {
   Operation *user = use.getOwner();
   ArrayRef<int64_t> shape = shapeOf(use.get());
   if (roles.get(user) == FusionRole::Rematerialized) {
-    // A value per row is for operations that are fused with its row, and not for kernels of columns.
+    // A value per row can be fused with the operations on its row, but not into kernels that reduce columns.
     if (!isRowBroadcast(user) || !user->hasOneUse())
       return std::nullopt;
     Operation *reader = *user->user_begin();
@@ -170,7 +170,7 @@ void FusionRegions::place(Operation *op) {
   if (foreign.empty())
     return;
   int64_t bytes = getTensorBytes(op->getResult(0));
-  // Needed in one other region only: computing it earlier is useful only if its operands take more memory.
+  // If one other region alone needs the value, computing it earlier is useful only if its operands take more memory.
   if (demand.regions.size() == 1 && !demand.isStored) {
     if (getOperandBytes(op, foreign.front(), kDepth) <= 2 * bytes)
       assign(op, foreign.front());

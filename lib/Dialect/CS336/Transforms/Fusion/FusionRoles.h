@@ -16,9 +16,9 @@ namespace cs336 {
 
 /// The role of an operation in fusion, from its interfaces.
 enum class FusionRole {
-  /// A kernel or command of its own, and every other operation without one of the following roles.
+  /// An operation that has its own kernel or command, and every other operation without one of the following roles.
   Opaque,
-  /// The same elements in another layout, at no cost.
+  /// A layout operation, which costs nothing.
   View,
   /// Index arithmetic, which every kernel that reads it computes again: broadcasts, constants, and a little arithmetic
   /// on constants and indices (a causal mask).
@@ -41,13 +41,14 @@ public:
   void addCopy(mlir::Operation *copy, mlir::Operation *op);
   /// Returns whether a group can hold `op` as more than index arithmetic.
   bool isFusible(mlir::Operation *op) const;
-  /// Returns whether `value` is computed anew by every kernel that reads it.
+  /// Returns whether every kernel that reads `value` computes it again.
   bool isRematerialized(mlir::Value value) const;
   /// Returns whether every kernel computes `value` without reading anything.
   bool isLiteral(mlir::Value value) const;
-  /// Pointwise, with one result of its operands' shape: may be computed again, from other operands.
+  /// Returns whether `op` is element-wise and has one result with the shape of its operands. Such an operation can be
+  /// computed again, from other operands.
   bool isRecomputable(mlir::Operation *op) const;
-  /// Pointwise without arithmetic: a cast. What is zero stays zero.
+  /// Returns whether `op` is element-wise without arithmetic: a cast. It maps zero to zero.
   bool isConversion(mlir::Operation *op) const;
 
   /// Calls `fn` on every value that a kernel loads to compute `operand`.
@@ -57,11 +58,11 @@ private:
   FusionRole classify(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Operation *, FusionRole> roles;
-  /// FLOPs that an element of what is computed from constants and indices alone takes, in all.
+  /// For values that are computed from constants and indices alone: the total FLOPs per element.
   llvm::DenseMap<mlir::Value, int64_t> literalFlops;
 };
 
-/// FLOPs of an operation; 0 for one that does not count them.
+/// Returns the FLOPs of an operation, or 0 if it does not count them.
 int64_t getOperationFlops(mlir::Operation *op);
 
 } // namespace cs336

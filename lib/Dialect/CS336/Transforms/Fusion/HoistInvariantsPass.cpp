@@ -35,17 +35,17 @@ public:
   explicit InvariantAnalysis(Block &block);
 
   bool isInvariant(Value value) const { return structures.contains(value); }
-  /// "invariant.<hash>": equal for equal computations, in whatever function and run.
+  /// The name "invariant.<hash>". Equal computations have equal names, in all functions and runs.
   std::string getName(Value value) const;
   /// FLOPs of everything that computes the value.
   int64_t getFlops(Value value) const;
-  /// What could be stored of what other operations read, in the order of the block.
+  /// The values that other operations read and that could be stored, in the order of the block.
   SmallVector<Value> getTables(Block &block) const;
 
 private:
   void collectRoots(Value value, llvm::SetVector<Value> &roots) const;
 
-  /// A hash of the operation, its attributes and types, and its operands' hashes.
+  /// Returns a hash of the operation, its attributes and types, and the hashes of its operands.
   DenseMap<Value, uint64_t> structures;
 };
 
@@ -56,7 +56,7 @@ public:
 private:
   void runOnOperation() override;
   LogicalResult hoist(func::FuncOp function, PrepareFunction &prepare);
-  /// Copies what computes `value` to `builder`; equal computations once.
+  /// Copies the operations that compute `value` to `builder`. Equal computations are copied once.
   Value clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder);
 
   llvm::StringMap<Value> clones;
@@ -100,7 +100,8 @@ int64_t InvariantAnalysis::getFlops(Value value) const {
   return flops;
 }
 
-/// Index arithmetic and views are cheaper made again than stored: what counts is what they are made of.
+/// It is cheaper to compute index arithmetic and views again than to store them, so their operands are considered
+/// instead.
 void InvariantAnalysis::collectRoots(Value value, llvm::SetVector<Value> &roots) const {
   SmallVector<Value> pending{value};
   while (!pending.empty()) {
@@ -124,7 +125,7 @@ SmallVector<Value> InvariantAnalysis::getTables(Block &block) const {
       if (isInvariant(operand))
         collectRoots(operand, roots);
   }
-  // A variable can hold any integer: one that is an index stays where its range is known.
+  // The range of an integer variable is unknown, so integers that are used as indices are not hoisted.
   roots.remove_if([](Value root) {
     Type element = cast<RankedTensorType>(root.getType()).getElementType();
     return element.isInteger(32) || element.isInteger(64);
@@ -133,7 +134,7 @@ SmallVector<Value> InvariantAnalysis::getTables(Block &block) const {
 }
 
 Value HoistInvariantsPass::clone(Value value, const InvariantAnalysis &analysis, OpBuilder &builder) {
-  // Operands first, on a stack of its own: a table may be computed in any number of steps.
+  // Visits operands first. An explicit stack replaces recursion, because the chain of operations has no length limit.
   SmallVector<Value> waiting{value};
   while (!waiting.empty()) {
     Operation *op = waiting.back().getDefiningOp();
@@ -212,7 +213,7 @@ void HoistInvariantsPass::runOnOperation() {
       continue;
     if (!function.getBody().hasOneBlock()) {
       remark::missed(function.getLoc(), remarkOptions("NotHoisted"))
-          << remark::add("@{0} has several blocks, and computes in each call what does not change", function.getName());
+          << remark::add("@{0} has several blocks, so each run computes its invariant values", function.getName());
       continue;
     }
     if (failed(hoist(function, prepare)))

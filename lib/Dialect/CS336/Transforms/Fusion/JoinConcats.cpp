@@ -37,7 +37,7 @@ struct Part {
 };
 } // namespace
 
-/// Merges groups so that their sizes are those of `to`; fails where an axis would be split.
+/// Merges groups so that their sizes equal `to`. Fails if an axis would have to be split.
 static bool mergeGroups(Part &part, ArrayRef<int64_t> to) {
   SmallVector<int64_t> shape = part.getPermutedShape();
   SmallVector<unsigned> merged;
@@ -72,7 +72,7 @@ static void permuteGroups(Part &part, ArrayRef<int64_t> perm) {
   part.groups = std::move(groups);
 }
 
-/// Reads `value` as a concatenation under layout operations that nothing else needs.
+/// Matches `value` as layout operations on a concatenation, none of which has other users.
 static std::optional<Part> matchPart(Value value) {
   SmallVector<Operation *> layouts;
   Operation *op = value.getDefiningOp();
@@ -103,7 +103,7 @@ static Value transposeTo(OpBuilder &builder, Value value, ArrayRef<int64_t> perm
   return TransposeOp::create(builder, value.getLoc(), type, value, perm);
 }
 
-/// The inner concatenation, of parts that are permuted already.
+/// Builds the inner concatenation of the permuted parts.
 static Value buildPermuted(OpBuilder &builder, Part &part) {
   auto parts = llvm::map_to_vector(part.inner.getOperands(),
                                    [&](Value value) { return transposeTo(builder, value, part.perm); });
@@ -117,8 +117,7 @@ bool cs336::joinConcats(ConcatOp outer) {
   auto *found = llvm::find_if(parts, [](auto &part) { return part.has_value(); });
   if (found == parts.end())
     return false;
-  // All parts get the axes of the first that is a concatenation, but for the size of the one that they are joined
-  // along.
+  // All parts get the axes of the first part that is a concatenation. Only the size of the joined axis may differ.
   Part &model = **found;
   SmallVector<int64_t> shape = model.getPermutedShape();
   unsigned head = model.getFirst(outer.getAxis());

@@ -12,13 +12,14 @@
 
 namespace cs336 {
 
-/// Lets a concatenation follow directly on those that it is made of, by moving what merges and permutes axes in
-/// between: the gradient of a packed projection out of the pairs of rotary embedding.
+/// Makes a concatenation the direct user of the concatenations among its operands, by moving the reshapes and
+/// transpositions between them below it. An example is the gradient of a packed projection, which is concatenated from
+/// the pairs of rotary embedding.
 ///
 ///     concat axis 2 (reshape [B,S,H·D] (transpose [B,S,H,D] (reshape [B,H,S,D] (concat axis 4 (even, odd)))), …)
 ///       → reshape [B,S,3H·D] (concat axis 2 (concat axis 4 (transpose(even), transpose(odd)), …))
 ///
-/// What was there before is dead afterwards. Returns whether anything was done.
+/// The replaced operations are dead afterwards. Returns whether anything changed.
 bool joinConcats(ConcatOp outer);
 
 } // namespace cs336

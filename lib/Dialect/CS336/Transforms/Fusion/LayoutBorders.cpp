@@ -40,7 +40,8 @@ private:
 
   FusionRoles roles;
   Block &block;
-  /// Layout operations whose result a kernel reads that could compute their operand, too. Moves do not change this.
+  /// Layout operations whose result is read by a kernel that could also compute their operand. Moves do not change this
+  /// set.
   DenseSet<Operation *> feeders;
   /// Layout operations to hoist, the next one at the end.
   SetVector<Operation *> pending;
@@ -48,13 +49,13 @@ private:
 };
 } // namespace
 
-/// Moves elements and changes nothing else.
+/// Returns whether `op` moves elements and does not change them.
 bool LayoutMover::isLayout(Operation *op) const {
   return op && roles.get(op) == FusionRole::View && op->getNumOperands() == 1 && op->getNumResults() == 1 &&
          op->getOperand(0).getType() != op->getResult(0).getType();
 }
 
-/// A copy of `op` that reads `operands` and has a result of another shape or element type.
+/// Builds a copy of `op` that reads `operands` and whose result has another shape or element type.
 Operation *LayoutMover::cloneOn(OpBuilder &builder, Operation *op, ValueRange operands, ArrayRef<int64_t> shape,
                                 Type element) {
   Operation *copy = builder.clone(*op);
@@ -72,7 +73,7 @@ void LayoutMover::findFeeders() {
       feeders.insert(&op);
 }
 
-/// The dims of a broadcast whose result is transposed.
+/// Returns the dims of a broadcast whose result is transposed.
 static SmallVector<int64_t> getTransposedDims(BroadcastOp broadcast, TransposeOp transpose) {
   SmallVector<int64_t> dims;
   for (int64_t dim : broadcast.getDims())
@@ -80,8 +81,8 @@ static SmallVector<int64_t> getTransposedDims(BroadcastOp broadcast, TransposeOp
   return dims;
 }
 
-/// Returns whether the layout operation on index arithmetic is index arithmetic: on equal elements, or on a broadcast
-/// whose operand keeps the order of its axes.
+/// Returns whether a layout operation on index arithmetic is index arithmetic itself: its operand has equal elements,
+/// or is a broadcast whose operand keeps the order of its axes.
 bool LayoutMover::isMovable(Operation *layout, Value rematerialized) const {
   Operation *op = rematerialized.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -107,7 +108,8 @@ Value LayoutMover::moveOnto(OpBuilder &builder, Operation *layout, Value remater
   return moved->getResult(0);
 }
 
-/// layout(f(x, y)) → f(layout(x), layout(y)), where f(x, y) need not be computed for anybody else, or is a conversion.
+/// Rewrites layout(f(x, y)) → f(layout(x), layout(y)) if f(x, y) has no other user that requires it, or f is a
+/// conversion.
 bool LayoutMover::hoist(Operation *layout) {
   Operation *op = layout->getOperand(0).getDefiningOp();
   if (!op || roles.get(op) != FusionRole::Pointwise || !roles.isRecomputable(op) || !feeders.contains(layout))
@@ -126,7 +128,7 @@ bool LayoutMover::hoist(Operation *layout) {
     return copy->getResult(0);
   });
   Operation *moved = cloneOn(builder, op, operands, shape, tensorType(op->getResult(0)).getElementType());
-  // What the layout operation stood in the way of.
+  // The move may allow the operands' layout operations to move too.
   for (Operation *user : layout->getUsers())
     if (isLayout(user))
       pending.insert(user);
@@ -137,7 +139,7 @@ bool LayoutMover::hoist(Operation *layout) {
   return true;
 }
 
-/// cast(layout(concat(x, y))) → layout(concat(cast(x), cast(y))).
+/// Rewrites cast(layout(concat(x, y))) → layout(concat(cast(x), cast(y))).
 void LayoutMover::sink(Operation *op) {
   if (!roles.isConversion(op))
     return;
@@ -176,7 +178,7 @@ void LayoutMover::hoistAll() {
 }
 
 namespace {
-/// Compares operations by what they compute, wherever they come from.
+/// Compares operations by their computation and ignores their locations.
 struct EqualOperation : DenseMapInfo<Operation *> {
   static unsigned getHashValue(const Operation *op) {
     return OperationEquivalence::computeHash(const_cast<Operation *>(op), OperationEquivalence::directHashValue,
@@ -194,7 +196,7 @@ struct EqualOperation : DenseMapInfo<Operation *> {
 };
 } // namespace
 
-/// What moved past several users of one value became several equal operations.
+/// A layout operation that moved past several users of one value became several equal operations.
 void LayoutMover::mergeEqual() {
   DenseSet<Operation *, EqualOperation> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -217,7 +219,7 @@ void LayoutMover::eraseDead() {
 unsigned LayoutMover::run() {
   for (Operation &op : llvm::make_early_inc_range(block))
     sink(&op);
-  // Users before what they use: the outermost concatenation takes in all others.
+  // Visits users before their operands, so that the outermost concatenation absorbs all others.
   SmallVector<ConcatOp> concats(block.getOps<ConcatOp>());
   for (ConcatOp concat : llvm::reverse(concats))
     numMoved += joinConcats(concat);
@@ -226,7 +228,7 @@ unsigned LayoutMover::run() {
   hoistAll();
   if (numMoved != 0)
     mergeEqual();
-  // Index arithmetic that has moved copies instead.
+  // Erases index arithmetic of which all users read moved copies.
   eraseDead();
   return numMoved;
 }

@@ -12,13 +12,13 @@
 
 namespace cs336 {
 
-/// Moves layout operations out of chains of pointwise operations, so that a kernel meets them as strides of what it
-/// loads and stores:
+/// Moves layout operations out of chains of element-wise operations, so that they become strides of the tensors that a
+/// kernel loads and stores:
 ///
 ///     slice(reshape(cast(x)))                → cast(slice(reshape(x)))
 ///     cast(reshape(concat(even, odd)))       → reshape(concat(cast(even), cast(odd)))
 ///
-/// Returns how many were moved.
+/// Returns the number of moved operations.
 unsigned moveLayoutsToBorders(mlir::Block &block);
 
 } // namespace cs336

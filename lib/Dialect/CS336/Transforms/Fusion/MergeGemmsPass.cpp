@@ -1,4 +1,4 @@
-//===- MergeGemmsPass.cpp - One product for linears of one input ----------===//
+//===- MergeGemmsPass.cpp - One GEMM for linears of one input -------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,10 +25,10 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-/// A linear whose weight is a parameter, perhaps through a cast, that nothing else reads.
+/// A linear whose weight is a parameter, possibly through a cast. No other operation reads the parameter.
 struct Candidate {
   LinearOp linear;
-  /// Null where the weight is read as it is stored.
+  /// Null if the weight is read without a cast.
   CastOp cast;
   BlockArgument weight;
   DictionaryAttr port;
@@ -41,10 +41,10 @@ struct Candidate {
 /// Linears of one function that can become one, in the order of their weights.
 using Group = SmallVector<Candidate, 4>;
 
-/// What two functions must agree on to share the packed weight.
+/// The properties of a packed weight that must be equal in all functions that share it.
 using GroupKey = SmallVector<std::pair<StringRef, Type>, 4>;
 
-/// The groups of one function, by their first weight too, and the names of its parameters.
+/// The groups of one function, also by their first weight, and the names of its parameters.
 struct FunctionGroups {
   func::FuncOp function;
   SmallVector<Group> groups;
@@ -82,7 +82,7 @@ static std::string getPackedName(Group &group) {
   return cs336::getPackedName(names);
 }
 
-/// The weight of `linear` as a parameter of its own, or why it is none.
+/// Returns the weight of `linear` if it is a parameter without other readers, or the reason why it is not.
 static std::variant<Candidate, StringRef> matchCandidate(LinearOp linear, func::FuncOp function) {
   Value weight = linear.getWeight();
   auto cast = weight.getDefiningOp<CastOp>();
@@ -101,7 +101,8 @@ static std::variant<Candidate, StringRef> matchCandidate(LinearOp linear, func::
   return Candidate{linear, cast, argument, port};
 }
 
-/// Collects groups of linears that share an input, saying why a linear that has company stays out.
+/// Collects groups of linears that share an input. Emits a remark for each linear that shares its input but is left
+/// out.
 static SmallVector<Group> collectGroups(func::FuncOp function) {
   llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
   for (auto linear : function.getBody().front().getOps<LinearOp>())
@@ -113,7 +114,7 @@ static SmallVector<Group> collectGroups(func::FuncOp function) {
   for (auto &[input, linears] : byInput) {
     if (linears.size() < 2)
       continue;
-    // Weights are packed only if stored alike; one `cs336.init` describes all rows.
+    // Weights are packed only if their types and layouts are equal; one `cs336.init` describes all rows.
     SmallVector<Group> alike;
     for (LinearOp linear : linears) {
       auto match = matchCandidate(linear, function);
@@ -149,7 +150,7 @@ static SmallVector<Group> collectGroups(func::FuncOp function) {
   return groups;
 }
 
-/// The packed names that stand for different weights.
+/// Returns the packed names that different functions use for different weights.
 static llvm::StringSet<> findAmbiguousNames(MutableArrayRef<FunctionGroups> functions) {
   llvm::StringMap<GroupKey> keys;
   llvm::StringSet<> ambiguous;
@@ -160,7 +161,8 @@ static llvm::StringSet<> findAmbiguousNames(MutableArrayRef<FunctionGroups> func
   return ambiguous;
 }
 
-/// Functions share parameters by name, so either all of them that take one of the weights pack them alike, or none.
+/// Functions share parameters by name, so a weight is packed in all functions that read it, in the same way, or in
+/// none.
 bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions,
                                         const llvm::StringSet<> &ambiguous) {
   GroupKey key = getKey(group);
@@ -185,7 +187,7 @@ bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGr
   return true;
 }
 
-/// The location of several operations: what their names have in common, as for weights.
+/// Returns one location for several operations: the common part of their names, as for weights.
 static Location mergeLocations(ArrayRef<Location> locations) {
   MLIRContext *context = locations.front().getContext();
   SmallVector<StringRef> names;
@@ -221,7 +223,7 @@ static DictionaryAttr getPackedPort(Group &group) {
                   group.front().getInit());
 }
 
-/// Replaces the linears by one with the weight `packed`, and slices of its result.
+/// Replaces the linears with one linear, whose weight is `packed`, and slices of its result.
 static void rewriteGroup(Group &group, Value packed) {
   SmallVector<Location> locations, castLocations;
   LinearOp first = group.front().linear;
@@ -284,7 +286,7 @@ LogicalResult MergeGemmsPass::merge(FunctionGroups &functionGroups, const llvm::
   if (failed(function.insertArguments(indices, types, ports, locations)))
     return failure();
 
-  // Each insertion moved the arguments behind it by one.
+  // Each earlier insertion moved the arguments after it by one.
   SmallVector<BlockArgument> packed;
   for (auto [shift, index] : llvm::enumerate(indices))
     packed.push_back(function.getArgument(index + shift));
@@ -311,7 +313,7 @@ void MergeGemmsPass::runOnOperation() {
     for (unsigned index = 0; index < function.getNumArguments(); ++index)
       if (StringRef name = getPortName(function.getArgAttrDict(index)); !name.empty())
         entry.parameters.insert(name);
-    // Gradients and updates already name the weights as they are.
+    // After differentiation, gradients and updates refer to the separate weights.
     bool isDifferentiated = hasResultOfKind(function, port::kGradient) || hasResultOfKind(function, port::kParameter);
     if (isDifferentiated)
       remarkMissed(function.getLoc(), "@" + function.getName() +

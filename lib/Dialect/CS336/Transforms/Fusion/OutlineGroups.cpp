@@ -27,7 +27,7 @@ public:
   void yield(ArrayRef<Value> outputs, Location loc);
 
 private:
-  /// An operation to copy, and the operands of the copy that exist.
+  /// An operation to copy, and the operands of its copy that exist already.
   struct Copy {
     Operation *op;
     bool isShared;
@@ -35,7 +35,7 @@ private:
   };
 
   Copy startCopy(Value rematerialized) const;
-  /// Returns an operation that the body has already, if it may, or a new copy.
+  /// Returns an equal operation of the body if `isShared` allows it, or else a new copy.
   Operation *finishCopy(const Copy &copy);
   Operation *copy(Operation *op);
 
@@ -56,7 +56,7 @@ BodyBuilder::BodyBuilder(const FusionRoles &roles, FusedOp fused, ArrayRef<Value
 Operation *BodyBuilder::finishCopy(const Copy &copy) {
   Operation *op = copy.op;
   if (copy.isShared) {
-    // Operations on equal operands are few: they all read the first of them.
+    // All candidates read the same first operand, so there are few of them.
     auto isSame = [&](Operation &known) {
       return known.getName() == op->getName() && llvm::equal(known.getOperands(), copy.operands) &&
              known.getResultTypes() == op->getResultTypes() && known.getAttrDictionary() == op->getAttrDictionary();
@@ -70,7 +70,7 @@ Operation *BodyBuilder::finishCopy(const Copy &copy) {
   return cloned;
 }
 
-/// Index arithmetic is written out once for every use, so that each use absorbs its own.
+/// Index arithmetic is copied once per use, so that each use absorbs its own copy.
 BodyBuilder::Copy BodyBuilder::startCopy(Value rematerialized) const {
   Operation *source = rematerialized.getDefiningOp();
   bool isShared = cast<FusibleOpInterface>(source).isRematerializable() && !roles.isLiteral(rematerialized);
@@ -78,7 +78,7 @@ BodyBuilder::Copy BodyBuilder::startCopy(Value rematerialized) const {
 }
 
 Operation *BodyBuilder::copy(Operation *op) {
-  // Operands first, on a stack of its own: index arithmetic may have any number of steps.
+  // Visits operands first. An explicit stack replaces recursion, because index arithmetic has no length limit.
   SmallVector<Copy> pending{{op, /*isShared=*/true, {}}};
   while (true) {
     Copy &top = pending.back();
@@ -107,7 +107,7 @@ void BodyBuilder::yield(ArrayRef<Value> outputs, Location loc) {
   YieldOp::create(builder, loc, values);
 }
 
-/// The source of most of a group's operations first: that is what a kernel is called after.
+/// The location that most of the group's operations have comes first: the kernel is named after it.
 static Location getGroupLocation(const FusionGroup &group) {
   llvm::MapVector<Location, unsigned> counts;
   for (Operation *op : group.ops)
@@ -139,7 +139,7 @@ static FusedOp buildFused(const FusionRoles &roles, const FusionGroup &group, Ar
   return fused;
 }
 
-/// Orders the block so that values come before their users, and otherwise as it is.
+/// Sorts the block so that values come before their users, and keeps the order of all other operations.
 static void orderAnew(Block &block) {
   DenseMap<Operation *, unsigned> positions, missing;
   SmallVector<Operation *> ops;
@@ -159,14 +159,15 @@ static void orderAnew(Block &block) {
     Operation *op = ops[ready.top()];
     ready.pop();
     op->moveBefore(block.getTerminator());
-    // One use an operand, as they were counted.
+    // Counts one use per operand, as the caller did.
     for (OpOperand &use : op->getUses())
       if (auto user = positions.find(use.getOwner()); user != positions.end() && --missing[use.getOwner()] == 0)
         ready.push(user->second);
   }
 }
 
-/// Returns whether `value` is computed from constants and indices by more than what every kernel makes by itself.
+/// Returns whether `value` is computed from constants and indices alone, but takes too many FLOPs for every kernel to
+/// compute it again.
 static bool isArithmetic(const FusionRoles &roles, Value value) {
   SmallVector<Value> pending{value};
   while (!pending.empty()) {
@@ -198,7 +199,7 @@ void cs336::outlineGroups(Block &block, const FusionRoles &roles, const FusionGr
     onFused(fused, group);
     isAnyFused = true;
   }
-  // What was fused is dead now, users before what they use.
+  // Erases the fused operations, which are dead now. Users come before their operands.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();

@@ -13,9 +13,9 @@
 
 namespace cs336 {
 
-/// Replaces groups by `cs336.fused` where that makes a kernel of several operations, orders the block anew, since a
-/// group stands where its last operation stood and its users after it, and erases what nothing reads any more. Calls
-/// `onFused` on each with its group.
+/// Replaces each group that makes a kernel of several operations with `cs336.fused`, at the position of the group's
+/// last operation. Sorts the block, so that users follow the group, and erases dead operations. Calls `onFused` for
+/// each `cs336.fused` with its group.
 void outlineGroups(mlir::Block &block, const FusionRoles &roles, const FusionGroups &groups,
                    llvm::function_ref<void(FusedOp, const FusionGroup &)> onFused);
 

@@ -15,7 +15,7 @@ using namespace mlir;
 
 using Components = SmallVector<StringRef>;
 
-/// How many leading elements all sequences share, of those that leave each at least `keep`.
+/// Returns the number of leading elements that all sequences share, such that at least `keep` elements of each remain.
 template <typename Sequence>
 static size_t countCommon(ArrayRef<Sequence> sequences, size_t keep, bool fromBack) {
   size_t limit = sequences.front().size();
@@ -32,7 +32,7 @@ static size_t countCommon(ArrayRef<Sequence> sequences, size_t keep, bool fromBa
   return count;
 }
 
-/// Joins what differs in one component: q_proj, k_proj → qk_proj.
+/// Joins the different parts of one component: q_proj, k_proj → qk_proj.
 static std::string joinComponent(ArrayRef<std::string> parts) {
   size_t prefix = countCommon(parts, /*keep=*/1, /*fromBack=*/false);
   SmallVector<std::string> rests;
@@ -41,7 +41,7 @@ static std::string joinComponent(ArrayRef<std::string> parts) {
   size_t suffix = countCommon(ArrayRef<std::string>(rests), /*keep=*/1, /*fromBack=*/true);
   for (std::string &rest : rests)
     rest.resize(rest.size() - suffix);
-  // Single characters read well side by side; words do not, nor do pieces of words.
+  // Single characters are legible side by side; words and parts of words are not.
   if (llvm::all_of(rests, [](const std::string &rest) { return rest.size() == 1; }))
     return parts.front().substr(0, prefix) + llvm::join(rests, "") +
            parts.front().substr(parts.front().size() - suffix);

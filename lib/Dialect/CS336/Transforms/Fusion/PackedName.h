@@ -13,8 +13,8 @@
 
 namespace cs336 {
 
-/// A name for tensors that are stored together: what the dotted names have in common stays, what they have not is
-/// joined.
+/// Returns a name for tensors that are stored together. It keeps the common parts of the dotted names and joins the
+/// parts that differ.
 ///
 ///     layers.0.attn.{q_proj,k_proj,v_proj}.weight → layers.0.attn.qkv_proj.weight
 ///     layers.0.ffn.{w1,w3}.weight                 → layers.0.ffn.w13.weight

@@ -84,7 +84,7 @@ bool Span::isKept(Value value) const {
     return true;
   auto cost = dyn_cast<CostOpInterface>(op);
   bool mayRepeat = cost && cost.mayRecompute() && isMemoryEffectFree(op);
-  // A copy of an operation that reads nothing of the span would equal the original.
+  // An operation that reads no value of the span is not copied: the copy would equal the original.
   bool readsActivations = llvm::any_of(op->getOperands(), [&](Value operand) {
     return operand == blocks.front().input || operations.contains(operand.getDefiningOp());
   });
@@ -121,7 +121,7 @@ void Span::collect() {
   }
 }
 
-/// Returns the bytes of the tensors that dropped values are stored in: views have no memory of their own.
+/// Returns the bytes of the tensors that store the dropped values. Views have no memory of their own.
 int64_t Span::getDroppedBytes() const {
   DenseSet<Value> tensors;
   for (Value value : dropped) {

@@ -17,8 +17,8 @@ namespace cs336 {
 /// and returns gradients.
 llvm::SmallVector<mlir::Operation *> collectForwardOperations(mlir::func::FuncOp function);
 
-/// Whether the function is one of these, so that what its forward pass computes may be dropped and computed again; a
-/// remark with these options says why it is not.
+/// Returns whether the function has one block and returns gradients, so that activations may be dropped and recomputed.
+/// Otherwise emits a remark with these options that gives the reason.
 bool mayComputeAgain(mlir::func::FuncOp function, const RemarkOptions &remarkOptions);
 
 } // namespace cs336

@@ -31,7 +31,7 @@ Value cs336::getSource(Value value) {
 }
 
 int64_t cs336::getLargestLiveSet(Block &block) {
-  // Backwards: the first reader that is met is the last.
+  // In reverse order, the first reader found is the last one.
   int64_t live = 0, largest = 0;
   DenseSet<Value> met;
   for (Operation &op : llvm::reverse(block)) {

@@ -17,12 +17,12 @@ namespace cs336 {
 /// constants.
 bool hasNoMemory(mlir::Operation *op);
 
-/// What `value` holds elements of; null for what is computed wherever it is read.
+/// Returns the value whose memory `value` reads, or null if readers compute `value` themselves.
 mlir::Value getSource(mlir::Value value);
 
-/// The most bytes that tensors which the block computes take at once, if each operation writes memory of its own, in
-/// program order, and each tensor lives to its last reader. What plans need lies above: they have workspaces; or below:
-/// they let results take the place of operands.
+/// Returns the size in bytes of the largest live set of tensors that the block computes, if operations run in program
+/// order, each writes its own memory, and each tensor is live until its last reader. A memory plan may need more, for
+/// workspaces, or less, if results are computed in place.
 int64_t getLargestLiveSet(mlir::Block &block);
 
 } // namespace cs336

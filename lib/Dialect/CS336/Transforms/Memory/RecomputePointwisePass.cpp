@@ -26,7 +26,8 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Returns whether memory is won where the backward pass computes `value`: not if the function returns it.
+/// Returns whether recomputing `value` in the backward pass frees memory: it does not if the function returns the
+/// value.
 static bool isWorthDropping(Value value, uint64_t minBytes) {
   bool isReturned =
       llvm::any_of(value.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
@@ -39,7 +40,7 @@ class Activations {
 public:
   Activations(func::FuncOp function, uint64_t minBytes);
 
-  /// Makes the backward pass compute what can be dropped.
+  /// Makes the backward pass recompute the values that can be dropped.
   void recompute();
 
   int64_t numDropped = 0;
@@ -49,11 +50,12 @@ private:
   bool isForward(Operation *op) const { return forward.contains(op); }
   /// Fills `readByBackward`.
   void findReadByBackward();
-  /// Returns whether the backward pass can compute the operation's result from what it has.
+  /// Returns whether the backward pass can compute the operation's result from available values.
   bool canRepeat(Operation *op) const;
-  /// The value to read in the backward pass in place of `value`, made before `reader` if nothing has asked for it.
+  /// Returns the value that the backward pass reads instead of `value`, and creates it before `reader` if it does not
+  /// exist.
   Value getForBackward(Value value, Operation *reader);
-  /// The same for a value that exists; null if the backward pass has yet to compute it.
+  /// As above, but returns null if the value does not exist yet.
   Value findForBackward(Value value) const;
   Value getBarrier(Value value, Operation *reader);
 
@@ -62,7 +64,8 @@ private:
   DenseSet<Operation *> forward;
   /// Results of the forward pass that the backward pass reads, directly or through operations without memory.
   DenseSet<Value> readByBackward;
-  /// What the backward pass has: it reads it itself, or can compute it. Of that, what it has to compute.
+  /// The values that are available in the backward pass, because it reads or can compute them; and the subset that it
+  /// must compute.
   DenseSet<Value> available, computed;
   DenseMap<Value, Value> copies, barriers;
 };
@@ -75,7 +78,7 @@ public:
 private:
   LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
-  /// Returns whether memory that is won is won where the function holds the most, too; a remark if not.
+  /// Returns whether the largest live set of the function shrinks too. Emits a remark if it does not.
   bool savesEnough();
 
   PassCounter numDropped{this, "num-dropped", "Number of results dropped"};
@@ -102,7 +105,7 @@ Activations::Activations(func::FuncOp function, uint64_t minBytes)
 }
 
 void Activations::findReadByBackward() {
-  // Users come before what they use, so one look at each suffices.
+  // Users are visited before their operands, so one visit per value suffices.
   for (Operation *op : llvm::reverse(operations))
     for (Value result : op->getResults()) {
       auto reads = [&](Operation *user) {
@@ -150,7 +153,7 @@ Value Activations::findForBackward(Value value) const {
 Value Activations::getForBackward(Value value, Operation *reader) {
   if (Value found = findForBackward(value))
     return found;
-  // Operands first, on a stack of its own: a value may be computed in any number of steps.
+  // Visits operands first. An explicit stack replaces recursion, because the chain of operations has no length limit.
   struct Copy {
     Operation *op;
     SmallVector<Value, 2> operands;

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// What an operation reads, its regions included.
+/// Returns the values that an operation reads, including those of its regions.
 static llvm::SetVector<Value> getReads(Operation *op) {
   llvm::SetVector<Value> reads(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), reads);
@@ -27,7 +27,8 @@ static llvm::SetVector<Value> getReads(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Operation *> cs336::collectActivations(ArrayRef<Operation *> operations) {
-  // The one argument that a value depends on; null stands for several. Values of no argument are not in the map.
+  // The only argument that a value depends on, or null for several. Values that depend on no argument are not in the
+  // map.
   DenseMap<Value, Value> argumentOf;
   SmallVector<Operation *> activations;
   for (Operation *op : operations) {
@@ -57,7 +58,7 @@ SmallVector<Operation *> cs336::collectActivations(ArrayRef<Operation *> operati
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// After `position` operations, `value` alone is read by later ones.
+/// A position after which the remaining operations read no earlier value but `value`.
 struct Cut {
   size_t position;
   Value value;
@@ -91,7 +92,7 @@ static SmallVector<Cut> findCuts(ArrayRef<Operation *> activations) {
 // Repetition
 //===----------------------------------------------------------------------===//
 
-/// What a stretch does, in text: equal stretches have equal texts. Values are numbered by where they come from.
+/// Returns the operations of a stretch as text. Equal stretches have equal texts. Values are numbered by their origin.
 static std::string describe(ArrayRef<Operation *> operations, Value input) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -117,13 +118,13 @@ static std::string describe(ArrayRef<Operation *> operations, Value input) {
 }
 
 namespace {
-/// `count` blocks of `period` stretches each, from stretch `first` on.
+/// A repetition of `count` blocks with `period` stretches each, starting at stretch `first`.
 struct Repetition {
   size_t first = 0, period = 1, count = 0;
 };
 } // namespace
 
-/// The repetition of most operations; of equal ones that of most blocks, then the first.
+/// Returns the repetition with the most operations. Ties are broken by the number of blocks, then by position.
 static Repetition findRepetition(ArrayRef<unsigned> kinds, ArrayRef<Cut> cuts) {
   Repetition best;
   size_t most = 0;

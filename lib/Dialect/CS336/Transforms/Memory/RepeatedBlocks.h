@@ -14,21 +14,21 @@
 
 namespace cs336 {
 
-/// A stretch of a program that one value goes into and one comes out of.
+/// Consecutive operations of a program with one value as input and one as output.
 struct ProgramBlock {
-  /// All that operations after it read of what was computed before it, and of it; arguments apart.
+  /// The only value, except for arguments, that later operations read from this stretch or from earlier operations.
   mlir::Value input, output;
   /// Its operations, in order.
   llvm::SmallVector<mlir::Operation *> operations;
 };
 
-/// The activations among `operations`: what depends on several of the function's arguments, such as an input and a
-/// weight. What depends on one alone, or on none, is the same in every place.
+/// Returns the activations among `operations`: values that depend on several of the function's arguments, such as an
+/// input and a weight. A value that depends on one argument or none can be computed anywhere.
 llvm::SmallVector<mlir::Operation *> collectActivations(llvm::ArrayRef<mlir::Operation *> operations);
 
-/// The blocks that follow each other and are equal in their operations, attributes and types, and in how these read
-/// each other. Where there are several sequences of them, the one of most operations; nothing if nothing repeats.
-/// `activations` are in program order and have one block.
+/// Returns consecutive equal blocks: their operations, attributes, types and uses are the same. If there are several
+/// such sequences, returns the one with the most operations; if there is none, returns an empty vector. `activations`
+/// are in program order, in one block.
 llvm::SmallVector<ProgramBlock> findRepeatedBlocks(llvm::ArrayRef<mlir::Operation *> activations);
 
 } // namespace cs336

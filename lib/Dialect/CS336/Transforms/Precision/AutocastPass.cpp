@@ -30,7 +30,7 @@ static constexpr RemarkOptions remarkOptions("cs336-autocast");
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
 
-/// Returns the narrowest type that represents both. That of bf16 and f16 is float32.
+/// Returns the narrowest type that represents both. For bf16 and f16 it is float32.
 static FloatType promote(FloatType lhs, FloatType rhs) {
   if (lhs == rhs)
     return lhs;
@@ -165,7 +165,7 @@ void Autocast::setResults(Operation *op, Choice choice) {
     }
     if (compute == choice.result)
       continue;
-    // The operation computes in float32 because of a number, but its result has the type of its tensors.
+    // A scalar operand makes the operation compute in float32, but its result has the type of its tensors.
     builder.setInsertionPointAfter(op);
     auto rounded = CastOp::create(builder, op->getLoc(), tensor.clone(choice.result), result);
     result.replaceAllUsesExcept(rounded, rounded);

@@ -34,7 +34,7 @@ private:
 };
 } // namespace
 
-/// The function's attribute, with the options that were given in place of its fields.
+/// Returns the function's attribute, with its fields replaced by the options that were given.
 LogicalResult ScaleLossPass::scaleLoss(func::FuncOp function) {
   auto attribute = function->getAttrOfType<LossScalingAttr>(CS336Dialect::kLossScalingAttr);
   auto choose = [&](auto &option, auto getField) {

@@ -24,7 +24,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// The parameter that `cast` rounds to a narrower floating-point type, or null.
+/// Returns the parameter that `cast` rounds to a narrower floating-point type, or null.
 static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   auto argument = dyn_cast<BlockArgument>(cast.getOperand());
   auto from = dyn_cast<FloatType>(cast.getOperand().getType().getElementType());
@@ -84,7 +84,7 @@ void WeightShadowsPass::collect(func::FuncOp function) {
   }
 }
 
-/// Entries read the shadow where they rounded the parameter.
+/// Replaces casts of the parameter with reads of the derived weight.
 LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
   llvm::MapVector<std::pair<BlockArgument, Type>, SmallVector<CastOp>> casts;
   for (auto cast : function.getOps<CastOp>())
@@ -103,7 +103,7 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
     remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
         "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
   }
-  // All at once: each insertion copies the attributes of all arguments.
+  // Inserts all arguments at once, because each insertion copies the attributes of all arguments.
   unsigned first = function.getNumArguments();
   if (failed(function.insertArguments(SmallVector<unsigned>(types.size(), first), types, ports, locations)))
     return failure();
@@ -117,8 +117,8 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
   return success();
 }
 
-/// `value` rounded to each of the types. A pointwise operation that computes it takes the casts into its own kernel,
-/// so that rounding costs a write and no read.
+/// Returns `value` rounded to each of the types. The casts join the kernel of the element-wise operation that computes
+/// `value`, so that rounding costs a write and no read.
 static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes, Operation *terminator) {
   RankedTensorType type = tensorType(value);
   Operation *producer = value.getDefiningOp();
@@ -155,7 +155,7 @@ static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes
   return llvm::to_vector_of<Value>(fused.getResults().drop_front(numResults));
 }
 
-/// Who gives a parameter a new value gives its shadows new values.
+/// A function that writes a parameter also writes its derived weights.
 LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   llvm::StringMap<unsigned> newValues;
@@ -167,7 +167,7 @@ LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
     else if (getPortKind(port) == port::kDerived)
       derived.insert(getPortName(port));
   }
-  // Where a parameter's result is its argument, it keeps its value.
+  // If a parameter's result is its argument, its value does not change.
   auto isKept = [&](Value value, StringRef name) {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && getPortName(function.getArgAttrDict(argument.getArgNumber())) == name;
@@ -191,7 +191,7 @@ LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
     for (Type elementType : elementTypes)
       ports.push_back(makePort(&getContext(), port::kDerived, getShadowName(name, elementType)));
   }
-  // All at once: each insertion copies the attributes of all results.
+  // Inserts all results at once, because each insertion copies the attributes of all results.
   if (failed(function.insertResults(SmallVector<unsigned>(types.size(), function.getNumResults()), types, ports)))
     return failure();
   terminator->insertOperands(terminator->getNumOperands(), added);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The match goes from the probabilities backwards: a softmax, masks and scales in any order, a matmul. Only the
-// structure counts.
+// The match goes from the probabilities backwards: a softmax, masks and scales in any order, a matmul. Names and
+// locations are not used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ private:
 static bool isPointwise(Operation *op) {
   if (auto fusible = dyn_cast<FusibleOpInterface>(op))
     return !isa<ViewOpInterface>(op) && fusible.getFusionKind() == FusionKind::Pointwise;
-  // A composite is judged by its types: activations have one operand, of the result's type.
+  // Composites are classified by their types: activations have one operand, which has the result's type.
   return isa<DecomposableOpInterface>(op) && op->getNumOperands() == 1 &&
          op->getOperand(0).getType() == op->getResult(0).getType();
 }
@@ -149,10 +149,10 @@ bool Matcher::matchScores(Operation *softmax, Value input) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks of the whole
+// Checks of the whole match
 //===----------------------------------------------------------------------===//
 
-/// Checks that only the chain uses its values: the fused operation has no scores.
+/// Checks that no operation outside the chain uses its values: the fused operation does not compute scores.
 bool Matcher::checkUses() {
   SmallVector<Operation *> computing = match.chain;
   computing.push_back(match.scores);
@@ -168,10 +168,10 @@ bool Matcher::checkUses() {
 
 /// Refuses matmuls with an epilogue, which attention does not have: a bias of scores is not a mask.
 bool Matcher::checkEpilogues() {
-  for (MatmulOp product : {match.scores, match.values})
-    if (product.hasEpilogue())
-      return refuse(product, "Epilogue",
-                    Twine("the matmul that computes ") + (product == match.scores ? "scores" : "the result") +
+  for (MatmulOp matmul : {match.scores, match.values})
+    if (matmul.hasEpilogue())
+      return refuse(matmul, "Epilogue",
+                    Twine("the matmul that computes ") + (matmul == match.scores ? "scores" : "the result") +
                         " has an addend, a bias or a ReLU: run --cs336-fuse-epilogues after --cs336-flash-attention");
   return true;
 }

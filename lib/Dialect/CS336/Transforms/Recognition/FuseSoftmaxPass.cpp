@@ -83,7 +83,7 @@ static Absorbed absorbScores(const SoftmaxChain &chain) {
     }
     double scale = absorbed.scale * (scaling ? scaling->factor : 1.0);
     if (!std::isfinite(scale)) {
-      remarkStays(op, what, "its product with the scales that follow is infinite");
+      remarkStays(op, what, "the combined scale with the scales that follow is infinite");
       break;
     }
     absorbed.end = scaling ? scaling->operand : masking->operand;

@@ -50,10 +50,10 @@ static Value composeReshape(OpBuilder &builder, Location loc, Value value, Array
 // Repeated keys and values
 //===----------------------------------------------------------------------===//
 
-/// Looks through what repeats a tensor along leading axes, the others as they are.
+/// Looks through operations that repeat a tensor along leading axes and keep the other axes.
 HeadLayout::Repeated HeadLayout::peel(Value tensor, bool mayPeel) const {
   size_t rank = leading.size() + 2;
-  // A matrix serves all.
+  // All batches share one matrix.
   if (tensorType(tensor).getRank() == 2 && rank > 2)
     return {tensor, leading, SmallVector<bool>(leading.size(), false)};
   Repeated whole{tensor, leading, SmallVector<bool>(leading.size(), true)};
@@ -63,7 +63,7 @@ HeadLayout::Repeated HeadLayout::peel(Value tensor, bool mayPeel) const {
   SmallVector<int64_t> sizes(leading);
   auto broadcast = tensor.getDefiningOp<BroadcastOp>();
   if (auto merge = tensor.getDefiningOp<ReshapeOp>()) {
-    // [..., heads, group, rows, columns] merged to [..., heads·group, rows, columns].
+    // Matches a reshape from [..., heads, group, rows, columns] to [..., heads·group, rows, columns].
     broadcast = merge.getOperand().getDefiningOp<BroadcastOp>();
     if (!broadcast || leading.empty())
       return whole;
@@ -110,7 +110,7 @@ void HeadLayout::chooseAxes() {
     repeated = countRepeated();
   }
   numKeyAxes = key.sizes.size() - repeated;
-  // Keys have heads where the axis of heads was split, and where there is an axis besides a batch axis.
+  // Keys have an axis of heads if that axis was split, or if there is an axis besides a batch axis.
   bool isSplit = key.sizes.size() != leading.size();
   bool hasKeyHeads = isSplit || numKeyAxes > 1;
   numBatch = hasKeyHeads ? numKeyAxes - 1 : numKeyAxes;
@@ -120,7 +120,7 @@ void HeadLayout::chooseAxes() {
 // Operands and output
 //===----------------------------------------------------------------------===//
 
-/// The permutation of `leading` axes, then rows and columns, to batch axes, rows, heads, columns.
+/// Returns the permutation from the leading axes, rows and columns to batch axes, rows, heads and columns.
 static SmallVector<int64_t> getPermutation(size_t numBatch, size_t numLeading, bool isTransposed) {
   auto perm = llvm::to_vector(llvm::seq<int64_t>(0, numBatch));
   int64_t rows = numLeading + (isTransposed ? 1 : 0), columns = numLeading + (isTransposed ? 0 : 1);
@@ -145,7 +145,7 @@ Value HeadLayout::getKeyOrValue(const Repeated &repeated, bool isTransposed) {
   Value tensor = repeated.tensor;
   ArrayRef<int64_t> axes = ArrayRef(repeated.sizes).take_front(numKeyAxes);
   ArrayRef<bool> has = ArrayRef(repeated.has).take_front(numKeyAxes);
-  // What only one of keys and values is repeated along, or what is no head, stays repeated.
+  // An axis stays repeated if it is not an axis of heads, or if only keys or only values are repeated along it.
   if (!llvm::all_of(has, [](bool hasAxis) { return hasAxis; })) {
     SmallVector<int64_t> dims, shape(axes);
     for (auto [axis, hasAxis] : llvm::enumerate(has))

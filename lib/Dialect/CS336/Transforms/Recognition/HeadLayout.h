@@ -12,12 +12,13 @@
 
 namespace cs336 {
 
-/// Brings the operands of the products of an attention into [batch, positions, heads, head_dim], and its output back,
-/// by layout operations that compose with those around them: a head split and merge leave reshapes.
+/// Converts the operands of an attention's matmuls to [batch, positions, heads, head_dim], and its output back, with
+/// layout operations that combine with those around them: of the transpositions that split and merge heads, only
+/// reshapes remain.
 ///
-/// The leading axes of scores are batch axes and heads: the last of them is heads if there are several. Keys and
-/// values that are repeated along trailing ones (a broadcast, or one whose new axis is merged into heads) are read
-/// once for all of these query heads.
+/// The leading axes of scores are batch axes and heads: if there are several, the last one is heads. Keys and values
+/// that are repeated along trailing leading axes (by a broadcast whose new axis may be merged into heads) are read once
+/// for all of these query heads.
 class HeadLayout {
 public:
   HeadLayout(MatmulOp scores, MatmulOp values, mlir::OpBuilder &builder);
@@ -26,11 +27,11 @@ public:
   mlir::Value getKey();
   mlir::Value getValue();
 
-  /// `output`, [batch, positions, heads, head_dim], as the product of probabilities and values has it.
+  /// Returns `output`, [batch, positions, heads, head_dim], in the layout of the matmul of probabilities and values.
   mlir::Value getProduct(mlir::Value output);
 
 private:
-  /// A tensor [..., rows, columns] whose leading axes are those of `sizes` that it is not repeated along.
+  /// A tensor [..., rows, columns]. Its leading axes are the axes of `sizes` along which it is not repeated.
   struct Repeated {
     mlir::Value tensor;
     llvm::SmallVector<int64_t> sizes;
@@ -46,11 +47,11 @@ private:
   llvm::SmallVector<int64_t> leading;
   Repeated key, value;
   size_t numBatch;
-  /// The leading axes that keys have, one more than `numBatch` if they have heads.
+  /// The number of leading axes of keys: `numBatch`, plus one if keys have heads.
   size_t numKeyAxes;
 };
 
-/// Permutes axes, through a permutation that `value` may come from.
+/// Permutes axes, and combines this with the transposition that computes `value`, if any.
 mlir::Value composeTranspose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                              llvm::ArrayRef<int64_t> perm);
 

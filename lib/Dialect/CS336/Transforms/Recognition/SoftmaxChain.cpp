@@ -16,7 +16,7 @@ using namespace cs336;
 
 using SoftmaxMatch = std::variant<std::monostate, SoftmaxChain, SoftmaxRefusal>;
 
-/// The other factor of `value`, if that is a product of `factor` and something.
+/// Returns the other factor if `value` is `factor` times another value.
 static Value getOtherFactor(Value value, Value factor) {
   auto product = value.getDefiningOp<MulOp>();
   if (!product || (product.getLhs() != factor && product.getRhs() != factor))
@@ -26,19 +26,19 @@ static Value getOtherFactor(Value value, Value factor) {
 
 static bool isProductOf(Value value, Value lhs, Value rhs) { return getOtherFactor(value, lhs) == rhs; }
 
-/// The only operation that reads `value`, if it is of this kind.
+/// Returns the only operation that reads `value`, if it has this type.
 template <typename OpTy>
 static OpTy getOnlyUser(Value value) {
   return value.hasOneUse() ? dyn_cast<OpTy>(*value.user_begin()) : OpTy();
 }
 
 namespace {
-/// A reduction whose result is repeated.
+/// Returns the reduction whose result is repeated.
 struct RepeatedReduction {
   ReduceOp reduce;
   BroadcastOp broadcast;
 
-  /// Of the last axis, along the last axis.
+  /// The reduction is over the last axis, and its result is repeated along the last axis.
   bool isOfRows() {
     int64_t rows = rankOf(reduce.getOperand()) - 1;
     return reduce.getAxes() == ArrayRef<int64_t>{rows} && broadcast.getType() == reduce.getOperand().getType() &&
@@ -79,13 +79,13 @@ static std::optional<RepeatedReduction> matchRepeated(Value value, ReduceKind ki
   return RepeatedReduction{reduce, broadcast};
 }
 
-/// The operand of 1/x, if `value` is a reciprocal.
+/// Returns x if `value` is 1/x.
 static Value matchReciprocal(Value value) {
   auto div = value.getDefiningOp<DivOp>();
   return div && getSplatNumber(div.getLhs()) == 1.0 ? div.getRhs() : Value();
 }
 
-/// e/broadcast(Σ), e·(1/broadcast(Σ)) or e·broadcast(1/Σ).
+/// Matches e/broadcast(Σ), e·(1/broadcast(Σ)) or e·broadcast(1/Σ).
 std::optional<Matcher::Quotient> Matcher::matchQuotient(Operation *op) {
   if (auto div = dyn_cast<DivOp>(op)) {
     auto exp = div.getLhs().getDefiningOp<ExpOp>();
@@ -148,7 +148,7 @@ SoftmaxMatch Matcher::run(Operation *op) {
   return chain;
 }
 
-/// What of the chain is used outside of it, with its verb; empty if nothing is.
+/// Returns a description of the chain's values that operations outside it use, with its verb, or an empty string.
 std::string Matcher::findOtherUse() {
   for (Operation *op : chain.operations) {
     Value result = op->getResult(0);
@@ -170,7 +170,7 @@ std::string Matcher::findOtherUse() {
 // Gradient
 //===----------------------------------------------------------------------===//
 
-/// With a = dy/Σe: dz = e·(a + broadcast(Σ −(a·y))).
+/// Matches dz = e·(a + broadcast(Σ −(a·y))), where a = dy/Σe.
 void Matcher::matchGradient(DivOp quotient) {
   DivOp ratio;
   for (Operation *user : sum.broadcast->getUsers())
@@ -204,7 +204,7 @@ void Matcher::matchGradient(DivOp quotient) {
       chain.inputGradient = whole;
 }
 
-/// dz + select(z = max z, broadcast(Σ(−dz)/number of maxima), 0).
+/// Matches dz + select(z = max z, broadcast(Σ(−dz)/number of maxima), 0).
 Value Matcher::matchMaximumGradient(Value inputGradient) {
   NegOp negated;
   AddOp total;

@@ -15,9 +15,9 @@
 
 namespace cs336 {
 
-/// y = e/Σe or e·(1/Σe), with e = exp(z − max z), maximum and sum over the last axis. In a program that is
-/// differentiated already, also what reverse mode made of it: with a = dy/Σe, dz = e·(a − Σ a·y). Where the maximum has
-/// a gradient too, −Σ dz is shared by the elements that attain it: zero, but for rounding.
+/// A softmax y = e/Σe or e·(1/Σe), with e = exp(z − max z), where maximum and sum are over the last axis. In a
+/// differentiated program, also its gradient: dz = e·(a − Σ a·y) with a = dy/Σe. If the maximum has a gradient too, the
+/// elements that attain it share −Σ dz, which is zero except for rounding.
 struct SoftmaxChain {
   /// z and y.
   mlir::Value input, result;
@@ -27,12 +27,12 @@ struct SoftmaxChain {
   llvm::SetVector<mlir::Operation *> operations;
 };
 
-/// Why something is not quite a softmax.
+/// The reason why a chain that resembles a softmax is not one.
 struct SoftmaxRefusal {
   std::string reason;
 };
 
-/// Looks for a softmax that ends with `op`. Nothing where the operation is no quotient of exponentials by a sum.
+/// Matches a softmax that ends with `op`. Returns monostate if `op` does not divide exponentials by a sum.
 std::variant<std::monostate, SoftmaxChain, SoftmaxRefusal> matchSoftmax(mlir::Operation *op);
 
 } // namespace cs336

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A proof, not a pattern: numbers that the mask compares are computed as linear functions of the indices, and the
-// predicate for every difference of the two that occurs.
+// Proves which keys a mask shows, instead of matching patterns: it computes the compared numbers as linear functions of
+// the indices, and the predicate for every difference of query and key index that occurs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace cs336;
 
 namespace {
-/// What the index along an axis of a tensor is for scores.
+/// The role of an axis of a tensor in the scores: query index, key index, or neither.
 enum class Axis { Other, Query, Key };
 using Axes = SmallVector<Axis>;
 
@@ -31,24 +31,24 @@ struct Linear {
   double query = 0, key = 0, constant = 0;
 };
 
-/// Reads a mask from the operations that compute it. It follows each use of a value, of which a mask of n operations
-/// can have 3^n, so it gives up after some.
+/// Evaluates a mask from the operations that compute it. It follows each use of a value, and a mask of n operations can
+/// have 3^n uses, so it stops after a fixed number.
 class MaskReader {
 public:
   MaskReader(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
 
-  /// A bit for every difference i − j, if the predicate depends on that alone.
+  /// Returns one bit per difference i − j, if the predicate depends on the difference alone.
   std::optional<BitVector> readPredicate(Value value, const Axes &axes);
-  /// A bit where the number is 0, if it is −∞ elsewhere.
+  /// Returns one bit per difference, set where the number is 0, if the number is −∞ elsewhere.
   std::optional<BitVector> readBias(Value value, const Axes &axes);
-  /// The axes of a tensor that scores are masked with.
+  /// Returns the axes of a tensor that masks the scores.
   static Axes getAxes(Value mask);
 
 private:
-  /// Many more than masks have that people write.
+  /// Far more than masks in real models have.
   static constexpr unsigned kMostUses = 256;
 
-  /// Counts a use of a value; false for one too many.
+  /// Counts a use of a value. Returns false if the limit is exceeded.
   bool countUse() { return ++numUses <= kMostUses; }
   std::optional<Linear> readNumber(Value value, const Axes &axes);
   std::optional<Axes> getOperandAxes(Operation *view, const Axes &axes) const;
@@ -78,7 +78,7 @@ Axes MaskReader::getAxes(Value mask) {
 // Layout operations
 //===----------------------------------------------------------------------===//
 
-/// The axes of a layout operation's operand.
+/// Returns the axes of a layout operation's operand.
 std::optional<Axes> MaskReader::getOperandAxes(Operation *view, const Axes &axes) const {
   Axes result;
   if (auto broadcast = dyn_cast<BroadcastOp>(view)) {
@@ -92,7 +92,7 @@ std::optional<Axes> MaskReader::getOperandAxes(Operation *view, const Axes &axes
       result[source] = axes[axis];
     return result;
   }
-  // A reshape that adds and drops axes of size 1, along which the index is 0 whatever they are.
+  // A reshape that adds and drops axes of size 1: along these the index is always 0.
   auto reshape = dyn_cast<ReshapeOp>(view);
   if (!reshape)
     return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<Linear> MaskReader::readNumber(Value value, const Axes &axes) {
     number.emplace();
     number->constant = isa<FloatType>(element) ? splat.getSplatValue<APFloat>().convertToDouble()
                                                : static_cast<double>(splat.getSplatValue<APInt>().getSExtValue());
-    // A sum of halves would be exact too, but nobody masks with it.
+    // A sum of halves would be exact too, but masks do not use it.
     if (number->constant != std::floor(number->constant))
       return std::nullopt;
   } else if (isa_and_present<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
@@ -182,7 +182,7 @@ static bool holds(Predicate predicate, double difference) {
 }
 
 std::optional<BitVector> MaskReader::compare(Predicate predicate, Linear difference) const {
-  // Where there is one query, or one key, its index is 0.
+  // With one query or one key, its index is 0.
   if (queries == 1)
     difference.query = -difference.key;
   if (keys == 1)
@@ -198,7 +198,8 @@ std::optional<BitVector> MaskReader::compare(Predicate predicate, Linear differe
   return bits;
 }
 
-/// Reads a table whose elements agree wherever i − j does; `isVisible` is empty for an element that no mask has.
+/// Reads a table whose elements depend on i − j alone. `isVisible` returns nullopt for an element that does not occur
+/// in masks.
 template <typename Element>
 std::optional<BitVector> MaskReader::readTable(DenseElementsAttr table, const Axes &axes,
                                                function_ref<std::optional<bool>(Element)> isVisible) const {
@@ -210,7 +211,7 @@ std::optional<BitVector> MaskReader::readTable(DenseElementsAttr table, const Ax
     hasQueries |= axis == Axis::Query;
     hasKeys |= axis == Axis::Key;
   }
-  // A table that knows of one index only says the same for all of the others.
+  // A table with one index has the same value for all values of the other index.
   if (!table.isSplat() && (!hasQueries || !hasKeys))
     return std::nullopt;
   if (table.isSplat()) {
@@ -273,7 +274,8 @@ std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes
   return std::nullopt;
 }
 
-/// Returns whether a number that is added to a score leaves it or hides it.
+/// Returns whether a number that is added to a score keeps the score visible, or nullopt if it neither keeps nor hides
+/// it.
 static std::optional<bool> isBiasVisible(double number) {
   if (number == 0)
     return true;

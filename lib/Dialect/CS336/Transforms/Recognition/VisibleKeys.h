@@ -13,18 +13,18 @@
 
 namespace cs336 {
 
-/// A mask that depends on i − j alone, query i and key j: bit i − j + (keys − 1) says whether they see each other.
+/// A mask that depends on i − j alone, for query i and key j: bit i − j + (keys − 1) is set if query i sees key j.
 class VisibleKeys {
 public:
-  /// All of them.
+  /// Returns whether every query sees all keys.
   VisibleKeys(int64_t queries, int64_t keys) : keys(keys), bits(queries + keys - 1, true) {}
 
   bool areAll() const { return bits.all(); }
-  /// Exactly those with j ≤ i.
+  /// Returns whether query i sees exactly the keys j ≤ i.
   bool areCausal() const;
 
-  /// Hides what the mask's selector says. The selector has the last axes of scores [..., queries, keys]. False where
-  /// its values are not known, or are not those of a mask of this kind.
+  /// Hides the keys that the mask's selector hides. The selector has the last axes of scores [..., queries, keys].
+  /// Returns false if its values are unknown, or do not depend on i − j alone.
   bool hide(const Masking &masking);
 
 private:

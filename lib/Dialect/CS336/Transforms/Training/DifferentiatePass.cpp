@@ -69,7 +69,7 @@ private:
   Block &block;
   Recorder recorder;
   OpBuilder builder;
-  /// For each value that depends on parameters, one of these parameters.
+  /// One parameter for each value that depends on parameters.
   DenseMap<Value, BlockArgument> dependsOn;
   DenseMap<Value, Value> gradients;
 };

@@ -32,9 +32,9 @@ static Value buildSumOfSquares(ImplicitLocOpBuilder &b, Value g, Value factor) {
                           allAxes(type));
 }
 
-/// 0 if all elements are finite, 1 otherwise, as a scalar of type `result`. Compared one by one: a sum of finite
-/// numbers may overflow. In their own type, so that no conversion is shared with the norm: a loop computes either from
-/// memory.
+/// Builds a scalar of type `result` that is 0 if all elements are finite and 1 otherwise. Elements are compared one by
+/// one, because a sum of finite numbers may overflow. They are compared in their own type, so that no conversion is
+/// shared with the norm: each loop reads them from memory.
 static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g, Type result) {
   RankedTensorType type = tensorType(g), flagType = type.clone(result);
   Value magnitude = MaxOp::create(b, g, NegOp::create(b, g));
@@ -45,7 +45,7 @@ static Value buildOverflowFlag(ImplicitLocOpBuilder &b, Value g, Type result) {
   return ReduceOp::create(b, RankedTensorType::get({}, result), ReduceKind::Max, flags, allAxes(type));
 }
 
-/// One value of neighbours, one of their neighbours, and so on: rounding grows with the depth of that tree.
+/// Combines values pairwise in a tree: rounding grows with the depth of the tree.
 template <typename OpT>
 static Value combineInPairs(ImplicitLocOpBuilder &b, ValueRange operands) {
   SmallVector<Value> values(operands);
@@ -55,8 +55,8 @@ static Value combineInPairs(ImplicitLocOpBuilder &b, ValueRange operands) {
   return values.front();
 }
 
-/// One value of all, in one kernel unless its parameters would be too many: the kernels of a model do not depend on how
-/// many layers it has.
+/// Combines all values into one, in one kernel unless it would have too many parameters, so that a model's kernels do
+/// not depend on its number of layers.
 template <typename OpT>
 static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
   constexpr size_t kMostInputs = 1024;
@@ -91,7 +91,7 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
   Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   auto scalar = RankedTensorType::get({}, compute);
   SmallVector<Value> sums, flags;
-  // All gradients before what combines them, so that one launch may read several.
+  // Builds the values of all gradients before it combines them, so that one launch can read several.
   for (const LocatedGradient &gradient : gradients) {
     b.setLoc(gradient.loc);
     SmallVector<Value> inputs = {gradient.value};

@@ -12,25 +12,25 @@
 
 namespace cs336 {
 
-/// A gradient, and where what is computed of it belongs.
+/// A gradient, and the location of the operations that read it.
 struct LocatedGradient {
   mlir::Value value;
   mlir::Location loc;
 };
 
-/// What to compute, and the results, of rank 0.
+/// The statistics to compute, and the results, of rank 0.
 struct GradientStatistics {
   bool wantsNorm = false, wantsFinite = false;
-  /// Multiplies the gradients before their norm is taken; null is 1. In float32.
+  /// Factor of the gradients before their norm is computed, in float32; null means 1.
   mlir::Value factor;
 
-  /// ‖factor·g‖₂ over all gradients, in float32, or float64 where a gradient is.
+  /// The norm ‖factor·g‖₂ over all gradients, in float32, or in float64 if a gradient is float64.
   mlir::Value norm;
-  /// i1: whether every element of every gradient, as it is, is finite.
+  /// An i1 that is true if every element of every unscaled gradient is finite.
   mlir::Value isFinite;
 
-  /// Builds what is wanted at the builder's insertion point, in one kernel a gradient, which reads it once and stores
-  /// nothing of its size, and kernels of scalars, at `loc`.
+  /// Builds the requested statistics at the builder's insertion point: one kernel per gradient, which reads it once and
+  /// stores no tensor of its size, and kernels on scalars, at `loc`.
   void build(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<LocatedGradient> gradients, mlir::Location loc);
 };
 

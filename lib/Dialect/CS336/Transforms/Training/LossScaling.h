@@ -16,20 +16,20 @@ namespace cs336 {
 
 /// State of a step with dynamic loss scaling, all of rank 0.
 struct ScaledStep {
-  /// f32: what the loss is multiplied by before it is differentiated.
+  /// f32: the factor of the loss before it is differentiated.
   mlir::Value scale;
   /// i32: steps since the scale last changed.
   mlir::Value growthTracker;
-  /// i64: updates made, and what that is after one more (null afterwards).
+  /// i64: the number of updates so far, and that number plus one (null after the step).
   mlir::Value step, nextStep;
 };
 
-/// The argument that holds the loss scale, or null if there is none. Fails, with an error, if its type is another than
+/// Returns the argument that holds the loss scale, or null if there is none. Fails with an error if its type is not
 /// tensor<f32>.
 mlir::FailureOr<mlir::Value> findLossScale(mlir::func::FuncOp function);
 
-/// Builds one kernel that computes the state after a step: where `apply` (i1) is false, the scale backs off and nothing
-/// else has happened; after `interval` good steps it grows, unless it would be infinite.
+/// Builds one kernel that computes the state after a step. If `apply` (i1) is false, the scale shrinks and the other
+/// state stays the same. After `interval` good steps the scale grows, unless it would become infinite.
 ScaledStep buildNextStep(mlir::ImplicitLocOpBuilder &b, mlir::Value apply, const ScaledStep &before,
                          LossScalingAttr scaling);
 

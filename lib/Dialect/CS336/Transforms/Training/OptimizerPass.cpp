@@ -45,8 +45,8 @@ static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
 }
 
-/// A gradient before it was widened: updates compute in float32 at least whatever they read, and reading what is narrow
-/// takes fewer bytes.
+/// Returns a gradient before it was widened: updates compute in float32 or wider in any case, and a narrow gradient
+/// takes fewer bytes to read.
 static Value skipExtension(Value gradient) {
   auto cast = gradient.getDefiningOp<CastOp>();
   auto from = cast ? dyn_cast<FloatType>(cast.getOperand().getType().getElementType()) : FloatType();
@@ -140,7 +140,7 @@ LogicalResult AdamWBuilder::collectUpdates() {
     BlockArgument argument = arguments.lookup(name);
     if (!argument || argument.getType() != value.getType())
       return function.emitOpError() << "returns a gradient called '" << name
-                                    << "', but takes no parameter of that name and type";
+                                    << "', but has no parameter with that name and type";
     updates.push_back({argument, skipExtension(value), name, getPortViews(port)});
   }
   return success();
@@ -153,8 +153,8 @@ BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, Arra
   return function.getBody().addArgument(type, location(name));
 }
 
-/// What all updates have in common: the factor of the gradients, and whether to update at all, so that `step` becomes
-/// `next`.
+/// Builds the values that all updates share: the factor of the gradients, and the condition for an update, after which
+/// `step` becomes `next`.
 LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
   FailureOr<Value> found = findLossScale(function);
   if (failed(found))
@@ -174,7 +174,7 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
   statistics.build(b, gradients, location("grad_norm"));
 
   if (Value norm = statistics.norm) {
-    // min(1, M / (‖g‖₂ + 1e-6)), and what undoes the loss scale.
+    // The factor min(1, M / (‖g‖₂ + 1e-6)), and the inverse of the loss scale.
     addResult(norm, port::kOutput, "grad_norm");
     Value factor =
         DivOp::create(b, constantLike(norm, optimizer.getMaxNorm()), AddOp::create(b, norm, constantLike(norm, 1e-6)));
@@ -201,7 +201,7 @@ const Scalars &AdamWBuilder::getScalars(FloatType type) {
     ImplicitLocOpBuilder::InsertionGuard guard(b);
     Location loc = b.getLoc();
     b.setLoc(location("adamw"));
-    // Braces keep the order.
+    // An initializer list in braces is evaluated in order.
     entry->second = {convert(b, lr, type), convert(b, correction1, type), convert(b, correction2, type),
                      convert(b, scale, type)};
     b.setLoc(loc);
@@ -287,7 +287,7 @@ private:
 };
 } // namespace
 
-/// The function's attribute, with the options that were given in place of its fields.
+/// Returns the function's attribute, with its fields replaced by the options that were given.
 FailureOr<OptimizerAttr> OptimizerPass::getOptimizer(func::FuncOp function) {
   auto attribute = function->getAttrOfType<OptimizerAttr>(CS336Dialect::kOptimizerAttr);
   auto choose = [&](auto &option, auto getField) {
@@ -323,7 +323,7 @@ void OptimizerPass::runOnOperation() {
   }
   if (findArgument(function, state::kLossScale) && !function->hasAttr(CS336Dialect::kLossScalingAttr)) {
     function.emitOpError() << "takes '" << state::kLossScale << "', but no " << CS336Dialect::kLossScalingAttr
-                           << " says how it moves; --cs336-scale-loss adds both";
+                           << " describes its updates; --cs336-scale-loss adds both";
     return signalPassFailure();
   }
   FailureOr<OptimizerAttr> optimizer = getOptimizer(function);

@@ -3,7 +3,7 @@
 // RUN: cs336-opt %t.once.mlir --split-input-file --cs336-move-layouts --cs336-fuse-elementwise -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 // RUN: cs336-opt %s --split-input-file --cs336-move-layouts --cs336-fuse-elementwise --remarks-filter=cs336-fuse-elementwise --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// What was fused and written out again is the program that it was.
+// Fusing and inlining gives the original program.
 // RUN: cs336-opt-test %t.once.mlir --split-input-file --test-inline-groups --mlir-print-debuginfo=false | FileCheck %s --check-prefix=INLINED
 // INLINED-NOT: cs336.fused
 
@@ -265,7 +265,7 @@ func.func @mask(%x: tensor<3x4x4xf32>, %y: tensor<3x4x4xf32>) -> (tensor<3x4x4xf
 
 // -----
 
-// What the backward pass needs again: sigmoid(x) is computed from x, which is read anyhow; the sum of a row is stored.
+// Values that the backward pass reads too: sigmoid(x) is computed from x, which is read anyhow; the sum of a row is stored.
 // CHECK-LABEL: func.func @across_product(
 // CHECK: %[[FORWARD:.*]]:2 = cs336.fused(%[[X:.*]]) {
 // CHECK: } : (tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8x8xf32>)

@@ -97,7 +97,7 @@ func.func @bias(%x: tensor<2x4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>, %
   return %t, %v : tensor<2x4x5xf32>, tensor<2x4x5xf32>
 }
 
-// What every column adds is no bias.
+// A value per row, repeated along columns, is not a bias.
 // CHECK-LABEL: @column
 // CHECK: cs336.add
 // REMARK: the addend is recomputed by its readers and not stored in memory
@@ -127,7 +127,7 @@ func.func @full(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %r: tensor<4x5xf32>, %
   return %s : tensor<4x5xf32>
 }
 
-// Of rounded elements, and of sums that become the product's first. The gradient reads the result, where it needs it.
+// ReLUs of rounded elements, and of sums that are fused into the matmul first. The gradient reads the result, where it needs it.
 // CHECK-LABEL: @relu
 // CHECK-NEXT: %[[C:.*]] = cs336.constant
 // CHECK-NEXT: %[[Y:.*]] = cs336.matmul %arg0, %arg1 {relu} :

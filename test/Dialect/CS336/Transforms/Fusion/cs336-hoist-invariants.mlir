@@ -87,7 +87,7 @@ func.func @indices(%table: tensor<97x8xf32>) -> tensor<4x8xf32> attributes {cs33
   return %y : tensor<4x8xf32>
 }
 
-// What prepare computes already stays first.
+// Existing results of prepare stay first.
 // CHECK: func.func @fill() -> (tensor<4xf32> {cs336.kind = "derived", cs336.name = "other"}, tensor<4x8xf32> {cs336.kind = "derived", cs336.name = "[[NAME]]"})
 func.func @fill() -> (tensor<4xf32> {cs336.kind = "derived", cs336.name = "other"}) attributes {cs336.mode = #cs336.mode<prepare>} {
   // CHECK: %[[OTHER:.*]] = cs336.constant

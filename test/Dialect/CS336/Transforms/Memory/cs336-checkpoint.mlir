@@ -80,7 +80,7 @@ func.func @blocks(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
 
 // -----
 
-// What ranks do together happens once: its result is kept, and read behind a barrier.
+// A collective runs once: its result is kept, and read after a barrier.
 
 // CHECK-LABEL: func @collective(
 // CHECK-COUNT-2: cs336.all_reduce
@@ -112,7 +112,7 @@ func.func @collective(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x
 
 // -----
 
-// What the function returns is kept.
+// Values that the function returns are kept.
 
 // CHECK-LABEL: func @returned(
 // CHECK:         %[[T1:.*]] = cs336.tanh

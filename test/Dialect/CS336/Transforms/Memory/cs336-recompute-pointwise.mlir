@@ -28,7 +28,7 @@
 // LOC: cs336.barrier %{{.*}} loc(#[[BARRIER:.*]])
 // LOC: #[[BARRIER]] = loc("backward"(
 
-// Of a gate silu(p)·q its σ(p), silu(p) and product are dropped: the products p and q are kept.
+// The values σ(p), silu(p) and silu(p)·q of a gate are dropped: the GEMMs' results p and q are kept.
 
 // CHECK-LABEL: func @gate(
 // CHECK:         %[[P:.*]] = cs336.matmul

@@ -1,4 +1,4 @@
-// What looks like attention and stays as it is. The pass never fails: it says why it left it.
+// Programs that resemble attention but are not changed. The pass never fails: remarks give the reasons.
 
 // RUN: cs336-opt %s --split-input-file --cs336-flash-attention -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
@@ -637,7 +637,7 @@ func.func @relu(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -
 
 // -----
 
-// A classifier's probabilities are no attention, and nothing is said.
+// The probabilities of a classifier are not an attention: no remark.
 // REMARK-NOT: remark:
 func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<4x8xf32>) -> tensor<4x4xf32> {
   %s = cs336.matmul %x, %w {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32>

@@ -345,7 +345,7 @@ func.func @two_masks(%x: tensor<2x4x8xf32>, %m: tensor<2x4x8xi1>, %n: tensor<2x4
 
 // -----
 
-// What is not quite a softmax. Over another axis:
+// Programs that resemble a softmax. Over another axis:
 
 // CHECK-LABEL: func @other_axis(
 // CHECK-NOT:     cs336.softmax
@@ -471,7 +471,7 @@ func.func @other_sum(%x: tensor<2x4x8xf32>, %w: tensor<2x4x8xf32>) -> tensor<2x4
 
 // -----
 
-// What it computes on the way is used elsewhere:
+// An intermediate value has other uses:
 
 // CHECK-LABEL: func @exponentials_returned(
 // CHECK-NOT:     cs336.softmax

@@ -13,7 +13,7 @@ func.func @no_gradients(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = 
 
 // -----
 
-// expected-error@+1 {{returns a gradient called 'b', but takes no parameter of that name and type}}
+// expected-error@+1 {{returns a gradient called 'b', but has no parameter with that name and type}}
 func.func @name(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "b"})
     attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<f32>
@@ -21,7 +21,7 @@ func.func @name(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) ->
 
 // -----
 
-// expected-error@+1 {{returns a gradient called 'a', but takes no parameter of that name and type}}
+// expected-error@+1 {{returns a gradient called 'a', but has no parameter with that name and type}}
 func.func @type(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %g: tensor<5xf32>) -> (tensor<5xf32> {cs336.kind = "gradient", cs336.name = "a"})
     attributes {cs336.mode = #cs336.mode<train>} {
   return %g : tensor<5xf32>
@@ -47,7 +47,7 @@ func.func @option(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}
 
 // -----
 
-// expected-error@+1 {{takes 'loss_scale', but no cs336.loss_scaling says how it moves; --cs336-scale-loss adds both}}
+// expected-error@+1 {{takes 'loss_scale', but no cs336.loss_scaling describes its updates; --cs336-scale-loss adds both}}
 func.func @scale(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}, %s: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"})
     -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "a"}) attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<f32>
