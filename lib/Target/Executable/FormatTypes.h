@@ -16,7 +16,9 @@ namespace cs336 {
 format::DType toFormat(mlir::Type elementType);
 std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
 /// Without an attribute, zeros.
-std::unique_ptr<format::InitT> toFormat(InitAttr init);
+/// Converts the initial value of a variable. `init` may be null: then callers must give the value of a parameter, and
+/// other variables begin with zeros.
+std::unique_ptr<format::InitT> toFormat(InitAttr init, exec::VariableKind variable);
 /// The row ranges that `views` names; none if it is null.
 std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
 format::Mode toFormat(Mode mode);
