@@ -183,7 +183,11 @@ class Session:
 
     @_exclusive
     def initialize(self, seed: int = 0) -> None:
-        """Set every variable to its initial value. The same seed, in [0, 2^64), gives bitwise the same values."""
+        """Set every variable to its initial value. The same seed, in [0, 2^64), gives bitwise the same values.
+
+        Parameters that the program gives no initial value (``cs336.init``) must be set or loaded. A run with parameters
+        that have no value raises a RuntimeError, which lists them.
+        """
         seed = check_integer(seed, "the seed")
         if not 0 <= seed < 1 << 64:
             raise ValueError(f"the seed is {seed}, must be in [0, 2^64)")
@@ -290,6 +294,8 @@ class Session:
             changed then. If there is no such output.
         TypeError
             If the inputs are not a mapping, or `outputs` is one string.
+        RuntimeError
+            If a parameter was neither initialized, nor loaded, nor set. The message names the first 20.
         FloatingPointError
             If `check_nan` is set and a command wrote a NaN. The message names the command, its location and the
             element. Later commands have not run, and variables have the values that earlier commands wrote.

@@ -166,6 +166,7 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
+    CS336_RETURN_IF_ERROR(variables_.CheckIsSet());
     if (entry == kPrepareEntry)
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
     else if (is_stale_)
@@ -183,10 +184,17 @@ public:
   }
 
   absl::Status Prepare() {
+    CS336_RETURN_IF_ERROR(variables_.CheckIsSet());
     if (executable_->FindEntry(kPrepareEntry))
       CS336_RETURN_IF_ERROR(Run(kPrepareEntry, {}, nullptr));
     is_stale_ = false;
     return absl::OkStatus();
+  }
+
+  /// Runs "prepare" now, or before the next run if variables have no value yet.
+  absl::Status PrepareIfSet() {
+    is_stale_ = true;
+    return variables_.IsSet() ? Prepare() : absl::OkStatus();
   }
 
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
@@ -332,7 +340,7 @@ absl::Status Session::InitializeVariables(uint64_t seed, const TensorMap &given)
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
   CS336_RETURN_IF_ERROR(impl_->variables().Initialize(seed, given));
-  return impl_->Prepare();
+  return impl_->PrepareIfSet();
 }
 
 absl::Status Session::SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
@@ -350,14 +358,14 @@ absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
 absl::StatusOr<MutableTensorView> Session::VariableOnDevice(absl::string_view name) const {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
-  return impl_->variables().Find(name);
+  return impl_->variables().Share(name);
 }
 
 absl::Status Session::LoadVariables(const TensorMap &tensors, const LoadOptions &options) {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
   CS336_RETURN_IF_ERROR(impl_->variables().Load(tensors, options));
-  return impl_->Prepare();
+  return impl_->PrepareIfSet();
 }
 
 absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
@@ -369,6 +377,7 @@ absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
 absl::Status Session::Prepare() {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
+  impl_->variables().AcceptShared();
   return impl_->Prepare();
 }
 

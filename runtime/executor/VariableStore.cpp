@@ -13,6 +13,7 @@
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -34,6 +35,21 @@ void AppendNames(absl::string_view what, const std::vector<std::string> &names, 
   absl::StrAppend(&message, message.empty() ? "" : "; ", what, " (", names.size(),
                   "): ", absl::StrJoin(names.begin(), names.begin() + shown, ", "),
                   shown < names.size() ? ", ..." : "");
+}
+
+/// Returns true if the variable has no value before it is initialized, loaded or
+/// set. State with an initial value that does not depend on a seed has it from
+/// the beginning.
+bool MustBeSet(const format::VariableT &variable) {
+  return variable.kind == format::VariableKind::parameter ||
+         (variable.kind == format::VariableKind::state && variable.init->kind == format::InitKind::truncated_normal);
+}
+
+/// Returns true if a variable can take the elements of a stored tensor without
+/// rounding: they have its type, or they are bf16 or f16 and the variable is f32.
+bool IsLoadable(const TensorType &stored, const TensorType &variable) {
+  bool widens = variable.dtype == DType::kF32 && (stored.dtype == DType::kBF16 || stored.dtype == DType::kF16);
+  return stored.shape == variable.shape && (widens || stored.dtype == variable.dtype);
 }
 
 /// Offsets of variables in the blocks of both memories.
@@ -71,10 +87,17 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
     store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), start + layouts.offsets[i]);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
-    bool is_counter = IsCounter(*executable.variables()[i]);
-    store.by_name_[executable.variables()[i]->name] = {store.variables_[i], &store.MemoryOf(i), is_counter};
-    for (const NamedRows &rows : store.NamesOf(i))
-      store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i), is_counter};
+    const format::VariableT &variable = *executable.variables()[i];
+    bool is_counter = IsCounter(variable);
+    Named &whole = store.by_name_[variable.name];
+    whole = {store.variables_[i], &store.MemoryOf(i), is_counter, {}};
+    for (const NamedRows &rows : store.NamesOf(i)) {
+      whole.names.push_back(rows.name);
+      if (rows.name != variable.name)
+        store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i), is_counter, {rows.name}};
+    }
+    if (MustBeSet(variable))
+      store.unset_.insert(whole.names.begin(), whole.names.end());
   }
   return store;
 }
@@ -111,31 +134,64 @@ absl::Status VariableStore::ReachHost() {
 
 absl::Status VariableStore::Clear() {
   CS336_RETURN_IF_ERROR(host_->Fill(pinned_.data(), 0, pinned_.size()));
-  return memory_->Fill(block_.data(), 0, block_.size());
+  CS336_RETURN_IF_ERROR(memory_->Fill(block_.data(), 0, block_.size()));
+  for (size_t i = 0; i != variables_.size(); ++i) {
+    const format::VariableT &variable = *executable_->variables()[i];
+    if (variable.kind != format::VariableKind::state || MustBeSet(variable) ||
+        variable.init->kind == format::InitKind::zeros)
+      continue;
+    for (const NamedRows &rows : NamesOf(i))
+      CS336_RETURN_IF_ERROR(InitializePart(i, rows, /*seed=*/0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VariableStore::InitializePart(size_t index, const NamedRows &rows, uint64_t seed) {
+  const format::InitT &init = *executable_->variables()[index]->init;
+  MutableTensorView part = Part(index, rows);
+  if (init.kind == format::InitKind::zeros)
+    return MemoryOf(index).Fill(part.mutable_data(), 0, part.num_bytes());
+  int64_t element_size = ByteSize(part.dtype());
+  auto produce = [&](void *chunk, int64_t offset, int64_t bytes) {
+    runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk}, offset / element_size);
+  };
+  return MemoryOf(index).Write(part.mutable_data(), part.num_bytes(), produce);
 }
 
 absl::Status VariableStore::Initialize(uint64_t seed, const TensorMap &given) {
   for (size_t i = 0; i != variables_.size(); ++i) {
-    const format::InitT &init = *executable_->variables()[i]->init;
+    bool has_initial_value = executable_->variables()[i]->init->kind != format::InitKind::none;
     for (const NamedRows &rows : NamesOf(i)) {
-      MutableTensorView part = Part(i, rows);
       if (auto value = given.find(rows.name); value != given.end()) {
         CS336_RETURN_IF_ERROR(Set(rows.name, value->second));
-        continue;
+      } else if (has_initial_value) {
+        CS336_RETURN_IF_ERROR(InitializePart(i, rows, seed));
+        unset_.erase(rows.name);
       }
-      if (init.kind == format::InitKind::zeros) {
-        CS336_RETURN_IF_ERROR(MemoryOf(i).Fill(part.mutable_data(), 0, part.num_bytes()));
-        continue;
-      }
-      int64_t element_size = ByteSize(part.dtype());
-      auto produce = [&](void *chunk, int64_t offset, int64_t bytes) {
-        runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk},
-                            offset / element_size);
-      };
-      CS336_RETURN_IF_ERROR(MemoryOf(i).Write(part.mutable_data(), part.num_bytes(), produce));
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status VariableStore::CheckIsSet() const {
+  if (IsSet())
+    return absl::OkStatus();
+  std::string message;
+  AppendNames("variables without a value", {unset_.begin(), unset_.end()}, message);
+  bool can_initialize = absl::c_any_of(executable_->variables(), [&](const auto &variable) {
+    return variable->init->kind != format::InitKind::none &&
+           absl::c_any_of(by_name_.find(variable->name)->second.names,
+                          [&](const std::string &name) { return unset_.contains(name); });
+  });
+  absl::StrAppend(&message, can_initialize ? ": initialize the session, load a checkpoint or set them first"
+                                           : ": the program has no initial values (cs336.init) for them; load a "
+                                             "checkpoint or set them first");
+  return absl::FailedPreconditionError(message);
+}
+
+void VariableStore::MarkAsSet(const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    unset_.erase(name);
 }
 
 absl::StatusOr<VariableStore::Named> VariableStore::FindNamed(absl::string_view name) const {
@@ -152,16 +208,32 @@ absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) {
   return named.value;
 }
 
+absl::StatusOr<MutableTensorView> VariableStore::Share(absl::string_view name) {
+  CS336_ASSIGN_OR_RETURN(Named named, FindNamed(name));
+  CS336_ASSIGN_OR_RETURN(MutableTensorView value, Find(name));
+  shared_.insert(shared_.end(), named.names.begin(), named.names.end());
+  return value;
+}
+
+void VariableStore::AcceptShared() {
+  MarkAsSet(shared_);
+  shared_.clear();
+}
+
 absl::Status VariableStore::Set(absl::string_view name, const TensorView &value, Placement placement) {
   CS336_ASSIGN_OR_RETURN(Named target, FindNamed(name));
   if (target.value.type() != value.type())
     return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
                                                    ", but the value is a ", ToString(value.type())));
-  if (placement == Placement::kDevice)
-    return SetFromDevice(name, value, target);
-  if (target.is_counter)
-    CS336_RETURN_IF_ERROR(CheckCounter(name, value));
-  return CopyToDevice(*target.memory, value, target.value);
+  if (placement == Placement::kDevice) {
+    CS336_RETURN_IF_ERROR(SetFromDevice(name, value, target));
+  } else {
+    if (target.is_counter)
+      CS336_RETURN_IF_ERROR(CheckCounter(name, value));
+    CS336_RETURN_IF_ERROR(CopyToDevice(*target.memory, value, target.value));
+  }
+  MarkAsSet(target.names);
+  return absl::OkStatus();
 }
 
 absl::Status VariableStore::SetFromDevice(absl::string_view name, const TensorView &value, const Named &target) {
@@ -198,7 +270,7 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOpt
     auto found = tensors.find(rows.name);
     if (found == tensors.end())
       missing.push_back(rows.name);
-    else if (found->second.type() != rows.type)
+    else if (!IsLoadable(found->second.type(), rows.type))
       mistyped.push_back(
           absl::StrCat(rows.name, " is a ", ToString(found->second.type()), ", not ", ToString(rows.type)));
   }
@@ -225,12 +297,22 @@ absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &op
         CS336_RETURN_IF_ERROR(CheckCounter(rows.name, tensors.find(rows.name)->second));
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
-      for (const NamedRows &rows : NamesOf(i))
-        CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(i), tensors.find(rows.name)->second, Part(i, rows)));
+      for (const NamedRows &rows : NamesOf(i)) {
+        MutableTensorView part = Part(i, rows);
+        TensorView stored = tensors.find(rows.name)->second;
+        Tensor widened;
+        if (stored.dtype() != part.dtype()) {
+          CS336_ASSIGN_OR_RETURN(widened, Cast(stored, part.dtype()));
+          stored = widened;
+        }
+        CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(i), stored, part));
+        unset_.erase(rows.name);
+      }
   return absl::OkStatus();
 }
 
 absl::StatusOr<TensorMap> VariableStore::Save(VariableSet set) const {
+  CS336_RETURN_IF_ERROR(CheckIsSet());
   TensorMap tensors;
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, set))

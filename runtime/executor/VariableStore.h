@@ -20,6 +20,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,24 @@ public:
   /// written.
   absl::Status ReachHost();
   /// Returns one variable or named view at an address that the device reaches.
-  absl::StatusOr<MutableTensorView> Find(absl::string_view name);
+  /// AcceptShared() takes it as set.
+  absl::StatusOr<MutableTensorView> Share(absl::string_view name);
+  /// Takes the variables that were shared so far as set by other code.
+  void AcceptShared();
 
   /// Fills all variables that the device may have written with zeros. The other
-  /// ones are zeros already.
+  /// ones are zeros already. Then sets state to its initial value, unless that
+  /// is random.
   absl::Status Clear();
-  /// Sets each variable to its initial value.
+  /// Sets each variable to its value in `given`, else to its initial value.
+  /// Parameters with neither stay as they are.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
+
+  /// Returns true if parameters and state all have values.
+  bool IsSet() const { return unset_.empty(); }
+  /// Returns FAILED_PRECONDITION with the names of the variables that have no
+  /// value, unless IsSet().
+  absl::Status CheckIsSet() const;
 
   absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
@@ -63,11 +75,17 @@ private:
     MutableTensorView value;
     DeviceMemory *memory;
     bool is_counter;
+    /// Its checkpoint names: several for a variable with views.
+    std::vector<std::string> names;
   };
 
   /// Returns the memory that variable `index` lies in.
   DeviceMemory &MemoryOf(size_t index) const;
   absl::StatusOr<Named> FindNamed(absl::string_view name) const;
+  absl::Status InitializePart(size_t index, const NamedRows &rows, uint64_t seed);
+  /// Returns a variable or named view at an address that the device reaches.
+  absl::StatusOr<MutableTensorView> Find(absl::string_view name);
+  void MarkAsSet(const std::vector<std::string> &names);
   /// Returns true if variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;
@@ -84,6 +102,11 @@ private:
   MemoryBlock pinned_; // Pins host_storage_, once the device reaches it.
   std::vector<MutableTensorView> variables_;
   std::map<std::string, Named, std::less<>> by_name_;
+  /// Checkpoint names of the variables without a value. Their bytes are zeros.
+  std::set<std::string, std::less<>> unset_;
+  /// Checkpoint names of the variables that other code may have written since
+  /// AcceptShared().
+  std::vector<std::string> shared_;
 };
 
 } // namespace cs336::runtime

@@ -90,6 +90,8 @@ absl::Status VerifyVariable(const format::VariableT &variable, NameSet &names) {
     return Broken("unknown kind of variable");
   CS336_RETURN_IF_ERROR(VerifyType(*variable.type));
   CS336_RETURN_IF_ERROR(VerifyInit(*variable.init, variable.type->dtype));
+  if (variable.init->kind == format::InitKind::none && variable.kind != format::VariableKind::parameter)
+    return Broken("only parameters can have no initial value");
   if (variable.kind == format::VariableKind::state && !IsFloat(ToDType(variable.type->dtype)) &&
       variable.init->value < 0)
     return Broken(StrCat("a counter cannot start at ", variable.init->value));

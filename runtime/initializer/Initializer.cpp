@@ -98,6 +98,8 @@ void Initialize(const format::InitT &init, uint64_t seed, absl::string_view name
       if constexpr (kIsFloatElement<T>)
         FillTruncatedNormal(init, seed, name, elements, count, first);
       return;
+    case format::InitKind::none:
+      return;
     }
   });
 }

@@ -144,6 +144,7 @@ TEST(SessionTest, OutputsMayBeVariablesAndHaveViews) {
   views.back()->row_offset = 1;
   views.back()->rows = 2;
   auto session = MakeSession(program);
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
   Tensor value = MakeTensor<float>(DType::kF32, {3, 2}, {0, 1, 2, 3, 4, 5});
   ASSERT_TRUE(session->Run("train", {{"x", value}}).ok());
   EXPECT_THAT(session->Output("train", "b.new")->values<float>(), ElementsAre(2, 3, 4, 5));
@@ -152,6 +153,7 @@ TEST(SessionTest, OutputsMayBeVariablesAndHaveViews) {
 
 TEST(SessionTest, RefusesWrongInputs) {
   auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
   SampleInputs inputs;
   auto run = [&](std::vector<NamedTensor> named) {
     absl::Status status = session->Run("train", named);
@@ -214,7 +216,7 @@ TEST(SessionTest, RunsPrepareAgainOnceVariablesAreSet) {
     Tensor q = MakeTensor<float>(DType::kF32, {2, 4}, std::vector<float>(8, value));
     ASSERT_TRUE(session->SetVariable("q.weight", q).ok());
   };
-  // Also if nothing has been initialized.
+  ASSERT_TRUE(session->InitializeVariables(0).ok());
   set(3);
   ASSERT_TRUE(session->Run("train", inputs.named()).ok());
   EXPECT_EQ(shadow(), 3);

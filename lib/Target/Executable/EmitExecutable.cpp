@@ -22,7 +22,7 @@ static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   described->kind = toFormat(variable.getKind());
   described->type = toFormat(variable.getBufferType());
   described->views = toFormat(variable.getViewsAttr());
-  described->init = toFormat(variable.getInitAttr());
+  described->init = toFormat(variable.getInitAttr(), variable.getKind());
   return described;
 }
 

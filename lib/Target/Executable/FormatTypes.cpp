@@ -36,10 +36,12 @@ std::unique_ptr<format::TensorTypeT> cs336::toFormat(MemRefType type) {
   return tensor;
 }
 
-std::unique_ptr<format::InitT> cs336::toFormat(InitAttr init) {
+std::unique_ptr<format::InitT> cs336::toFormat(InitAttr init, exec::VariableKind variable) {
   auto result = std::make_unique<format::InitT>();
-  if (!init)
+  if (!init) {
+    result->kind = variable == exec::VariableKind::Parameter ? format::InitKind::none : format::InitKind::zeros;
     return result;
+  }
   switch (init.getKind()) {
   case InitKind::Zeros:
     result->kind = format::InitKind::zeros;

@@ -15,9 +15,11 @@ namespace cs336 {
 
 format::DType toFormat(mlir::Type elementType);
 std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
-/// Returns zeros if there is no attribute.
-std::unique_ptr<format::InitT> toFormat(InitAttr init);
-/// Returns the row ranges of `views`, or an empty list if it is null.
+/// Without an attribute, zeros.
+/// Converts the initial value of a variable. `init` may be null: then callers must give the value of a parameter, and
+/// other variables begin with zeros.
+std::unique_ptr<format::InitT> toFormat(InitAttr init, exec::VariableKind variable);
+/// The row ranges that `views` names; none if it is null.
 std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
 format::Mode toFormat(Mode mode);
 format::Precision toFormat(Precision precision);

@@ -118,8 +118,9 @@ public:
   int64_t allocated_bytes() const;
   absl::StatusOr<SessionMemory> Memory() const;
 
-  /// Sets every variable to its initial value, then runs the entry "prepare" if
-  /// there is one. Random values depend only on the seed, the checkpoint name and
+  /// Sets every variable that has an initial value to it, then runs the entry
+  /// "prepare" if there is one. Parameters without one must be given here, loaded
+  /// or set before the first run. Random values depend only on the seed, the checkpoint name and
   /// the index of the element, not on packing, threads or order. Variables whose
   /// checkpoint names are in `given` get those values instead. Types must agree.
   absl::Status InitializeVariables(uint64_t seed, const TensorMap &given = {});
@@ -133,25 +134,32 @@ public:
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// Returns a variable or a named view in the device's memory, valid while the
   /// session lives. Call Synchronize() before other code reads or writes it, and
-  /// Prepare() after other code has written it. Variables for which
+  /// Prepare() after other code has written it, which also counts it as set.
+  /// Variables for which
   /// Executable::StaysOnHost() is true lie in host memory instead, which the
   /// device reaches at the same address.
   absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
   /// Sets every variable of the set by its checkpoint names, then runs "prepare".
+  /// f32 variables also take bf16 and f16 tensors, whose values they hold exactly.
   /// Returns an error and changes nothing if names are missing or extra, if types
   /// differ (the error lists them), or if a counter is negative.
   absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
   /// Returns copies of the variables of the set by their checkpoint names.
+  /// Returns FAILED_PRECONDITION if a variable has no value yet.
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
   /// Runs the entry "prepare", which computes derived values, if there is one.
-  /// Run() does so first if variables have been set.
+  /// Run() does so first if variables have been set. Returns FAILED_PRECONDITION
+  /// as Run() does.
   absl::Status Prepare();
 
   /// Runs an entry, or enqueues it on a GPU. `inputs` holds each input of the
   /// entry once, in any order. Returns INVALID_ARGUMENT, without an effect, if an
   /// input is missing, extra, of another type, or has a value out of its bound.
+  /// Returns FAILED_PRECONDITION if a parameter was neither initialized, nor
+  /// loaded, nor set: the error lists the first 20 names. State has its initial
+  /// value from the beginning, unless that is random.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
   /// Waits for all enqueued work and returns its first error.

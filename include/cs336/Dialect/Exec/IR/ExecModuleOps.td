@@ -19,8 +19,8 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
     | `state` | optimizer moments and step counters | yes |
     | `derived` | values that an entry of mode `prepare` computes | no |
 
-    `views` names the row ranges of a packed parameter. They must cover dimension 0. `init` describes the initial
-    values, if no checkpoint is loaded.
+    `views` names the row ranges of a packed parameter. They must cover dimension 0. `init` describes the initial values,
+    if no checkpoint is loaded. Without it, a parameter must be loaded or set, and other variables begin with zeros.
 
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
