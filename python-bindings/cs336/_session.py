@@ -295,7 +295,7 @@ class Session:
         TypeError
             If the inputs are not a mapping, or `outputs` is one string.
         RuntimeError
-            If a parameter was neither initialized, nor loaded, nor set. The message names the first 20.
+            If a parameter of the entry was neither initialized, nor loaded, nor set. The message names the first 20.
         FloatingPointError
             If `check_nan` is set and a command wrote a NaN. The message names the command, its location and the
             element. Later commands have not run, and variables have the values that earlier commands wrote.

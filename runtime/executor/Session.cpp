@@ -166,15 +166,21 @@ public:
 
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer) {
     CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(entry));
-    CS336_RETURN_IF_ERROR(variables_.CheckIsSet());
+    if (!variables_.IsSet())
+      CS336_RETURN_IF_ERROR(variables_.CheckIsSet(*executable_->FindEntry(entry)));
+    return RunEntry(entry, *runner, inputs, observer);
+  }
+
+  absl::Status RunEntry(absl::string_view entry, EntryRunner &runner, absl::Span<const NamedTensor> inputs,
+                        RunObserver *observer) {
     if (entry == kPrepareEntry)
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
     else if (is_stale_)
       CS336_RETURN_IF_ERROR(Prepare());
     if (options_.poison_memory)
-      CS336_RETURN_IF_ERROR(Poison(*runner));
+      CS336_RETURN_IF_ERROR(Poison(runner));
     CS336_RETURN_IF_ERROR(Outcome());
-    absl::Status status = runner->Run(inputs, observer);
+    absl::Status status = runner.Run(inputs, observer);
     // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
       status = AfterOutcome(device_->Synchronize());
@@ -183,10 +189,13 @@ public:
     return status;
   }
 
+  /// Computes derived values. Those of variables without a value are computed
+  /// again after these were set.
   absl::Status Prepare() {
-    CS336_RETURN_IF_ERROR(variables_.CheckIsSet());
-    if (executable_->FindEntry(kPrepareEntry))
-      CS336_RETURN_IF_ERROR(Run(kPrepareEntry, {}, nullptr));
+    if (executable_->FindEntry(kPrepareEntry)) {
+      CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(kPrepareEntry));
+      CS336_RETURN_IF_ERROR(RunEntry(kPrepareEntry, *runner, {}, nullptr));
+    }
     is_stale_ = false;
     return absl::OkStatus();
   }
@@ -378,6 +387,8 @@ absl::Status Session::Prepare() {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
   impl_->variables().AcceptShared();
+  if (const format::EntryT *prepare = impl_->executable().FindEntry(kPrepareEntry))
+    CS336_RETURN_IF_ERROR(impl_->variables().CheckIsSet(*prepare));
   return impl_->Prepare();
 }
 

@@ -173,16 +173,48 @@ absl::Status VariableStore::Initialize(uint64_t seed, const TensorMap &given) {
   return absl::OkStatus();
 }
 
+bool VariableStore::LacksValue(size_t index) const {
+  const std::vector<std::string> &names = by_name_.find(executable_->variables()[index]->name)->second.names;
+  return absl::c_any_of(names, [&](const std::string &name) { return unset_.contains(name); });
+}
+
+void VariableStore::AddUsed(const format::EntryT &entry, std::set<size_t> &used) const {
+  for (const auto &buffer : entry.buffers)
+    if (buffer->source == format::BufferSource::variable)
+      used.insert(buffer->index);
+}
+
 absl::Status VariableStore::CheckIsSet() const {
-  if (IsSet())
+  std::set<size_t> all;
+  for (size_t i = 0; i != variables_.size(); ++i)
+    all.insert(i);
+  return CheckIsSet(all);
+}
+
+absl::Status VariableStore::CheckIsSet(const format::EntryT &entry) const {
+  std::set<size_t> used;
+  AddUsed(entry, used);
+  bool uses_derived = absl::c_any_of(
+      used, [&](size_t i) { return executable_->variables()[i]->kind == format::VariableKind::derived; });
+  if (const format::EntryT *prepare = executable_->FindEntry("prepare"); prepare && uses_derived)
+    AddUsed(*prepare, used);
+  return CheckIsSet(used);
+}
+
+absl::Status VariableStore::CheckIsSet(const std::set<size_t> &variables) const {
+  std::vector<std::string> unset;
+  bool can_initialize = false;
+  for (size_t i : variables)
+    if (LacksValue(i)) {
+      can_initialize |= executable_->variables()[i]->init->kind != format::InitKind::none;
+      for (const NamedRows &rows : NamesOf(i))
+        if (unset_.contains(rows.name))
+          unset.push_back(rows.name);
+    }
+  if (unset.empty())
     return absl::OkStatus();
   std::string message;
-  AppendNames("variables without a value", {unset_.begin(), unset_.end()}, message);
-  bool can_initialize = absl::c_any_of(executable_->variables(), [&](const auto &variable) {
-    return variable->init->kind != format::InitKind::none &&
-           absl::c_any_of(by_name_.find(variable->name)->second.names,
-                          [&](const std::string &name) { return unset_.contains(name); });
-  });
+  AppendNames("variables without a value", unset, message);
   absl::StrAppend(&message, can_initialize ? ": initialize the session, load a checkpoint or set them first"
                                            : ": the program has no initial values (cs336.init) for them; load a "
                                              "checkpoint or set them first");

@@ -61,9 +61,11 @@ public:
 
   /// Returns true if parameters and state all have values.
   bool IsSet() const { return unset_.empty(); }
-  /// Returns FAILED_PRECONDITION with the names of the variables that have no
-  /// value, unless IsSet().
+  /// Returns FAILED_PRECONDITION, with names, if variables have no value.
   absl::Status CheckIsSet() const;
+  /// The same for the variables that an entry uses, and those that its derived
+  /// values are computed from.
+  absl::Status CheckIsSet(const format::EntryT &entry) const;
 
   absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
@@ -86,6 +88,11 @@ private:
   /// Returns a variable or named view at an address that the device reaches.
   absl::StatusOr<MutableTensorView> Find(absl::string_view name);
   void MarkAsSet(const std::vector<std::string> &names);
+  /// Returns true if a part of variable `index` has no value.
+  bool LacksValue(size_t index) const;
+  /// Adds the variables that an entry uses to `used`.
+  void AddUsed(const format::EntryT &entry, std::set<size_t> &used) const;
+  absl::Status CheckIsSet(const std::set<size_t> &variables) const;
   /// Returns true if variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;

@@ -62,7 +62,7 @@ TEST(AttentionReportTest, NoiseHidesWhatItMakesAmbiguous) {
   std::string text = print(makeAttentionReport(rows, {}), Format::Table);
   EXPECT_THAT(text, HasSubstr("speed-up fwd  speed-up bwd"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("noisy")));
-  // Of a busy machine: as many steps with gradients take less time than the loss alone.
+  // Times of a busy machine: as many steps with gradients take less time than the loss alone.
   rows.back().measurement.both.host = {11000, 98765.432, 12400};
   text = print(makeAttentionReport(rows, {}), Format::Table);
   EXPECT_THAT(text, HasSubstr("1.00         noisy"));

@@ -36,7 +36,7 @@ TEST(ForecastTest, TheRemainingTimeFollowsWhatWasMeasured) {
   EXPECT_EQ(remaining.getSeconds(), 30);
   remaining.finish(15);
   EXPECT_EQ(remaining.getSeconds(), 0);
-  remaining.finish(1); // Of nothing.
+  remaining.finish(1); // Nothing remains.
   EXPECT_EQ(remaining.getSeconds(), 0);
 }
 

@@ -43,6 +43,7 @@ def make_session() -> cs336.Session:
     text = f"func.func @identity({', '.join([*named, parameter])}) -> ({', '.join(results)}) {{\n"
     text += f"  return {', '.join(values)} : {', '.join(types)}\n}}\n"
     session = cs336.Session(cs336.compile(text))
+    session["w"] = np.zeros((2, 3), np.float32)
     session.initialize(0)
     return session
 

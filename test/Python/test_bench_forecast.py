@@ -72,7 +72,7 @@ def test_a_forecast_starts_no_peer_and_reports_errors() -> None:
     assert bench(*attention, "--peer", "torch", "--peer-python", "/nowhere/python").returncode == 0
     assert "--steps is 0, must be positive" in bench(*attention, "--steps", "0").stderr
     mixed = bench("model", "--size", "tiny", "--build-dtype", "f64", "--dtype", "bf16", "--forecast")
-    assert mixed.returncode == 1 and "--build-dtype is f64" in mixed.stderr
+    assert mixed.returncode == 1 and "--dtype bf16 has no effect with --build-dtype f64" in mixed.stderr
 
 
 def test_the_forecast_of_a_study_adds_up_its_commands() -> None:

@@ -33,9 +33,9 @@ def integer_options() -> list[tuple[str, str]]:
     listing = subprocess.run(["cs336-opt", "--help"], capture_output=True, text=True, check=True).stdout
     found, name = [], ""
     for line in listing.splitlines():
-        if entry := re.match(r"      --([\w-]+)", line):
+        if entry := re.match(r"  --([\w-]+)", line):
             name = entry[1]
-        option = re.match(r"        --([\w-]+)=<(\w+)>", line)
+        option = re.match(r"    --([\w-]+)=<(\w+)>", line)
         if option and option[2] in TYPES and name.startswith(("cs336-", "exec-")):
             found.append((name, option[1]))
     return found

@@ -42,7 +42,7 @@ def test_optimizers_name_the_field_that_is_wrong() -> None:
 def test_descriptions_name_a_key_that_stands_twice() -> None:
     text = json.dumps(SIZES)
     assert cs336.TransformerConfig.from_json("\ufeff" + text) == cs336.TransformerConfig(**SIZES)
-    with pytest.raises(ValueError, match="the key 'd_ff' stands twice"):
+    with pytest.raises(ValueError, match="the key 'd_ff' occurs twice"):
         cs336.TransformerConfig.from_json(text[:-1] + ', "d_ff": 32}')
 
 

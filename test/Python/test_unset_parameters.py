@@ -1,4 +1,4 @@
-"""A run whose parameters nobody initialized, loaded or set is an error that names them."""
+"""A run is an error, which names them, while parameters were neither initialized, nor loaded, nor set."""
 
 from __future__ import annotations
 

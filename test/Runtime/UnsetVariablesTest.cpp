@@ -58,9 +58,9 @@ TEST(UnsetVariablesTest, ARunNamesThem) {
   auto session = MakeSession(SampleProgram());
   absl::Status status = RunOnce(*session);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(status), "variables without a value (4): k.weight, norm.weight, q.weight, v.weight: initialize the "
+  EXPECT_EQ(Message(status), "variables without a value (4): q.weight, k.weight, v.weight, norm.weight: initialize the "
                              "session, load a checkpoint or set them first");
-  EXPECT_EQ(session->Prepare(), status);
+  EXPECT_THAT(Message(session->Prepare()), HasSubstr("(3): q.weight, k.weight, v.weight: "));
   EXPECT_EQ(session->SaveVariables().status(), status);
   EXPECT_TRUE(session->InitializeVariables(1).ok());
   EXPECT_TRUE(RunOnce(*session).ok());
@@ -83,6 +83,16 @@ TEST(UnsetVariablesTest, APackedVariableSetsItsViews) {
   EXPECT_THAT(Message(RunOnce(*session)), HasSubstr("variables without a value (1): norm.weight: "));
 }
 
+TEST(UnsetVariablesTest, AnEntryNeedsOnlyItsOwn) {
+  ProgramBuilder program = SampleProgram();
+  program.Variable("other", MakeType(DType::kF32, {4}));
+  auto session = MakeSession(program);
+  for (const auto &[name, value] : SampleParameters())
+    ASSERT_TRUE(session->SetVariable(name, value).ok());
+  EXPECT_TRUE(RunOnce(*session).ok());
+  EXPECT_THAT(Message(session->SaveVariables().status()), HasSubstr("variables without a value (1): other: "));
+}
+
 TEST(UnsetVariablesTest, AFailedSetDoesNotCount) {
   auto session = MakeSession(SampleProgram());
   ASSERT_FALSE(session->SetVariable("norm.weight", MakeTensor<float>(DType::kF32, {2}, {1, 2})).ok());
@@ -94,7 +104,7 @@ TEST(UnsetVariablesTest, InitializingLeavesThoseWithoutInitialValues) {
   ASSERT_TRUE(session->InitializeVariables(1).ok());
   EXPECT_EQ(
       Message(RunOnce(*session)),
-      "variables without a value (4): k.weight, norm.weight, q.weight, v.weight: the program has no initial values "
+      "variables without a value (4): q.weight, k.weight, v.weight, norm.weight: the program has no initial values "
       "(cs336.init) for them; load a checkpoint or set them first");
   ASSERT_TRUE(session->InitializeVariables(1, SampleParameters()).ok());
   EXPECT_TRUE(RunOnce(*session).ok());

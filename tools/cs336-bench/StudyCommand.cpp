@@ -93,7 +93,7 @@ absl::Status StudyCommand::printDocument(const StudyLine &line, llvm::StringRef 
   return status;
 }
 
-/// Whether the study measures less than on a GPU.
+/// Returns true if the study measures less than on a GPU.
 static bool isReduced(const Study &study, const StudyArguments &arguments) {
   return arguments.isSmall() && llvm::any_of(study.steps, [](const StudyStep &step) { return !step.cpuFlags.empty(); });
 }
@@ -103,7 +103,7 @@ void StudyCommand::announce(const Study &study, const StudyArguments &parsed, ll
   llvm::errs() << "study " << study.name << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ")
                << summarize(forecast) << "\n";
   if (forecast.memoryBytes)
-    llvm::errs() << "  the largest is " << forecast.largest << "; each command says what both were computed from\n";
+    llvm::errs() << "  the largest is " << forecast.largest << "; each command prints the basis of both\n";
   if (isReduced(study, parsed))
     llvm::errs() << "  this is the grid of the CPU, sized for a laptop; --full measures the whole grid\n";
 }

@@ -48,7 +48,7 @@ private:
 
   std::string program;
   std::vector<Command *> commands;
-  /// Of studies, and of the commands whose flags a study takes, separated by '|' for shell completion.
+  /// Names of studies, and of the commands whose flags a study takes, separated by '|' for shell completion.
   std::string names, commandNames;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};

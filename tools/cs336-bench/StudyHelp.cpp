@@ -19,7 +19,7 @@ namespace {
 struct FlagRow {
   std::string flag, onCPU, onGPU, description;
 };
-/// What one device takes.
+/// The flags and cells of one device.
 struct DeviceRow {
   std::string device, forecast;
 };

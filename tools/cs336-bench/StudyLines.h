@@ -21,17 +21,17 @@ namespace cs336::bench {
 /// A command of this tool, and its flags.
 using StudyLine = std::vector<std::string>;
 
-/// What follows a study's name: flags that replace its own, and flags of the study itself.
+/// The arguments after a study's name: flags that replace its own, and flags of the study itself.
 class StudyArguments {
 public:
   /// `isFull` if --full stood before the name. INVALID_ARGUMENT if a word is not a flag and follows none.
   absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull);
 
   bool wantsHelp() const { return help; }
-  /// Whether the steps have the flags of the CPU: --device is cpu, and --full is not given.
+  /// Returns true if the steps have the flags of the CPU: --device is cpu, and --full is not given.
   bool isSmall() const { return isOnCPU && !full; }
   bool isJSON() const { return json; }
-  /// Whether --forecast is given: nothing is measured.
+  /// True if --forecast is given: nothing is measured.
   bool wantsForecast() const { return forecast; }
 
   /// The command line of every step, with the flags of the CPU if `small` is set. INVALID_ARGUMENT if a flag that was
@@ -45,7 +45,7 @@ private:
   bool help = false, full = false, forecast = false, isOnCPU = true, json = false;
 };
 
-/// Whether the command has a flag of this name.
+/// Returns true if the command has a flag of this name.
 bool hasFlag(llvm::ArrayRef<Command *> commands, llvm::StringRef command, llvm::StringRef flag);
 
 /// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".

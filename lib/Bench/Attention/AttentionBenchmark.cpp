@@ -139,7 +139,7 @@ static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef 
   return times.slice(options.warmup, options.steps);
 }
 
-/// Whether there is a peer, which has not failed.
+/// Returns true if there is a peer that has not failed.
 static bool hasPeer(const AttentionOptions &options) { return options.peer && options.peer->getFailure().ok(); }
 
 static absl::Status measureForward(const Compiled &compiled, const AttentionOptions &options,

@@ -98,7 +98,7 @@ absl::Status AttentionCommand::checkFlags() const {
   if (absl::Status status = peer.check(); !status.ok())
     return status;
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && llvm::is_contained(peer.getVariants(), "sdpa"))
-    return absl::InvalidArgumentError("--part scores has no torch:sdpa, which is attention as a whole");
+    return absl::InvalidArgumentError("--part scores conflicts with torch:sdpa, which computes whole attention");
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getAttentionColumns({}, peer.getVariants())); !status.ok())

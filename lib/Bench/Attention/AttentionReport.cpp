@@ -24,7 +24,7 @@ namespace {
 /// The time of the backward pass: the difference between a step with gradients and a forward step.
 struct BackwardTimes {
   double mean, sum;
-  /// What steps vary by may make it negative.
+  /// Negative if steps vary by more than the backward pass takes.
   Ranged median;
 };
 } // namespace

@@ -106,7 +106,7 @@ absl::StatusOr<std::string> PeerProcess::readLine(std::optional<double> timeoutS
       return line;
     }
     if (absl::Status status = waitForInput(output, getRemaining()); !status.ok()) {
-      // It is busy with what nobody will read. One that hangs may not react to less.
+      // Its answer is no longer needed. A process that hangs may ignore SIGTERM.
       kill(process, absl::IsDeadlineExceeded(status) ? SIGKILL : SIGTERM);
       return status;
     }

@@ -15,11 +15,10 @@ namespace cs336 {
 
 format::DType toFormat(mlir::Type elementType);
 std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
-/// Without an attribute, zeros.
 /// Converts the initial value of a variable. `init` may be null: then callers must give the value of a parameter, and
 /// other variables begin with zeros.
 std::unique_ptr<format::InitT> toFormat(InitAttr init, exec::VariableKind variable);
-/// The row ranges that `views` names; none if it is null.
+/// Returns the row ranges of `views`, or an empty list if it is null.
 std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
 format::Mode toFormat(Mode mode);
 format::Precision toFormat(Precision precision);

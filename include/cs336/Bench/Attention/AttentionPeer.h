@@ -55,7 +55,7 @@ private:
     runtime::TensorMap values;
   };
   absl::StatusOr<Answer> askVariant(llvm::StringRef variant, const AttentionCase &attention);
-  /// What every variant is once the peer has failed.
+  /// The state of every variant once the peer has failed.
   std::vector<AttentionPeerMeasurement> getFailed() const;
   absl::Status askAll(const AttentionCase &attention, const runtime::TensorMap &inputs);
 

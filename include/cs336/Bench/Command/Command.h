@@ -27,8 +27,8 @@ public:
   virtual void hideOtherOptions() = 0;
   /// The columns of its first table, without those of a peer.
   virtual std::vector<ColumnHead> getColumns() const = 0;
-  /// What it finds goes to standard output, what it is doing to the standard error stream. As JSON it has
-  /// `commandLine`, which asked for it.
+  /// Writes results to standard output and progress to standard error. Results in JSON contain `commandLine`, the
+  /// command that produced them.
   virtual absl::Status run(llvm::StringRef commandLine) = 0;
 };
 

@@ -18,7 +18,7 @@
 
 namespace cs336::bench {
 
-/// What a command is about to measure, how much memory that needs, and about how long it takes.
+/// The cells that a command is about to measure, the memory that they need, and about how long they take.
 struct Forecast {
   /// Rows of the table, also those that will have no times.
   int64_t cells = 0;
@@ -27,7 +27,7 @@ struct Forecast {
   std::string largest;
   /// Seconds of each task, which may have several rows. Empty if unknown.
   std::vector<double> taskSeconds;
-  /// What the time was computed from, or why it is unknown.
+  /// Basis of the time, or the reason why it is unknown.
   std::string timeBasis;
 
   std::optional<double> getSeconds() const;

@@ -20,7 +20,7 @@ struct PeerOptions {
   std::vector<std::string> variants;
   /// The interpreter that has PyTorch.
   std::string python = "python3";
-  /// How long it may take to import its packages.
+  /// Longest time for importing its packages.
   double timeoutSeconds = 60;
   /// "cpu", "cuda", "cuda:1"; 0 threads is PyTorch's own choice.
   std::string device = "cpu";

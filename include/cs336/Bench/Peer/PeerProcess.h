@@ -29,8 +29,8 @@ public:
   PeerProcess(const PeerProcess &) = delete;
   ~PeerProcess();
 
-  /// The answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is no JSON object. CANCELLED if this
-  /// program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process.
+  /// Returns the answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is not a JSON object. CANCELLED
+  /// if this program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question,
                                          std::optional<double> timeoutSeconds = std::nullopt);
 

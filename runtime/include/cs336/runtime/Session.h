@@ -157,7 +157,7 @@ public:
   /// Runs an entry, or enqueues it on a GPU. `inputs` holds each input of the
   /// entry once, in any order. Returns INVALID_ARGUMENT, without an effect, if an
   /// input is missing, extra, of another type, or has a value out of its bound.
-  /// Returns FAILED_PRECONDITION if a parameter was neither initialized, nor
+  /// Returns FAILED_PRECONDITION if a parameter of the entry was neither initialized, nor
   /// loaded, nor set: the error lists the first 20 names. State has its initial
   /// value from the beginning, unless that is random.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
