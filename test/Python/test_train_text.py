@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cs336
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "train_text.py"
@@ -28,7 +29,8 @@ def text(tmp_path: Path) -> Path:
 
 def train(text: Path, out: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), str(text), "--out", str(out), *FLAGS, *flags]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ, timeout=300)
+    environment = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 
 def losses(out: Path) -> dict[int, str]:
