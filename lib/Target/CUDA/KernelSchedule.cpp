@@ -65,6 +65,7 @@ llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createKernelSche
   schedules.push_back(createColumnReductionSchedule());
   schedules.push_back(createRowReductionSchedule());
   schedules.push_back(createSerialReductionSchedule());
+  schedules.push_back(createBucketedScatterSchedule());
   schedules.push_back(createScatterSchedule());
   return schedules;
 }

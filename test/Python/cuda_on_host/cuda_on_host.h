@@ -198,10 +198,26 @@ T __shfl_xor_sync(unsigned, T value, int distance) {
   return HostBlock::current->exchange(value, threadIdx.x % 32 ^ distance);
 }
 
+template <typename T>
+T __shfl_sync(unsigned, T value, unsigned lane) {
+  return HostBlock::current->exchange(value, lane % 32);
+}
+/// The lowest `distance` lanes get their own value.
+template <typename T>
+T __shfl_up_sync(unsigned, T value, unsigned distance) {
+  unsigned lane = threadIdx.x % 32;
+  return HostBlock::current->exchange(value, lane < distance ? lane : lane - distance);
+}
+
 inline void __syncwarp() { HostBlock::current->ballot(true); }
 inline unsigned __ballot_sync(unsigned, bool value) { return HostBlock::current->ballot(value); }
 inline bool __any_sync(unsigned, bool value) { return HostBlock::current->ballot(value) != 0; }
 inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+// Threads take turns, so these are atomic. They return the value before.
+inline unsigned atomicAdd(unsigned *address, unsigned value) { return std::exchange(*address, *address + value); }
+inline unsigned atomicOr(unsigned *address, unsigned value) { return std::exchange(*address, *address | value); }
 
 #include "device_library_on_host.h"
 

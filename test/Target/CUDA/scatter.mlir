@@ -1,4 +1,4 @@
-// The text of scatters: a fill, then sums without atomic additions.
+// The text of scatters: sums without atomic additions, of few positions and of many.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
 // CHECK: // Schedule scatter: a warp for 128 columns at each of 10 positions, of which the first of a row adds up all.
@@ -29,4 +29,36 @@ exec.kernel @embedding_grad(%ids: tensor<2x5xi64>, %dx: tensor<2x5x500xf32>)
 exec.kernel @narrow(%ids: tensor<7xi32>, %dx: tensor<7x3xbf16>) : (memref<7xi32>, memref<7x3xbf16>) -> memref<4x3xbf16> {
   %y = cs336.embedding_grad %ids, %dx : tensor<7xi32>, tensor<7x3xbf16> -> tensor<4x3xbf16>
   exec.yield %y : tensor<4x3xbf16>
+}
+
+// CHECK: // Schedule bucketed_scatter: positions are collected by row; then a warp sums 128 columns of a row, or a block if it has more than 32 positions.
+// CHECK-NEXT: // Grid of 1 block of 256 threads, then 24 blocks of 256 threads, then 1 block of 256 threads, then 24 blocks of 256 threads, then 181 blocks of 256 threads, then 628 blocks of 256 threads; a workspace of 74332 bytes.
+// CHECK: many_clear(const long long *in0, const float *in1, float *out0, unsigned char *workspace) {
+// CHECK-NEXT: Buckets<200, 6000>(workspace).clear(blockIdx.x * 256 + threadIdx.x);
+// CHECK: Buckets<200, 6000>(workspace).count(position, in0[i0]);
+// CHECK: Buckets<200, 6000>(workspace).reserve(blockIdx.x * 256 + threadIdx.x);
+// CHECK: Buckets<200, 6000>(workspace).place(position, in0[i0]);
+// CHECK: Buckets<200, 6000>(workspace).sortLong(181);
+// CHECK: many(const long long *in0, const float *in1, float *out0, unsigned char *workspace) {
+// CHECK: static_assert(rows.bytes == 74332 && rows.shortSize == 32);
+// CHECK: x[load] = loadVector<4>(in1 + i0 * 500 + i1);
+// CHECK: if (blockIdx.x < 100) {
+// CHECK: if (count > rows.shortSize)
+// CHECK-NEXT: return;
+// CHECK: add(sum, column, rows.getSorted(row), count);
+// CHECK: for (unsigned task = blockIdx.x - 100; task < *rows.numLong * 4; task += 528) {
+exec.kernel @many(%ids: tensor<2x3000xi64>, %dx: tensor<2x3000x500xf32>)
+    : (memref<2x3000xi64>, memref<2x3000x500xf32>) -> memref<200x500xf32> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<2x3000xi64>, tensor<2x3000x500xf32> -> tensor<200x500xf32>
+  exec.yield %y : tensor<200x500xf32>
+}
+
+// CHECK: // Schedule bucketed_scatter: {{.*}} a warp sums 32 columns of a row
+// CHECK: many_narrow(const int *in0, const __half *in1, __half *out0, unsigned char *workspace) {
+// CHECK: sum = roundToF16(sum + __half2float(x[load]));
+// CHECK: sum = roundToF16(sum + part);
+exec.kernel @many_narrow(%ids: tensor<2049xi32>, %dx: tensor<2049x3xf16>)
+    : (memref<2049xi32>, memref<2049x3xf16>) -> memref<4x3xf16> {
+  %y = cs336.embedding_grad %ids, %dx : tensor<2049xi32>, tensor<2049x3xf16> -> tensor<4x3xf16>
+  exec.yield %y : tensor<4x3xf16>
 }

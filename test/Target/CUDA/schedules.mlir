@@ -3,7 +3,7 @@
 // RUN: not cs336-translate --emit-cuda --require-all %s 2>&1 | FileCheck %s --check-prefix=REQUIRE
 
 // CHECK: remark: kernel 'rows_of_sum' has no CUDA text: no schedule accepts it
-// CHECK: // rows_of_sum has no CUDA text: no schedule accepts it (transpose, pointwise, column_reduction, row_reduction, serial_reduction: it reads at computed indices from a tensor that it computes; scatter: it adds no rows to a table).
+// CHECK: // rows_of_sum has no CUDA text: no schedule accepts it (transpose, pointwise, column_reduction, row_reduction, serial_reduction: it reads at computed indices from a tensor that it computes; bucketed_scatter, scatter: it adds no rows to a table).
 // REQUIRE: [[#@LINE+1]]:1: error: kernel 'rows_of_sum' has no CUDA text: no schedule accepts it
 exec.kernel @rows_of_sum(%x: tensor<9x8xf32>, %y: tensor<9x8xf32>, %ids: tensor<4xi64>)
     : (memref<9x8xf32>, memref<9x8xf32>, memref<4xi64>) -> memref<4x8xf32> {

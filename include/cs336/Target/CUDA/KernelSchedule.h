@@ -120,7 +120,11 @@ std::unique_ptr<KernelSchedule> createRowReductionSchedule();
 /// SerialReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createSerialReductionSchedule();
 
-/// Creates the schedule that adds rows to those of a table that the kernel computes. See ScatterSchedule.cpp.
+/// Creates the schedule that adds many rows to those of a table that the kernel computes. See
+/// BucketedScatterSchedule.cpp.
+std::unique_ptr<KernelSchedule> createBucketedScatterSchedule();
+
+/// Creates the same for any number of rows. See ScatterSchedule.cpp.
 std::unique_ptr<KernelSchedule> createScatterSchedule();
 
 /// Creates the schedule in which blocks transpose tiles of operands with another order of elements. See
