@@ -85,11 +85,11 @@ def draw_ids(kind: str, count: int, rows: int, rng: np.random.Generator) -> Arra
 
 SEARCHED = [
     Case((2, 5), 2, 500),
-    Case((2048,), 40, 4, ids="i32"),
+    Case((1024,), 40, 4, ids="i32"),
     Case((), 3, 7),
 ]
 BUCKETED = [
-    Case((2049,), 300, 5),
+    Case((1025,), 300, 5),
     Case((3, 1000), 70, 132),
     Case((2, 1500), 1000, 8, "bf16", "i32"),
     Case((2500,), 40, 1, "f64"),

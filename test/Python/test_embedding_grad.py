@@ -14,7 +14,7 @@ from device import compile_program, open_session
 from numpy.typing import NDArray
 
 # Rows of the table, rows per step, elements of a row. The last two steps have too many positions for a search.
-SIZES = [(50, (3, 700), 12), (300, (5, 1001), 100), (1999, (2, 33000), 3)]
+SIZES = [(50, (3, 340), 12), (300, (5, 1001), 100), (1999, (2, 33000), 3)]
 
 
 def program(rows: int, positions: tuple[int, int], columns: int, dtype: str) -> str:

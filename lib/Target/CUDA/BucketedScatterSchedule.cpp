@@ -18,6 +18,7 @@
 #include "ScatterKernel.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -26,13 +27,15 @@ using namespace cs336::cuda;
 namespace {
 
 /// Up to this number of positions, the search of ScatterSchedule.cpp takes less time than the functions here.
-constexpr int64_t maxSearchedPositions = 2048;
+constexpr int64_t maxSearchedPositions = 1024;
 /// Gradients that a thread loads before it adds the first of them.
 constexpr int64_t loadsAtOnce = 4;
+/// Many warps share a long row, because each waits for memory most of the time.
+constexpr int64_t threadsPerLongRow = 1024, warpsPerLongRow = threadsPerLongRow / 32;
 /// As in runtime/kernels/buckets.cuh.
 constexpr int64_t shortSize = 32;
-/// Blocks that share the long rows: some for each of an H200's 132 multiprocessors.
-constexpr int64_t maxLongBlocks = 4 * 132;
+/// Blocks that share the long rows: two for each of an H200's 132 multiprocessors.
+constexpr int64_t maxLongBlocks = 2 * 132;
 
 class BucketedScatterKernel : public ScatterKernel {
 public:
@@ -46,16 +49,18 @@ public:
 
 private:
   int64_t getMaxLongRows() const { return getNumPositions() / (shortSize + 1); }
-  int64_t getNumShortBlocks() const { return llvm::divideCeilSigned(getNumRows() * getNumSlices(), warpsPerBlock); }
   int64_t getNumSortBlocks() const { return std::min(getMaxLongRows(), maxLongBlocks); }
   int64_t getNumLongBlocks() const { return std::min(getMaxLongRows() * getNumSlices(), maxLongBlocks); }
   /// Returns "Buckets<rows, positions>".
   std::string getBuckets() const;
   /// Writes a step of buckets.cuh that has a thread per position.
   void emitPositionStep(raw_ostream &os, StringRef step) const;
-  /// Writes the last function, and the functions in it.
-  void emitSums(raw_ostream &os) const;
+  /// Writes the start of a function that sums: the buckets and `add`, a function of a warp.
   void emitAdd(raw_ostream &os) const;
+  /// Declares `column` from `task`, the number of a row and a slice.
+  void emitColumn(raw_ostream &os, StringRef indent) const;
+  /// Writes `sum` if its columns exist.
+  void emitStoreInside(raw_ostream &os, StringRef indent) const;
   void emitShortRows(raw_ostream &os) const;
   void emitLongRows(raw_ostream &os) const;
 };
@@ -102,7 +107,8 @@ SmallVector<KernelFunction> BucketedScatterKernel::getFunctions() const {
           {kernel.name + "_reserve", rowBlocks, threadsPerBlock},
           {kernel.name + "_place", positionBlocks, threadsPerBlock},
           {kernel.name + "_sort", getNumSortBlocks(), threadsPerBlock},
-          {kernel.name, getNumShortBlocks() + getNumLongBlocks(), threadsPerBlock}};
+          {kernel.name + "_long", getNumLongBlocks(), threadsPerLongRow},
+          {kernel.name, llvm::divideCeilSigned(getNumRows() * getNumSlices(), warpsPerBlock), threadsPerBlock}};
 }
 
 int64_t BucketedScatterKernel::getWorkspaceBytes() const {
@@ -128,23 +134,22 @@ std::string BucketedScatterKernel::getBuckets() const {
 }
 
 void BucketedScatterKernel::emit(raw_ostream &os) const {
-  auto emitFunction = [&](StringRef suffix, llvm::function_ref<void()> emitBody) {
-    emitSignature(os, kernel, (kernel.name + suffix).str(), threadsPerBlock, /*hasWorkspace=*/true);
-    emitBody();
-    os << "}\n";
-  };
   std::string thread = "blockIdx.x * " + std::to_string(threadsPerBlock) + " + threadIdx.x";
-  emitFunction("_clear", [&] { os << "  " << getBuckets() << "(workspace).clear(" << thread << ");\n"; });
-  os << "\n";
-  emitFunction("_count", [&] { emitPositionStep(os, "count"); });
-  os << "\n";
-  emitFunction("_reserve", [&] { os << "  " << getBuckets() << "(workspace).reserve(" << thread << ");\n"; });
-  os << "\n";
-  emitFunction("_place", [&] { emitPositionStep(os, "place"); });
-  os << "\n";
-  emitFunction("_sort", [&] { os << "  " << getBuckets() << "(workspace).sortLong(" << getNumSortBlocks() << ");\n"; });
-  os << "\n";
-  emitFunction("", [&] { emitSums(os); });
+  auto emitStep = [&](StringRef call) { os << "  " << getBuckets() << "(workspace)." << call << ";\n"; };
+  const std::function<void()> bodies[] = {
+      [&] { emitStep("clear(" + thread + ")"); },
+      [&] { emitPositionStep(os, "count"); },
+      [&] { emitStep("reserve(" + thread + ")"); },
+      [&] { emitPositionStep(os, "place"); },
+      [&] { emitStep("sortLong(" + std::to_string(getNumSortBlocks()) + ")"); },
+      [&] { emitLongRows(os); },
+      [&] { emitShortRows(os); },
+  };
+  for (auto [function, emitBody] : llvm::zip_equal(getFunctions(), bodies)) {
+    emitSignature(os, kernel, function.symbol, function.threads, /*hasWorkspace=*/true);
+    emitBody();
+    os << (function.symbol == kernel.name ? "}\n" : "}\n\n");
+  }
 }
 
 void BucketedScatterKernel::emitPositionStep(raw_ostream &os, StringRef step) const {
@@ -154,24 +159,11 @@ void BucketedScatterKernel::emitPositionStep(raw_ostream &os, StringRef step) co
   os << "  " << getBuckets() << "(workspace)." << step << "(position, " << row << ");\n";
 }
 
-void BucketedScatterKernel::emitSums(raw_ostream &os) const {
+void BucketedScatterKernel::emitAdd(raw_ostream &os) const {
   std::string type = indices.getType().str();
   os << "  const " << getBuckets() << " rows(workspace);\n"
      << "  static_assert(rows.bytes == " << getWorkspaceBytes() << " && rows.shortSize == " << shortSize << ");\n"
-     << "  const unsigned warp = threadIdx.x / 32;\n";
-  emitAdd(os);
-  os << "  const auto store = [&](const " << getSumType() << " &sum, " << type << " row, " << type << " column) {\n"
-     << "    if (column >= " << scatter.columns << ")\n      return;\n";
-  emitStore(os, "    ");
-  os << "  };\n";
-  emitShortRows(os);
-  emitLongRows(os);
-}
-
-/// Writes `add`, a function of a warp.
-void BucketedScatterKernel::emitAdd(raw_ostream &os) const {
-  std::string type = indices.getType().str();
-  os << "  // Adds the gradient at the positions of the first `count` lanes, in the order of the lanes.\n"
+     << "  // Adds the gradient at the positions of the first `count` lanes, in the order of the lanes.\n"
      << "  const auto add = [&](" << getSumType() << " &sum, " << type << " column, unsigned held, unsigned count) {\n"
      << "    for (unsigned begin = 0; begin < count; begin += " << loadsAtOnce << ") {\n"
      << "      " << getGradientType() << " x[" << loadsAtOnce << "];\n"
@@ -188,35 +180,45 @@ void BucketedScatterKernel::emitAdd(raw_ostream &os) const {
   os << "      }\n    }\n  };\n";
 }
 
+void BucketedScatterKernel::emitColumn(raw_ostream &os, StringRef indent) const {
+  os << indent << "const " << indices.getType() << " column = (task % " << getNumSlices()
+     << " * 32 + threadIdx.x % 32) * " << columns.width << ";\n";
+}
+
+void BucketedScatterKernel::emitStoreInside(raw_ostream &os, StringRef indent) const {
+  os << indent << "if (column < " << scatter.columns << ") {\n";
+  emitStore(os, (indent + "  ").str());
+  os << indent << "}\n";
+}
+
 void BucketedScatterKernel::emitShortRows(raw_ostream &os) const {
   std::string type = indices.getType().str();
-  os << "  if (blockIdx.x < " << getNumShortBlocks() << ") {\n"
-     << "    const " << type << " task = " << indices.getBlock() << " * " << warpsPerBlock << " + warp;\n"
-     << "    if (task >= " << getNumRows() * getNumSlices() << ")\n      return;\n"
-     << "    const " << type << " row = task / " << getNumSlices() << ";\n"
-     << "    const " << type << " column = (task % " << getNumSlices() << " * 32 + threadIdx.x % 32) * "
-     << columns.width << ";\n"
-     << "    const unsigned count = rows.counts[row];\n"
-     << "    if (count > rows.shortSize)\n      return;\n"
-     << "    " << getSumType() << " sum = " << splat(scatter.initial) << ";\n"
-     << "    add(sum, column, rows.getSorted(row), count);\n"
-     << "    store(sum, row, column);\n"
-     << "    return;\n  }\n";
+  emitAdd(os);
+  os << "  const " << type << " task = " << indices.getBlock() << " * " << warpsPerBlock << " + threadIdx.x / 32;\n"
+     << "  if (task >= " << getNumRows() * getNumSlices() << ")\n    return;\n"
+     << "  const " << type << " row = task / " << getNumSlices() << ";\n";
+  emitColumn(os, "  ");
+  os << "  const unsigned count = rows.counts[row];\n"
+     << "  if (count > rows.shortSize)\n    return;\n"
+     << "  " << getSumType() << " sum = " << splat(scatter.initial) << ";\n"
+     << "  add(sum, column, rows.getSorted(row), count);\n";
+  emitStoreInside(os, "  ");
 }
 
 void BucketedScatterKernel::emitLongRows(raw_ostream &os) const {
   std::string type = indices.getType().str();
   auto zero = cast<TypedAttr>(Builder(scatter.initial.getContext()).getZeroAttr(scatter.initial.getType()));
-  os << "  __shared__ " << getSumType() << " sums[" << warpsPerBlock << "][32];\n"
-     << "  for (" << type << " task = blockIdx.x - " << getNumShortBlocks() << "; task < *rows.numLong * "
-     << getNumSlices() << "; task += " << getNumLongBlocks() << ") {\n"
-     << "    const unsigned row = rows.longBuckets[task / " << getNumSlices() << "];\n"
-     << "    const " << type << " column = (task % " << getNumSlices() << " * 32 + threadIdx.x % 32) * "
-     << columns.width << ";\n"
-     << "    const unsigned *const positions = rows.sorted + rows.begins[row];\n"
+  emitAdd(os);
+  os << "  __shared__ " << getSumType() << " sums[" << warpsPerLongRow << "][32];\n"
+     << "  const unsigned warp = threadIdx.x / 32;\n"
+     << "  for (" << type << " task = blockIdx.x; task < *rows.numLong * " << getNumSlices()
+     << "; task += " << getNumLongBlocks() << ") {\n"
+     << "    const " << type << " row = rows.longBuckets[task / " << getNumSlices() << "];\n";
+  emitColumn(os, "    ");
+  os << "    const unsigned *const positions = rows.sorted + rows.begins[row];\n"
      << "    // Each warp adds a share of the positions, a multiple of 32.\n"
-     << "    const unsigned count = rows.counts[row], share = (count + " << threadsPerBlock - 1 << ") / "
-     << threadsPerBlock << " * 32;\n"
+     << "    const unsigned count = rows.counts[row], share = (count + " << threadsPerLongRow - 1 << ") / "
+     << threadsPerLongRow << " * 32;\n"
      << "    const unsigned end = (warp + 1) * share < count ? (warp + 1) * share : count;\n"
      << "    " << getSumType() << " sum = " << splat(zero) << ";\n"
      << "    for (unsigned begin = warp * share; begin < end; begin += 32) {\n"
@@ -227,11 +229,11 @@ void BucketedScatterKernel::emitLongRows(raw_ostream &os) const {
      << "    __syncthreads();\n"
      << "    if (warp == 0) {\n"
      << "      sum = " << (columns.width == 1 ? "" : getSumType()) << splat(scatter.initial) << ";\n"
-     << "      for (int other = 0; other < " << warpsPerBlock << "; ++other) {\n"
+     << "      for (int other = 0; other < " << warpsPerLongRow << "; ++other) {\n"
      << "        const " << getSumType() << " part = sums[other][threadIdx.x];\n";
   emitSumAddition(os, "        ", "part");
-  os << "      }\n"
-     << "      store(sum, row, column);\n"
-     << "    }\n"
+  os << "      }\n";
+  emitStoreInside(os, "      ");
+  os << "    }\n"
      << "    __syncthreads();\n  }\n";
 }

@@ -23,10 +23,10 @@
 // ROWS: sm_100a: 7 kernels
 // ROWS: sm_120: 7 kernels
 
-// SCATTER: sm_80: 16 kernels
-// SCATTER: sm_90a: 16 kernels
-// SCATTER: sm_100a: 16 kernels
-// SCATTER: sm_120: 16 kernels
+// SCATTER: sm_80: 18 kernels
+// SCATTER: sm_90a: 18 kernels
+// SCATTER: sm_100a: 18 kernels
+// SCATTER: sm_120: 18 kernels
 
 // ATTENTION: sm_80: 9 kernels
 // ATTENTION: sm_90a: 9 kernels
