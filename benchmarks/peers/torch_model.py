@@ -16,6 +16,7 @@ PyTorch once. A job names the files of the other side, so that loss and gradient
              sdpa       as eager, but attention by scaled_dot_product_attention
              compile    torch.compile of sdpa
              graphs     torch.compile of sdpa in mode reduce-overhead, which replays CUDA graphs
+             graphs-cudnn   graphs, with cuDNN's attention, which PyTorch does not choose by itself; only on a GPU
              graphs-bf16w   graphs of a model whose parameters are bf16 themselves, without autocast, as a server
              would run it; only for mode forward and dtype bf16
     warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
@@ -51,7 +52,8 @@ from torch.nn import functional
 Parameters = dict[str, torch.Tensor]
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
-BF16_WEIGHTS = "graphs-bf16w"
+BF16_WEIGHTS, CUDNN_ATTENTION = "graphs-bf16w", "graphs-cudnn"
+GRAPHS = ("graphs", BF16_WEIGHTS, CUDNN_ATTENTION)
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -94,7 +96,7 @@ class Transformer:
     def __init__(self, config: dict, variant: str, device: torch.device) -> None:
         self.config = config
         self.is_primitive = variant == "primitive"
-        self.uses_sdpa = variant in ("sdpa", "compile", "graphs", BF16_WEIGHTS)
+        self.uses_sdpa = variant in ("sdpa", "compile", *GRAPHS)
         head_dim = config["d_model"] // config["num_heads"]
         frequency = config.get("rope_theta", 10000.0) ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
         angle = torch.outer(torch.arange(config["context_length"], dtype=torch.float64), frequency)
@@ -143,7 +145,7 @@ class Transformer:
 
 def compiled(function: Callable, variant: str) -> Callable:
     """Return the function under torch.compile, if the variant requires it."""
-    if variant in ("graphs", BF16_WEIGHTS):
+    if variant in GRAPHS:
         return torch.compile(function, mode="reduce-overhead")
     return torch.compile(function) if variant == "compile" else function
 
@@ -249,6 +251,10 @@ def measure(job: Job) -> dict[str, object]:
     if job["threads"]:
         torch.set_num_threads(job["threads"])
     torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
+    others = variant != CUDNN_ATTENTION
+    torch.backends.cuda.enable_flash_sdp(others)
+    torch.backends.cuda.enable_mem_efficient_sdp(others)
+    torch.backends.cuda.enable_math_sdp(others)
 
     model = Transformer(job["config"], variant, device)
     loaded = load_file(job["params"], device=str(device))

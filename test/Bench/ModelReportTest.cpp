@@ -146,7 +146,7 @@ Measurement measureMuch() {
   measurement.deviceMemoryBytes = measurement.memoryBytes;
   measurement.profile = makeProfile({123456789, 4'500'000'000'000, 3'000'000'000'000});
   measurement.values = StepValues{10.5, 1.25};
-  for (const char *variant : {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"}) {
+  for (const char *variant : {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-cudnn", "graphs-bf16w"}) {
     PeerMeasurement &peer = measurement.peers.emplace_back();
     peer.variant = variant;
     peer.values = StepValues{10.5, 1.25};

@@ -28,7 +28,8 @@ namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription = "times a Transformer's steps on random tokens";
 
-static constexpr llvm::StringLiteral kVariants[] = {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-bf16w"};
+static constexpr llvm::StringLiteral kVariants[] = {"eager",  "primitive",    "sdpa",        "compile",
+                                                    "graphs", "graphs-cudnn", "graphs-bf16w"};
 
 ModelCommand::ModelCommand()
     : subcommand("model", kDescription), model(modelCategory, subcommand),
@@ -50,7 +51,7 @@ ModelCommand::ModelCommand()
       memoryLimit("Most memory that a model may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       peer(kVariants,
            "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants eager "
-           "(default), primitive, sdpa, compile, graphs. With --ladder, beside the rungs in --dtype",
+           "(default), primitive, sdpa, compile, graphs, graphs-cudnn. With --ladder, beside the rungs in --dtype",
            category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
       profile("profile",

@@ -96,6 +96,15 @@ absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef varian
   return measurement;
 }
 
+/// Returns whether a variant exists for a cell.
+static bool isMeasured(llvm::StringRef variant, Mode mode, ComputeType type) {
+  // Without float32 parameters the other variants would not be comparable.
+  if (variant == "graphs-bf16w")
+    return mode == Mode::Forward && type == ComputeType::BF16;
+  // cuDNN's attention takes 16-bit operands only.
+  return variant != "graphs-cudnn" || type == ComputeType::BF16 || type == ComputeType::FP16;
+}
+
 absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescription &description, ComputeType type) {
   if (description.mode == Mode::Train && description.optimizer.form != AdamWForm::PyTorch)
     return absl::InvalidArgumentError(absl::StrCat("--peer torch updates as torch.optim.AdamW does, and the model as ",
@@ -110,8 +119,7 @@ absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescr
   measuredJob.clear();
   measurements.clear();
   for (const std::string &variant : options.variants) {
-    // Without float32 parameters the other variants would not be comparable.
-    if (variant == "graphs-bf16w" && (description.mode != Mode::Forward || type != ComputeType::BF16))
+    if (!isMeasured(variant, description.mode, type))
       continue;
     absl::StatusOr<PeerMeasurement> measurement = measureVariant(variant, description, type);
     if (!measurement.ok())

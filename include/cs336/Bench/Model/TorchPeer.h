@@ -27,8 +27,8 @@ struct PeerMeasurement {
   std::optional<double> deviceMiB;
 };
 
-/// Runs benchmarks/peers/torch_model.py, whose variants are "eager", "primitive", "sdpa", "compile", "graphs", and
-/// "graphs-bf16w", which is measured for forward passes in bf16 alone.
+/// Runs benchmarks/peers/torch_model.py, whose variants are "eager", "primitive", "sdpa", "compile", "graphs",
+/// "graphs-cudnn" (in bf16 and fp16 only), and "graphs-bf16w" (for forward passes in bf16 only).
 class TorchPeer {
 public:
   /// As TorchProcess::start.
