@@ -88,7 +88,7 @@ class Text:
 
     is_comment: bool
     text: str
-    line: int  # Of its start, and of its end.
+    line: int  # The first line, and the last one.
     last: int
 
     def prose(self) -> str:

@@ -134,7 +134,7 @@ def test_lack_of_memory_is_a_cell(peer) -> None:
     [
         ("import sys; sys.stdin.readline()", "ended without an answer"),
         ("import a_library_that_is_not_there", "ended without an answer"),
-        ("import sys; sys.stdin.readline(); print('torch is here')", "no JSON object: torch is here"),
+        ("import sys; sys.stdin.readline(); print('torch is here')", "not answer with a JSON object: torch is here"),
         ("import sys; sys.stdin.readline(); print('{}')", "no step_ms or loss"),
     ],
 )

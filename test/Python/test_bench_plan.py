@@ -63,10 +63,10 @@ def test_phases_add_up_and_peaks_are_what_is_live() -> None:
 def test_work_of_the_forward_pass_by_hand() -> None:
     row = plan("--mode", "forward", "--fusion", "none", "--pipeline-options", "merge-gemms=false")
     (phase,) = row["phases"]
-    assert phase["products"] == 3 * (4 + 2 + 3) + 1
+    assert phase["gemms"] == 3 * (4 + 2 + 3) + 1
     tokens, weights = 2 * 12, 3 * (4 * 32 * 32 + 3 * 32 * 48) + 37 * 32
-    products = 2 * tokens * weights + 3 * 2 * 2 * tokens * 12 * 32
-    assert products < row["gflop"] * 1e9 < 1.2 * products
+    gemm_flop = 2 * tokens * weights + 3 * 2 * 2 * tokens * 12 * 32
+    assert gemm_flop < row["gflop"] * 1e9 < 1.2 * gemm_flop
     # At least every weight is read, and every activation between two operations is written and read.
     assert row["gigabytes"] * 1e9 > 4 * (weights + 2 * tokens * 32 * 3 * 10)
 

@@ -17,8 +17,8 @@ TOLERANCES = {"fp32": 2e-6, "tf32": 2e-3, "fp16": 2e-3, "bf16": 2e-2}
 
 
 def layer(program: Program, x: Value, w: Value, b: Value) -> Value:
-    product = program.matmul(x, w, transpose_b=True)
-    return program.binary("add", product, program.broadcast(b, [len(product.shape) - 1], product.shape))
+    y = program.matmul(x, w, transpose_b=True)
+    return program.binary("add", y, program.broadcast(b, [len(y.shape) - 1], y.shape))
 
 
 def relu(program: Program, x: Value) -> Value:
@@ -83,14 +83,14 @@ def test_relu_rounds_nothing_anew(dtype: str) -> None:
     ("is_biased", "dtype", "epilogues"),
     [(True, "fp32", [" bias relu", " add bias"]), (False, "bf16", [" relu", ""]), (True, "bf16", ["", ""])],
 )
-def test_products_that_have_epilogues(is_biased: bool, dtype: str, epilogues: list[str]) -> None:
+def test_gemms_with_epilogues(is_biased: bool, dtype: str, epilogues: list[str]) -> None:
     """Autocast rounds a matmul before a sum, so it keeps sums and a ReLU of them separate."""
     module = cs336.parse(two_layers(is_biased).text("forward"))
     text = str(module.run_passes(f"cs336-pipeline{{fusion=elementwise dtype={dtype}}}"))
-    products = [line for line in text.splitlines() if "exec.gemm" in line]
-    assert len(products) == 2
-    for product, expected in zip(products, epilogues, strict=True):
-        words = re.findall(r"\b(add|bias)\(", product) + ["relu"] * ("{relu" in product)
+    gemms = [line for line in text.splitlines() if "exec.gemm" in line]
+    assert len(gemms) == 2
+    for gemm, expected in zip(gemms, epilogues, strict=True):
+        words = re.findall(r"\b(add|bias)\(", gemm) + ["relu"] * ("{relu" in gemm)
         assert words == expected.split()
 
 

@@ -280,7 +280,7 @@ const BrokenRule kBrokenRules[] = {
     {"AddendThatLiesOtherwise", [](auto &e) { Body(e, 3).AsGemm()->addend = Body(e, 3).AsGemm()->a; },
      "which does not lie as"},
     {"NoSuchBias", [](auto &e) { Body(e, 3).AsGemm()->bias = 99; }, "buffer 99"},
-    {"BiasThatIsNoRow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is not a dense row of"},
+    {"BiasThatIsNotARow", [](auto &e) { Body(e, 3).AsGemm()->bias = Body(e, 3).AsGemm()->a; }, "is not a dense row of"},
     {"NoGrain", [](auto &e) { Body(e, 0).AsLaunch()->grain = 0; }, "grain 0"},
     {"WriteToSharedAddresses", [](auto &e) { Buffer(e, "x_scaled").strides = {0, 1}; }, "share addresses"},
     {"WriteToAnInput", [](auto &e) { Body(e, 4).AsCopy()->dst = 0; },

@@ -132,5 +132,5 @@ absl::StatusOr<json::Object> PeerProcess::ask(json::Object question, std::option
     return std::move(*answer->getAsObject());
   if (!answer)
     llvm::consumeError(answer.takeError());
-  return absl::DataLossError(absl::StrCat(program, " answered with no JSON object: ", line->substr(0, 200)));
+  return absl::DataLossError(absl::StrCat(program, " did not answer with a JSON object: ", line->substr(0, 200)));
 }

@@ -68,7 +68,7 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
       {"phase", "phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.phase)); }, Show::Setting},
       {"commands", "commands", [](const Row &row) { return Cell::integer(row.work.getCommands()); }},
       {"kernels", "kernels", getCount(&exec::Work::launches)},
-      {"GEMMs", "products", getCount(&exec::Work::products)},
+      {"GEMMs", "gemms", getCount(&exec::Work::gemms)},
       {"copies", "copies", getCount(&exec::Work::others)},
       {"per layer", "commands_per_layer",
        [layers](const Row &row) { return Cell::number(divideByLayers(row.inLayers.getCommands(), layers), 1); }},

@@ -36,7 +36,7 @@ private:
   LogicalResult addWorkspaces();
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that got a workspace"};
-  PassCounter numProducts{this, "num-products", "Number of GEMMs that got a workspace"};
+  PassCounter numGemms{this, "num-gemms", "Number of GEMMs that got a workspace"};
 };
 } // namespace
 
@@ -72,7 +72,7 @@ LogicalResult AddWorkspacesPass::addWorkspaces() {
     if (gemm.getWorkspace())
       return;
     gemm.getWorkspaceMutable().assign(allocate(gemm, gemmBytes));
-    ++numProducts;
+    ++numGemms;
   });
   return success();
 }

@@ -106,27 +106,27 @@ private:
 /// A GEMM that accumulates into a copy of its addend.
 class AddingGemm : public PreparedCommand {
 public:
-  AddingGemm(std::unique_ptr<PreparedCommand> copy, std::unique_ptr<PreparedCommand> product)
-      : copy_(std::move(copy)), product_(std::move(product)) {}
+  AddingGemm(std::unique_ptr<PreparedCommand> copy, std::unique_ptr<PreparedCommand> plain)
+      : copy_(std::move(copy)), plain_(std::move(plain)) {}
 
   absl::Status Execute() override {
     CS336_RETURN_IF_ERROR(copy_->Execute());
-    return product_->Execute();
+    return plain_->Execute();
   }
 
 private:
-  std::unique_ptr<PreparedCommand> copy_, product_;
+  std::unique_ptr<PreparedCommand> copy_, plain_;
 };
 
 /// ReLU of a GEMM's result. The libraries' own ReLU turns NaN into 0. ReLU of a
 /// rounded sum equals the rounded ReLU of the sum.
 class RectifiedGemm : public PreparedCommand {
 public:
-  RectifiedGemm(const GemmProblem &problem, std::unique_ptr<PreparedCommand> product)
-      : problem_(problem), product_(std::move(product)) {}
+  RectifiedGemm(const GemmProblem &problem, std::unique_ptr<PreparedCommand> plain)
+      : problem_(problem), plain_(std::move(plain)) {}
 
   absl::Status Execute() override {
-    CS336_RETURN_IF_ERROR(product_->Execute());
+    CS336_RETURN_IF_ERROR(plain_->Execute());
     VisitElement(problem_.c.dtype, [this](auto tag) {
       using T = typename decltype(tag)::Type;
       if constexpr (kIsFloatElement<T>)
@@ -150,7 +150,7 @@ private:
   }
 
   GemmProblem problem_;
-  std::unique_ptr<PreparedCommand> product_;
+  std::unique_ptr<PreparedCommand> plain_;
 };
 
 /// Inputs on the host: the caller writes them where commands read them.
@@ -226,17 +226,17 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const CommandContext &context,
                                                                         const format::GemmT &gemm) {
   GemmProblem problem = BindGemm(context, gemm);
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product, PrepareProduct(problem));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> command, PreparePlainGemm(problem));
   // The libraries accumulate into the output.
   if (problem.has_addend())
-    product = std::make_unique<AddingGemm>(
-        std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(product));
+    command = std::make_unique<AddingGemm>(
+        std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(command));
   if (problem.relu)
-    product = std::make_unique<RectifiedGemm>(problem, std::move(product));
-  return product;
+    command = std::make_unique<RectifiedGemm>(problem, std::move(command));
+  return command;
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareProduct(const GemmProblem &problem) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PreparePlainGemm(const GemmProblem &problem) {
   if (problem.a.dtype == DType::kF64 && problem.c.dtype == DType::kF64)
     return PrepareEigenGemm(problem);
   absl::StatusOr<std::unique_ptr<PreparedCommand>> command = PrepareOneDnnGemm(problem, workspace_);

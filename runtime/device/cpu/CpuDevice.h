@@ -67,7 +67,7 @@ public:
 
 private:
   /// Prepares a GEMM that accumulates into nothing or into its output.
-  absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareProduct(const GemmProblem &problem);
+  absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePlainGemm(const GemmProblem &problem);
 
   HostMemory memory_;
   std::shared_ptr<Communicator> communicator_;

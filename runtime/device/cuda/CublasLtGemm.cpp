@@ -393,9 +393,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCublasLtGemm(CublasLt &l
     return Annotate(status, ToString(problem));
   GemmProblem without_relu = problem;
   without_relu.relu = false;
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> product,
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> gemm,
                          PrepareCublasLtGemm(library, without_relu, workspace, workspace_bytes));
-  return PrepareReLUAfter(library.context(), problem, std::move(product));
+  return PrepareReLUAfter(library.context(), problem, std::move(gemm));
 }
 
 } // namespace cs336::runtime

@@ -90,8 +90,8 @@ absl::StatusOr<std::string> WriteSource(DType dtype) {
 
 class ReLUCommand : public PreparedCommand {
 public:
-  ReLUCommand(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> product)
-      : context_(context), layouts_(DescribeMatmul(problem)), product_(std::move(product)) {}
+  ReLUCommand(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> gemm)
+      : context_(context), layouts_(DescribeMatmul(problem)), gemm_(std::move(gemm)) {}
 
   absl::Status Prepare() {
     const MatmulOperand &result = layouts_.result;
@@ -104,7 +104,7 @@ public:
   }
 
   absl::Status Execute() override {
-    CS336_RETURN_IF_ERROR(product_->Execute());
+    CS336_RETURN_IF_ERROR(gemm_->Execute());
     const MatmulOperand &result = layouts_.result;
     auto blocks = static_cast<unsigned>((count_ + kThreads - 1) / kThreads);
     for (const MatmulCall &call : layouts_.calls) {
@@ -122,7 +122,7 @@ public:
 private:
   const CudaContext &context_;
   MatmulLayouts layouts_;
-  std::unique_ptr<PreparedCommand> product_;
+  std::unique_ptr<PreparedCommand> gemm_;
   int64_t count_ = 0;
   std::unique_ptr<PtxKernel> kernel_;
 };
@@ -130,8 +130,8 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareReLUAfter(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> product) {
-  auto command = std::make_unique<ReLUCommand>(context, problem, std::move(product));
+PrepareReLUAfter(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> gemm) {
+  auto command = std::make_unique<ReLUCommand>(context, problem, std::move(gemm));
   CS336_RETURN_IF_ERROR(command->Prepare());
   return command;
 }

@@ -18,13 +18,13 @@
 
 namespace cs336::runtime {
 
-/// Runs `product`, a GEMM that computes `problem`'s C without ReLU, then ReLU
+/// Runs `gemm`, a GEMM that computes `problem`'s C without ReLU, then ReLU
 /// of C in place, which keeps NaN. It is the fallback if no algorithm of a
 /// library keeps NaN, and reads and writes C once more. Both are enqueued in
 /// the context's stream, and a graph may capture them. The context must outlive
 /// the command.
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-PrepareReLUAfter(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> product);
+PrepareReLUAfter(const CudaContext &context, const GemmProblem &problem, std::unique_ptr<PreparedCommand> gemm);
 
 } // namespace cs336::runtime
 

@@ -38,7 +38,7 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
     exec.gemm ins(%a, %b : memref<96x64xf32>, memref<64x192xf32>) outs(%c : memref<96x192xf32>) workspace(%w1 : memref<8388608xf32>)
     ```
 
-    Counts `num-launches` and `num-products`, the launches and GEMMs that got a workspace.
+    Counts `num-launches` and `num-gemms`, the launches and GEMMs that got a workspace.
   }];
   let options = [Option<"gemmBytes", "gemm-bytes", "int64_t", /*default=*/"33554432",
                         "Bytes of the workspace of a GEMM, a multiple of 4; 0 for none (default: 33554432)">];

@@ -297,25 +297,24 @@ LogicalResult MatmulOp::buildAdjoint(OpBuilder &builder, ValueRange gradients, G
   Value sum = gradient;
   bool transposeA = getTransposeA(), transposeB = getTransposeB();
   bool isShared = tensorType(rhs).getRank() == 2 && tensorType(lhs).getRank() > 2;
-  auto product = [&](Value left, Value right, bool transposeLeft, bool transposeRight) -> Value {
+  auto matmul = [&](Value left, Value right, bool transposeLeft, bool transposeRight) -> Value {
     return MatmulOp::create(b, left, right, transposeLeft, transposeRight, getPrecision());
   };
 
   Value lhsGradient;
   if (!transposeA)
-    lhsGradient = product(gradient, rhs, false, !transposeB);
+    lhsGradient = matmul(gradient, rhs, false, !transposeB);
   else if (isShared)
-    lhsGradient = transposeMatrices(b, product(gradient, rhs, false, !transposeB));
+    lhsGradient = transposeMatrices(b, matmul(gradient, rhs, false, !transposeB));
   else
-    lhsGradient = product(rhs, gradient, transposeB, true);
+    lhsGradient = matmul(rhs, gradient, transposeB, true);
 
   if (isShared) {
     lhs = flattenRows(b, transposeA ? transposeMatrices(b, lhs) : lhs);
     gradient = flattenRows(b, gradient);
     transposeA = false;
   }
-  Value rhsGradient =
-      transposeB ? product(gradient, lhs, true, transposeA) : product(lhs, gradient, !transposeA, false);
+  Value rhsGradient = transposeB ? matmul(gradient, lhs, true, transposeA) : matmul(lhs, gradient, !transposeA, false);
   operandGradients.append({lhsGradient, rhsGradient});
   if (getAddend())
     operandGradients.push_back(sum);

@@ -93,8 +93,8 @@ Replacements LinearOp::decompose(OpBuilder &builder) {
   ArrayRef<int64_t> shape = getResult().getType().getShape();
   bool isVector = shape.size() == 1;
   Value input = isVector ? f.reshape(getInput(), {1, getInput().getType().getShape().back()}) : Value(getInput());
-  Value product = MatmulOp::create(f.b, input, getWeight(), /*transposeA=*/false, /*transposeB=*/true, getPrecision());
-  return one(isVector ? f.reshape(product, shape) : product);
+  Value result = MatmulOp::create(f.b, input, getWeight(), /*transposeA=*/false, /*transposeB=*/true, getPrecision());
+  return one(isVector ? f.reshape(result, shape) : result);
 }
 
 /// Computes in float32 or wider, so that a low result is rounded once.

@@ -164,9 +164,9 @@ static void printPredicateType(OpAsmPrinter &, Operation *, Type, Type) {}
 
 /// Derives the types of addend and bias from the result: an addend has its type, and a bias is one row of it. They are
 /// not printed.
-static ParseResult parseProductTypes(OpAsmParser &parser, Type &result,
-                                     const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType,
-                                     const std::optional<OpAsmParser::UnresolvedOperand> &bias, Type &biasType) {
+static ParseResult parseMatmulTypes(OpAsmParser &parser, Type &result,
+                                    const std::optional<OpAsmParser::UnresolvedOperand> &addend, Type &addendType,
+                                    const std::optional<OpAsmParser::UnresolvedOperand> &bias, Type &biasType) {
   if (parser.parseType(result))
     return failure();
   if (addend)
@@ -180,7 +180,7 @@ static ParseResult parseProductTypes(OpAsmParser &parser, Type &result,
   biasType = tensor.clone(tensor.getShape().take_back());
   return success();
 }
-static void printProductTypes(OpAsmPrinter &printer, Operation *, Type result, Value, Type, Value, Type) {
+static void printMatmulTypes(OpAsmPrinter &printer, Operation *, Type result, Value, Type, Value, Type) {
   printer.printType(result);
 }
 

@@ -22,7 +22,7 @@ using namespace cs336::exec;
 
 void Work::operator+=(const Work &other) {
   launches += other.launches;
-  products += other.products;
+  gemms += other.gemms;
   others += other.others;
   flops += other.flops;
   bytes += other.bytes;
@@ -128,7 +128,7 @@ Work Summarizer::measure(CommandOpInterface command) {
     work.launches = 1;
   } else if (auto gemm = dyn_cast<GemmOp>(command.getOperation())) {
     work.flops = getFlops(gemm);
-    work.products = 1;
+    work.gemms = 1;
   } else {
     work.others = 1;
   }

@@ -40,7 +40,7 @@ func.func @group(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xbf16> {
   return %0 : tensor<4xbf16>
 }
 
-// Two products of 32·16·8 multiply-adds a head forward, five backward, and half of that where a mask hides half.
+// Two matmuls of 32·16·8 multiply-adds a head forward, five backward, and half of that where a mask hides half.
 // CHECK-LABEL: @attention{{$}}
 // CHECK: cs336.attention 1 65536 10752
 // CHECK: cs336.attention_backward 1 81920

@@ -240,7 +240,7 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
   let results = (outs CS336_FloatTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`add` $addend^)? (`bias` $bias^)? attr-dict `:` type($lhs) `,` type($rhs) `->`
-    custom<ProductTypes>(type($result), ref($addend), type($addend), ref($bias), type($bias))
+    custom<MatmulTypes>(type($result), ref($addend), type($addend), ref($bias), type($bias))
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "bool":$transposeA, "bool":$transposeB,
                                  CArg<"::cs336::Precision", "::cs336::Precision::IEEE">:$precision)>];

@@ -18,12 +18,12 @@ namespace cs336::exec {
 /// `CostOpInterface`). Bytes are those of the buffers that commands read and write, each element once per command. A
 /// gather counts its whole table. Workspaces are not counted.
 struct Work {
-  int64_t launches = 0, products = 0;
+  int64_t launches = 0, gemms = 0;
   /// Copies and collectives. Events are not counted.
   int64_t others = 0;
   double flops = 0, bytes = 0;
 
-  int64_t getCommands() const { return launches + products + others; }
+  int64_t getCommands() const { return launches + gemms + others; }
   void operator+=(const Work &other);
 };
 

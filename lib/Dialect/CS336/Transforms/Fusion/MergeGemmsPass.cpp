@@ -244,12 +244,11 @@ static void rewriteGroup(Group &group, Value packed) {
 
   SmallVector<int64_t> shape(inputType.getShape());
   shape.back() = weightType.getDimSize(0);
-  Value product =
-      LinearOp::create(builder, loc, inputType.clone(shape), first.getInput(), packed, first.getPrecision());
+  Value merged = LinearOp::create(builder, loc, inputType.clone(shape), first.getInput(), packed, first.getPrecision());
   SmallVector<int64_t> offsets(shape.size(), 0);
   for (Candidate &candidate : group) {
     LinearOp linear = candidate.linear;
-    auto slice = SliceOp::create(builder, linear.getLoc(), linear.getResult().getType(), product, offsets);
+    auto slice = SliceOp::create(builder, linear.getLoc(), linear.getResult().getType(), merged, offsets);
     offsets.back() += candidate.getStorageType().getDimSize(0);
     linear.replaceAllUsesWith(slice.getResult());
   }

@@ -60,20 +60,20 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   Value query = layout.getQuery(), key = layout.getKey(), value = layout.getValue();
   auto attention = AttentionOp::create(builder, match.values.getLoc(), query, key, value, match.scale, match.isCausal);
   attention.setPrecision(getPrecision(match));
-  Value product = layout.getProduct(attention.getOutput());
-  match.values.getResult().replaceAllUsesWith(product);
+  Value result = layout.getMatmulResult(attention.getOutput());
+  match.values.getResult().replaceAllUsesWith(result);
   // Merging heads cancels the operations that move the output's axes back.
   SmallVector<Operation *> replaced = {match.values};
-  for (Operation *user : llvm::to_vector(product.getUsers())) {
+  for (Operation *user : llvm::to_vector(result.getUsers())) {
     auto transpose = dyn_cast<TransposeOp>(user);
     if (!transpose)
       continue;
     builder.setInsertionPoint(transpose);
     transpose.getResult().replaceAllUsesWith(
-        composeTranspose(builder, transpose.getLoc(), product, transpose.getPerm()));
+        composeTranspose(builder, transpose.getLoc(), result, transpose.getPerm()));
     replaced.push_back(transpose);
   }
-  replaced.push_back(product.getDefiningOp());
+  replaced.push_back(result.getDefiningOp());
 
   ++numFused;
   if (match.isCausal)

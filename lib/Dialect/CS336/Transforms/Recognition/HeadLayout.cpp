@@ -164,7 +164,7 @@ Value HeadLayout::getKeyOrValue(const Repeated &repeated, bool isTransposed) {
 Value HeadLayout::getKey() { return getKeyOrValue(key, !scores.getTransposeB()); }
 Value HeadLayout::getValue() { return getKeyOrValue(value, values.getTransposeB()); }
 
-Value HeadLayout::getProduct(Value output) {
+Value HeadLayout::getMatmulResult(Value output) {
   Location loc = values.getLoc();
   ArrayRef<int64_t> axes = leading, sizes = shapeOf(output);
   SmallVector<int64_t> shape(axes.take_front(numBatch));

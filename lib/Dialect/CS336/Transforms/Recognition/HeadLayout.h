@@ -28,7 +28,7 @@ public:
   mlir::Value getValue();
 
   /// Returns `output`, [batch, positions, heads, head_dim], in the layout of the matmul of probabilities and values.
-  mlir::Value getProduct(mlir::Value output);
+  mlir::Value getMatmulResult(mlir::Value output);
 
 private:
   /// A tensor [..., rows, columns]. Its leading axes are the axes of `sizes` along which it is not repeated.

@@ -1,4 +1,4 @@
-// Sums and ReLU of products become the products' own, where that rounds nothing less.
+// Sums and ReLU of GEMMs become the GEMMs' own, where that rounds nothing less.
 
 // RUN: cs336-opt %s --cs336-fuse-epilogues --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --cs336-fuse-epilogues -o %t.mlir && cs336-opt %t.mlir --cs336-fuse-epilogues | diff %t.mlir -
@@ -25,7 +25,7 @@ func.func @residual(%x: tensor<3x4x8xf32>, %w: tensor<5x8xf32>, %r: tensor<3x4x5
   return %b : tensor<3x4x5xf32>
 }
 
-// The gradient of a value that three products read: each adds what those before it found.
+// The gradient of a value that three GEMMs read: each adds what those before it found.
 // CHECK-LABEL: @accumulation
 // CHECK-NEXT: %[[P:.*]] = cs336.matmul %arg0, %arg1 :
 // CHECK-NEXT: %[[Q:.*]] = cs336.matmul %arg0, %arg2 add %[[P]] :
@@ -52,7 +52,7 @@ func.func @rounded(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xbf
   return %s : tensor<4x5xbf16>
 }
 
-// As under autocast, where the residual stream is wider than products.
+// As under autocast, where the residual stream is wider than the results of GEMMs.
 // CHECK-LABEL: @widened
 // CHECK-COUNT-2: cs336.add %
 func.func @widened(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>, %r: tensor<4x5xf32>, %v: tensor<4x8xf32>, %u: tensor<8x5xf32>,

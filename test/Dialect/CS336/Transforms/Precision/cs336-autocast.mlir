@@ -5,7 +5,7 @@
 // RUN: cs336-opt %t.once.mlir --cs336-autocast -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 
-// The toy model's types, which are PyTorch's under autocast: parameters f32, products and relu low, layer norm f32, logits
+// The toy model's types, which are PyTorch's under autocast: parameters f32, GEMMs and relu low, layer norm f32, logits
 // low, loss f32, gradients f32.
 // RUN: cs336-opt %examples/toy_model.mlir --cs336-autocast=dtype=fp16 -o %t.toy.fp16.mlir
 // RUN: cs336-opt %examples/toy_model.mlir --cs336-autocast=dtype=bf16 -o %t.toy.bf16.mlir
@@ -145,7 +145,7 @@ func.func @quotients(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf3
   return %1, %2, %3 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// Float64 is for checking: it stays. So do products in it under tf32.
+// Float64, which is for checking, stays. So do GEMMs in it under tf32.
 // CHECK-LABEL: @double
 // TF32-LABEL: @double
 func.func @double(%x: tensor<4x8xf64>, %w: tensor<8x8xf64>) -> tensor<4x8xf64> {

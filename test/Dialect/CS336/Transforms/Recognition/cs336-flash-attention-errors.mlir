@@ -571,7 +571,7 @@ func.func @head_dim_264(%q: tensor<4x264xf32>, %k: tensor<4x264xf32>, %v: tensor
 
 // -----
 
-// A softmax of something else than products.
+// A softmax of values that no matmul computes.
 // REMARK: "softmax"{{.*}}NoScores
 func.func @no_scores(%s: tensor<4x4xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %m0 = cs336.reduce max %s axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
