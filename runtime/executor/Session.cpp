@@ -80,6 +80,17 @@ absl::Status CheckTarget(const Executable &executable, DeviceId device) {
                    "\"), or run it on the kind of device that it was compiled for"));
 }
 
+int NumRanks(const SessionOptions &options) { return options.communicator ? options.communicator->size() : 1; }
+
+absl::Status CheckRanks(const Executable &executable, const SessionOptions &options) {
+  int64_t compiled_for = executable.description().world_size;
+  if (compiled_for == NumRanks(options))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the program was compiled for ", compiled_for,
+                                                 " ranks, but this run has ", NumRanks(options),
+                                                 ": start as many ranks as its collectives have in their group"));
+}
+
 absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, absl::string_view memory,
                         int64_t available) {
   bool limited = options.memory_limit_bytes > 0;
@@ -325,6 +336,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
   TeamScope threads(team.get());
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
+  CS336_RETURN_IF_ERROR(CheckRanks(*executable, options));
   auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(team), std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));
