@@ -24,7 +24,7 @@ namespace cs336::runtime {
 
 namespace {
 
-enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll };
+enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kCompareProgram };
 
 /// The collective that a rank calls. All ranks must call the same one.
 struct Call {
@@ -41,7 +41,7 @@ struct Call {
 class Group {
 public:
   Group(int size, absl::Duration timeout)
-      : timeout_(timeout), has_come_(size), calls(size), src(size), dst(size) {}
+      : timeout_(timeout), has_come_(size), calls(size), src(size), dst(size), programs(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 
@@ -115,6 +115,7 @@ public:
   std::vector<Call> calls;
   std::vector<const void *> src;
   std::vector<void *> dst;
+  std::vector<uint64_t> programs; // Hashes.
 };
 
 class InProcessCommunicator : public Communicator {
@@ -163,7 +164,28 @@ public:
     });
   }
 
+  absl::Status CompareProgram(uint64_t hash) override {
+    group_->programs[rank_] = hash;
+    absl::Status result;
+    CS336_RETURN_IF_ERROR(Collective({Operation::kCompareProgram, DType::kI64, Reduction::kSum, 0, 1}, nullptr, nullptr,
+                                     [&] { result = ComparePrograms(group_->programs); }));
+    return result;
+  }
+
 private:
+  /// Compares hashes by rank with the most frequent one.
+  static absl::Status ComparePrograms(const std::vector<uint64_t> &programs) {
+    uint64_t usual = *absl::c_max_element(
+        programs, [&](uint64_t a, uint64_t b) { return absl::c_count(programs, a) < absl::c_count(programs, b); });
+    auto other = absl::c_find_if(programs, [&](uint64_t hash) { return hash != usual; });
+    if (other == programs.end())
+      return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", other - programs.begin(), " runs program ", absl::Hex(*other, absl::kZeroPad16),
+                     ", but rank ", absl::c_find(programs, usual) - programs.begin(), " runs program ",
+                     absl::Hex(usual, absl::kZeroPad16), ": give all ranks the same executable"));
+  }
+
   /// Runs `work` of each rank between two barriers. Meanwhile blocks change
   /// only by what the `work` of a rank writes.
   template <typename Work>

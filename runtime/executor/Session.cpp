@@ -91,6 +91,11 @@ absl::Status CheckRanks(const Executable &executable, const SessionOptions &opti
                                                  ": start as many ranks as its collectives have in their group"));
 }
 
+bool HasCollectives(const format::EntryT &entry) {
+  return absl::c_any_of(entry.commands,
+                        [](const auto &command) { return command->body.type == format::CommandBody::Collective; });
+}
+
 absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, absl::string_view memory,
                         int64_t available) {
   bool limited = options.memory_limit_bytes > 0;
@@ -191,6 +196,7 @@ public:
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(runner));
     CS336_RETURN_IF_ERROR(Outcome());
+    CS336_RETURN_IF_ERROR(ComparePrograms(entry));
     absl::Status status = runner.Run(inputs, observer);
     // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
@@ -198,6 +204,16 @@ public:
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
     return status;
+  }
+
+  /// Compares the programs of all ranks before the first entry with collectives runs.
+  absl::Status ComparePrograms(absl::string_view entry) {
+    if (has_compared_programs_ || !HasCollectives(*executable_->FindEntry(entry)))
+      return absl::OkStatus();
+    if (options_.communicator)
+      CS336_RETURN_IF_ERROR(options_.communicator->CompareProgram(executable_->description().program_hash));
+    has_compared_programs_ = true;
+    return absl::OkStatus();
   }
 
   /// Computes derived values. Those of variables without a value are computed
@@ -292,6 +308,7 @@ private:
   std::map<std::string, std::unique_ptr<EntryRunner>, std::less<>> runners_;
   /// True if "prepare" has not run since variables were set.
   bool is_stale_ = true;
+  bool has_compared_programs_ = false;
 };
 
 /// One call of a session: reserves it and its threads.

@@ -177,6 +177,13 @@ TEST_P(CommunicatorTest, ExchangesParts) {
   });
 }
 
+TEST_P(CommunicatorTest, AcceptsEqualPrograms) {
+  ForEachRank([](Communicator &communicator) {
+    EXPECT_TRUE(communicator.CompareProgram(uint64_t{1} << 63).ok());
+    EXPECT_TRUE(communicator.CompareProgram(5).ok());
+  });
+}
+
 /// Random blocks of all ranks, and collectives of them computed one after another.
 template <typename T>
 class Reference {
@@ -302,6 +309,50 @@ TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
   absl::Status after = group[1]->Broadcast(&value, &value, 1, DType::kF32, 0);
   EXPECT_EQ(after.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(after.message(), "rank 0 gave up waiting for rank 1");
+}
+
+/// Runs `body(rank)` on a thread per rank and returns what each returned.
+std::vector<absl::Status> RunRanks(int ranks, const std::function<absl::Status(int)> &body) {
+  std::vector<absl::Status> statuses(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank != ranks; ++rank)
+    threads.emplace_back([&, rank] { statuses[rank] = body(rank); });
+  for (std::thread &thread : threads)
+    thread.join();
+  return statuses;
+}
+
+TEST(InProcessTest, ADifferentProgramIsAnErrorForAll) {
+  for (int different : {0, 2}) {
+    auto group = CreateInProcessGroup(3, absl::Seconds(30));
+    for (const absl::Status &status :
+         RunRanks(3, [&](int rank) { return group[rank]->CompareProgram(rank == different ? 0xABC : 7); })) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(absl::StrCat("rank ", different, " runs program 0000000000000abc, but rank ",
+                                         different == 0 ? 1 : 0, " runs program 0000000000000007")));
+    }
+  }
+}
+
+TEST(InProcessTest, SessionsComparePrograms) {
+  auto group = CreateInProcessGroup(2, absl::Seconds(30));
+  for (const absl::Status &status : RunRanks(2, [&](int rank) {
+         testing::ProgramBuilder program;
+         program.executable().world_size = 2;
+         program.executable().program_hash = 10 + rank;
+         testing::EntryBuilder entry = program.Entry("train");
+         uint32_t x = entry.Output("x", testing::MakeType(DType::kF32, {2}));
+         entry.Collective(format::CollectiveKind::broadcast, x, x);
+         SessionOptions options;
+         options.num_threads = 1;
+         options.communicator = std::move(group[rank]);
+         auto session = *Session::Create(*program.Build(), options);
+         return session->Run("train", {});
+       })) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 runs program 000000000000000b, but rank 0"));
+  }
 }
 
 TEST(InProcessTest, SessionsRefuseProgramsForOtherRanks) {

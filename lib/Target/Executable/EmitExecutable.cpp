@@ -11,6 +11,7 @@
 #include "FormatTypes.h"
 #include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/ExecutableFile.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -79,6 +80,19 @@ static FailureOr<int64_t> getWorldSize(ModuleOp module) {
   return first ? static_cast<int64_t>(first.getGroup()) : 1;
 }
 
+/// Returns a hash of a program without its code objects, which depend on the host, and without source locations, which
+/// depend on where its file lies. Kernels count by their operations.
+static uint64_t hashProgram(format::ExecutableT program) {
+  for (auto &entry : program.entries) {
+    for (auto &buffer : entry->buffers)
+      buffer->location.clear();
+    for (auto &command : entry->commands)
+      command->location.clear();
+  }
+  std::string bytes = format::Serialize(program);
+  return llvm::xxh3_64bits(StringRef(bytes));
+}
+
 FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledKernels &kernels) {
   format::ExecutableT executable;
   executable.target = kernels.target == Target::CUDA ? format::Target::cuda : format::Target::cpu;
@@ -108,6 +122,7 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
   }
   if (executable.entries.empty())
     return module.emitError() << "has no exec.entry: run --convert-cs336-to-exec before emitting an executable";
+  executable.program_hash = hashProgram(executable);
   executable.producer = "cs336-opt " CS336_VERSION;
   for (const CodeObject &object : kernels.objects)
     executable.objects.push_back(describe(object));

@@ -368,6 +368,24 @@ TEST_F(EmitExecutableTest, RefusesCollectivesOfSeveralGroups) {
   EXPECT_THAT(error, HasSubstr("has group 2, but all collectives of a program must have one group"));
 }
 
+TEST_F(EmitExecutableTest, HashesTellProgramsApartButNotHosts) {
+  auto hash = [&](const std::string &text) {
+    auto bytes = Emit(text);
+    EXPECT_TRUE(succeeded(bytes)) << error;
+    return succeeded(bytes) ? Read(*bytes)->description().program_hash : 0;
+  };
+  std::string program = CollectiveProgram(4, 4);
+  uint64_t first = hash(program);
+  EXPECT_NE(first, 0u);
+  EXPECT_EQ(hash(program), first);
+  EXPECT_EQ(hash(CollectiveProgram(4, 4, "elsewhere/a.mlir")), first);
+  kernels.objects.push_back({"x86_64", {"avx512f"}, {1, 2, 3}});
+  EXPECT_EQ(hash(program), first);
+  EXPECT_NE(hash(CollectiveProgram(2, 2)), first);
+  program.replace(program.find("mean"), 4, "max");
+  EXPECT_NE(hash(program), first);
+}
+
 TEST_F(EmitExecutableTest, RefusesAModuleWithoutEntries) {
   EXPECT_TRUE(failed(Emit(kKernels)));
   EXPECT_THAT(error, HasSubstr("has no exec.entry"));

@@ -51,6 +51,11 @@ public:
   /// Exchanges parts of `count` elements. `src` and `dst` hold size() parts and
   /// must not overlap. Part p of rank r's `dst` is part r of rank p's `src`.
   virtual absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) = 0;
+
+  /// Compares the programs of all ranks by their hashes. Returns
+  /// FAILED_PRECONDITION on every rank, with the rank that differs, unless all
+  /// are equal.
+  virtual absl::Status CompareProgram(uint64_t hash) = 0;
 };
 
 /// Creates a group of one rank.

@@ -162,6 +162,8 @@ public:
   /// Returns FAILED_PRECONDITION if a parameter of the entry was neither initialized, nor
   /// loaded, nor set: the error lists the first 20 names. State has its initial
   /// value from the beginning, unless that is random.
+  /// The first run of an entry with collectives compares the programs of all
+  /// ranks, and returns FAILED_PRECONDITION if one of them differs.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
   /// Waits for all enqueued work and returns its first error.
