@@ -9,8 +9,10 @@
 #include "cs336/runtime/Communicator.h"
 #include "status/StatusMacros.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,7 +24,7 @@ namespace cs336::runtime {
 
 namespace {
 
-enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
+enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kCompareProgram };
 
 /// The collective that a rank calls. All ranks must call the same one.
 struct Call {
@@ -38,7 +40,8 @@ struct Call {
 /// The state that ranks share: a barrier, and the call and blocks of each rank.
 class Group {
 public:
-  Group(int size, absl::Duration timeout) : timeout_(timeout), calls(size), src(size), dst(size) {}
+  Group(int size, absl::Duration timeout)
+      : timeout_(timeout), has_come_(size), calls(size), src(size), dst(size), programs(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 
@@ -46,31 +49,32 @@ public:
 
   /// Waits up to `timeout` until every rank has arrived. All ranks then see what a rank wrote
   /// before.
-  absl::Status Barrier(absl::Duration timeout) {
+  absl::Status Barrier(int rank, absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (left_)
-      return absl::UnavailableError("a rank has left the group");
+    if (!end_.ok())
+      return end_;
+    has_come_[rank] = true;
     if (++waiting_ == size()) {
       waiting_ = 0;
+      has_come_.assign(size(), false);
       ++generation_;
       all_came_.notify_all();
       return absl::OkStatus();
     }
     int64_t generation = generation_;
-    auto is_over = [&] { return generation_ != generation || left_; };
+    auto is_over = [&] { return generation_ != generation || !end_.ok(); };
     if (!all_came_.wait_until(lock, DeadlineIn(timeout), is_over)) {
-      left_ = true; // The others must not wait for this rank either.
-      all_came_.notify_all();
-      return absl::DeadlineExceededError(
-          absl::StrCat("waited ", absl::FormatDuration(timeout), " for the other ranks"));
+      std::string missing = NameMissing();
+      // The others must not wait for this rank either.
+      End(absl::UnavailableError(absl::StrCat("rank ", rank, " gave up waiting for ", missing)));
+      return absl::DeadlineExceededError(absl::StrCat("waited ", absl::FormatDuration(timeout), " for ", missing));
     }
-    return generation_ != generation ? absl::OkStatus() : absl::UnavailableError("a rank has left the group");
+    return generation_ != generation ? absl::OkStatus() : end_;
   }
 
-  void Leave() {
+  void Leave(int rank) {
     std::lock_guard<std::mutex> lock(mutex_);
-    left_ = true;
-    all_came_.notify_all();
+    End(absl::UnavailableError(absl::StrCat("rank ", rank, " has left the group")));
   }
 
 private:
@@ -80,6 +84,21 @@ private:
     return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(timeout, kLongest));
   }
 
+  /// Ends the group for the first reason given. mutex_ is held.
+  void End(absl::Status reason) {
+    end_.Update(reason);
+    all_came_.notify_all();
+  }
+
+  /// Returns "rank 1, rank 3": the ranks that have not come to the barrier. mutex_ is held.
+  std::string NameMissing() const {
+    std::vector<std::string> missing;
+    for (int rank = 0; rank != size(); ++rank)
+      if (!has_come_[rank])
+        missing.push_back(absl::StrCat("rank ", rank));
+    return absl::StrJoin(missing, ", ");
+  }
+
   absl::Duration timeout_;
   // ThreadSanitizer intercepts these, but does not see into absl::Mutex, which Debian builds without it.
   std::mutex mutex_;
@@ -87,7 +106,8 @@ private:
   // Guarded by mutex_.
   int waiting_ = 0;
   int64_t generation_ = 0;
-  bool left_ = false;
+  std::vector<bool> has_come_; // To the barrier, by rank.
+  absl::Status end_;           // The reason why the group has ended, or OK.
 
 public:
   // A rank writes its own element before a barrier, and reads the elements of
@@ -95,12 +115,13 @@ public:
   std::vector<Call> calls;
   std::vector<const void *> src;
   std::vector<void *> dst;
+  std::vector<uint64_t> programs; // Hashes.
 };
 
 class InProcessCommunicator : public Communicator {
 public:
   InProcessCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
-  ~InProcessCommunicator() override { group_->Leave(); }
+  ~InProcessCommunicator() override { group_->Leave(rank_); }
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
@@ -134,7 +155,37 @@ public:
                       [&] { Copy(group_->src[root], dst, count * ByteSize(dtype)); });
   }
 
+  absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) override {
+    return Collective({Operation::kAllToAll, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
+      int64_t bytes = count * ByteSize(dtype);
+      for (int rank = 0; rank != size(); ++rank)
+        Copy(static_cast<const char *>(group_->src[rank]) + rank_ * bytes, static_cast<char *>(dst) + rank * bytes,
+             bytes);
+    });
+  }
+
+  absl::Status CompareProgram(uint64_t hash) override {
+    group_->programs[rank_] = hash;
+    absl::Status result;
+    CS336_RETURN_IF_ERROR(Collective({Operation::kCompareProgram, DType::kI64, Reduction::kSum, 0, 1}, nullptr, nullptr,
+                                     [&] { result = ComparePrograms(group_->programs); }));
+    return result;
+  }
+
 private:
+  /// Compares hashes by rank with the most frequent one.
+  static absl::Status ComparePrograms(const std::vector<uint64_t> &programs) {
+    uint64_t usual = *absl::c_max_element(
+        programs, [&](uint64_t a, uint64_t b) { return absl::c_count(programs, a) < absl::c_count(programs, b); });
+    auto other = absl::c_find_if(programs, [&](uint64_t hash) { return hash != usual; });
+    if (other == programs.end())
+      return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", other - programs.begin(), " runs program ", absl::Hex(*other, absl::kZeroPad16),
+                     ", but rank ", absl::c_find(programs, usual) - programs.begin(), " runs program ",
+                     absl::Hex(usual, absl::kZeroPad16), ": give all ranks the same executable"));
+  }
+
   /// Runs `work` of each rank between two barriers. Meanwhile blocks change
   /// only by what the `work` of a rank writes.
   template <typename Work>
@@ -142,13 +193,13 @@ private:
     group_->calls[rank_] = call;
     group_->src[rank_] = src;
     group_->dst[rank_] = dst;
-    CS336_RETURN_IF_ERROR(group_->Barrier(group_->timeout()));
+    CS336_RETURN_IF_ERROR(group_->Barrier(rank_, group_->timeout()));
     absl::Status status = CheckCalls();
     if (status.ok())
       work();
     // Every rank has arrived and reads the others' blocks. However long this takes, no rank may free its own
     // before it ends.
-    CS336_RETURN_IF_ERROR(group_->Barrier(absl::InfiniteDuration()));
+    CS336_RETURN_IF_ERROR(group_->Barrier(rank_, absl::InfiniteDuration()));
     return status;
   }
 

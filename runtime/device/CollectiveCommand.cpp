@@ -7,65 +7,72 @@
 
 #include "device/CollectiveCommand.h"
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "status/StatusMacros.h"
 
-#include <utility>
+#include "absl/status/status.h"
+
+#include <vector>
 
 namespace cs336::runtime {
 
 namespace {
 
-/// A collective with all operands bound.
-template <typename Call>
-class CollectiveCommand : public PreparedCommand {
-public:
-  explicit CollectiveCommand(Call call) : call_(std::move(call)) {}
-  absl::Status Execute() override { return call_(); }
-
-private:
-  Call call_;
+/// One operand of a collective.
+struct Transfer {
+  const void *src;
+  void *dst;
+  int64_t src_count, dst_count;
+  DType dtype;
 };
 
-template <typename Call>
-std::unique_ptr<PreparedCommand> MakeCommand(Call call) {
-  return std::make_unique<CollectiveCommand<Call>>(std::move(call));
-}
+/// A collective with all operands bound. Operands are exchanged one by one, in the same order on every rank.
+class CollectiveCommand : public PreparedCommand {
+public:
+  CollectiveCommand(Communicator &communicator, std::vector<Transfer> transfers, const format::CollectiveT &collective)
+      : communicator_(communicator), transfers_(std::move(transfers)), kind_(collective.kind),
+        reduction_(static_cast<Reduction>(collective.reduction)), root_(static_cast<int>(collective.root)) {}
+
+  absl::Status Execute() override {
+    for (const Transfer &transfer : transfers_)
+      CS336_RETURN_IF_ERROR(Exchange(transfer));
+    return absl::OkStatus();
+  }
+
+private:
+  absl::Status Exchange(const Transfer &each) {
+    switch (kind_) {
+    case format::CollectiveKind::all_gather:
+      return communicator_.AllGather(each.src, each.dst, each.src_count, each.dtype);
+    case format::CollectiveKind::reduce_scatter:
+      return communicator_.ReduceScatter(each.src, each.dst, each.dst_count, each.dtype, reduction_);
+    case format::CollectiveKind::broadcast:
+      return communicator_.Broadcast(each.src, each.dst, each.src_count, each.dtype, root_);
+    case format::CollectiveKind::all_to_all:
+      return communicator_.AllToAll(each.src, each.dst, each.src_count / communicator_.size(), each.dtype);
+    case format::CollectiveKind::all_reduce:
+      break;
+    }
+    return communicator_.AllReduce(each.src, each.dst, each.src_count, each.dtype, reduction_);
+  }
+
+  Communicator &communicator_;
+  std::vector<Transfer> transfers_;
+  format::CollectiveKind kind_;
+  Reduction reduction_;
+  int root_;
+};
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator &communicator,
-                                                                   const MutableTensorView &src,
-                                                                   const MutableTensorView &dst,
-                                                                   const format::CollectiveT &collective) {
-  int64_t from = src.num_elements(), to = dst.num_elements();
-  int64_t ranks = communicator.size();
-  DType dtype = src.dtype();
-  const void *source = src.data();
-  void *target = dst.mutable_data();
-  auto reduction = static_cast<Reduction>(collective.reduction);
-  int root = static_cast<int>(collective.root);
-  auto wrong_size = [&](int64_t compiled_for) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("it was compiled for ", compiled_for, " ranks, but this run has ", ranks));
-  };
-  switch (collective.kind) {
-  case format::CollectiveKind::all_reduce:
-    return MakeCommand([=, &communicator] { return communicator.AllReduce(source, target, from, dtype, reduction); });
-  case format::CollectiveKind::all_gather:
-    if (to / from != ranks)
-      return wrong_size(to / from);
-    return MakeCommand([=, &communicator] { return communicator.AllGather(source, target, from, dtype); });
-  case format::CollectiveKind::reduce_scatter:
-    if (from / to != ranks)
-      return wrong_size(from / to);
-    return MakeCommand([=, &communicator] { return communicator.ReduceScatter(source, target, to, dtype, reduction); });
-  case format::CollectiveKind::broadcast:
-    break;
+std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
+                                                   absl::Span<const MutableTensorView> buffers,
+                                                   const format::CollectiveT &collective) {
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i != collective.sources.size(); ++i) {
+    const MutableTensorView &src = buffers[collective.sources[i]], &dst = buffers[collective.targets[i]];
+    transfers.push_back({src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype()});
   }
-  if (collective.root >= static_cast<uint64_t>(ranks))
-    return absl::InvalidArgumentError(absl::StrCat("its root is rank ", collective.root, ", but this run has ", ranks));
-  return MakeCommand([=, &communicator] { return communicator.Broadcast(source, target, from, dtype, root); });
+  return std::make_unique<CollectiveCommand>(communicator, std::move(transfers), collective);
 }
 
 } // namespace cs336::runtime

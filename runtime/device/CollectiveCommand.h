@@ -11,18 +11,17 @@
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
 
-#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include <memory>
 
 namespace cs336::runtime {
 
-/// Binds a collective to a communicator, which must outlive it. Returns
-/// INVALID_ARGUMENT if it was compiled for another number of ranks.
-absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCollective(Communicator &communicator,
-                                                                   const MutableTensorView &src,
-                                                                   const MutableTensorView &dst,
-                                                                   const format::CollectiveT &collective);
+/// Binds a collective to a communicator, which must outlive it and have as many
+/// ranks as the program. `buffers` are those of the entry.
+std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
+                                                   absl::Span<const MutableTensorView> buffers,
+                                                   const format::CollectiveT &collective);
 
 } // namespace cs336::runtime
 

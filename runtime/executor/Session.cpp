@@ -80,6 +80,22 @@ absl::Status CheckTarget(const Executable &executable, DeviceId device) {
                    "\"), or run it on the kind of device that it was compiled for"));
 }
 
+int NumRanks(const SessionOptions &options) { return options.communicator ? options.communicator->size() : 1; }
+
+absl::Status CheckRanks(const Executable &executable, const SessionOptions &options) {
+  int64_t compiled_for = executable.description().world_size;
+  if (compiled_for == NumRanks(options))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the program was compiled for ", compiled_for,
+                                                 " ranks, but this run has ", NumRanks(options),
+                                                 ": start as many ranks as its collectives have in their group"));
+}
+
+bool HasCollectives(const format::EntryT &entry) {
+  return absl::c_any_of(entry.commands,
+                        [](const auto &command) { return command->body.type == format::CommandBody::Collective; });
+}
+
 absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &options, absl::string_view memory,
                         int64_t available) {
   bool limited = options.memory_limit_bytes > 0;
@@ -180,6 +196,7 @@ public:
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(runner));
     CS336_RETURN_IF_ERROR(Outcome());
+    CS336_RETURN_IF_ERROR(ComparePrograms(entry));
     absl::Status status = runner.Run(inputs, observer);
     // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
@@ -187,6 +204,16 @@ public:
     if (!status.ok())
       return Annotate(status, absl::StrCat("entry '", entry, "'"));
     return status;
+  }
+
+  /// Compares the programs of all ranks before the first entry with collectives runs.
+  absl::Status ComparePrograms(absl::string_view entry) {
+    if (has_compared_programs_ || !HasCollectives(*executable_->FindEntry(entry)))
+      return absl::OkStatus();
+    if (options_.communicator)
+      CS336_RETURN_IF_ERROR(options_.communicator->CompareProgram(executable_->description().program_hash));
+    has_compared_programs_ = true;
+    return absl::OkStatus();
   }
 
   /// Computes derived values. Those of variables without a value are computed
@@ -281,6 +308,7 @@ private:
   std::map<std::string, std::unique_ptr<EntryRunner>, std::less<>> runners_;
   /// True if "prepare" has not run since variables were set.
   bool is_stale_ = true;
+  bool has_compared_programs_ = false;
 };
 
 /// One call of a session: reserves it and its threads.
@@ -325,6 +353,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
   TeamScope threads(team.get());
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
+  CS336_RETURN_IF_ERROR(CheckRanks(*executable, options));
   auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(team), std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));

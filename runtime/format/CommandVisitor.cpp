@@ -33,7 +33,9 @@ absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command)
                                      },
                                      [](const format::GemmT &gemm) { return Indices{gemm.c}; },
                                      [](const format::CopyT &copy) { return Indices{copy.dst}; },
-                                     [](const format::CollectiveT &collective) { return Indices{collective.dst}; },
+                                     [](const format::CollectiveT &collective) {
+                                       return Indices(collective.targets.begin(), collective.targets.end());
+                                     },
                                      [](const format::RecordT &) { return Indices{}; },
                                      [](const format::WaitT &) { return Indices{}; },
                                      [](const format::CheckBoundT &check) { return Indices{check.dst}; },

@@ -206,6 +206,8 @@ absl::Status VerifyType(const format::TensorTypeT &type) {
 absl::Status Verify(const format::ExecutableT &executable) {
   if (!IsListed(executable.target))
     return Broken("unknown target");
+  if (executable.world_size < 1)
+    return Broken(StrCat("it is for ", executable.world_size, " ranks"));
   NameSet variables, kernels, entries;
   for (const auto &variable : executable.variables)
     CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, variables), StrCat("variable '", variable->name, "'")));

@@ -74,7 +74,15 @@ public:
     return {{check.src}, {check.dst, /*is_written=*/true, {0}}};
   }
   std::vector<Use> operator()(const format::CollectiveT &collective) const {
-    return {{collective.src}, {collective.dst, /*is_written=*/true, {0}}};
+    std::vector<Use> uses;
+    for (uint32_t source : collective.sources)
+      uses.push_back({source});
+    // Ranks read parts of each other's sources.
+    bool keeps_places = collective.kind != format::CollectiveKind::all_to_all;
+    for (uint32_t i = 0; i != collective.targets.size(); ++i)
+      uses.push_back({collective.targets[i], /*is_written=*/true,
+                      keeps_places ? std::vector<uint32_t>{i} : std::vector<uint32_t>()});
+    return uses;
   }
 
   std::vector<Use> operator()(const format::RecordT &) const { return {}; }

@@ -167,26 +167,37 @@ private:
   }
 
   absl::Status VerifyBody(const format::CollectiveT &collective) {
-    CS336_RETURN_IF_ERROR(CheckBuffers({collective.src, collective.dst}));
     if (collective.kind > format::CollectiveKind::MAX || collective.reduction > format::Reduction::MAX)
       return Broken("unknown kind of collective or reduction");
-    const format::BufferT &src = Buffer(collective.src), &dst = Buffer(collective.dst);
-    int64_t from = NumElements(Layout(src)), to = NumElements(Layout(dst));
-    auto sizes_agree = [&] {
-      switch (collective.kind) {
-      case format::CollectiveKind::all_gather:
-        return to % from == 0;
-      case format::CollectiveKind::reduce_scatter:
-        return from % to == 0;
-      case format::CollectiveKind::all_reduce:
-      case format::CollectiveKind::broadcast:
-        break;
-      }
-      return from == to;
-    };
-    if (src.dtype != dst.dtype || !IsDense(Layout(src)) || !IsDense(Layout(dst)) || !sizes_agree())
-      return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
+    if (collective.sources.empty() || collective.sources.size() != collective.targets.size())
+      return Broken(StrCat("a collective from ", collective.sources.size(), " buffers to ", collective.targets.size()));
+    if (collective.kind == format::CollectiveKind::broadcast && collective.root >= executable_.world_size)
+      return Broken(StrCat("its root is rank ", collective.root, ", but the program is for ", executable_.world_size));
+    for (size_t i = 0; i != collective.sources.size(); ++i) {
+      CS336_RETURN_IF_ERROR(CheckBuffers({collective.sources[i], collective.targets[i]}));
+      const format::BufferT &src = Buffer(collective.sources[i]), &dst = Buffer(collective.targets[i]);
+      if (src.dtype != dst.dtype || !IsDense(Layout(src)) || !IsDense(Layout(dst)) ||
+          !SizesAgree(collective.kind, NumElements(Layout(src)), NumElements(Layout(dst))))
+        return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
+    }
     return absl::OkStatus();
+  }
+
+  /// Returns true if a collective of this kind makes `to` elements of `from`.
+  bool SizesAgree(format::CollectiveKind kind, int64_t from, int64_t to) const {
+    int64_t ranks = executable_.world_size;
+    switch (kind) {
+    case format::CollectiveKind::all_gather:
+      return to % ranks == 0 && to / ranks == from;
+    case format::CollectiveKind::reduce_scatter:
+      return from % ranks == 0 && from / ranks == to;
+    case format::CollectiveKind::all_to_all:
+      return from == to && from % ranks == 0;
+    case format::CollectiveKind::all_reduce:
+    case format::CollectiveKind::broadcast:
+      break;
+    }
+    return from == to;
   }
 
   absl::Status VerifyBody(const format::RecordT &record) {

@@ -180,21 +180,36 @@ func.func @collectives(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "
         tensor<8x4xf32> {cs336.kind = "output", cs336.name = "e"})
     attributes {cs336.mode = #cs336.mode<forward>} {
   // CHECK: exec.output "e"
-  // CHECK-NEXT: exec.all_reduce sum ins(%x : memref<4x8xf32>) outs(%a : memref<4x8xf32>) {world = 4 : i64}
-  %a = cs336.all_reduce sum %x world = 4 : tensor<4x8xf32>
-  // CHECK-NEXT: exec.all_gather ins(%x : memref<4x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}
-  %b = cs336.all_gather %x world = 4 : tensor<4x8xf32> -> tensor<16x8xf32>
-  // CHECK-NEXT: exec.reduce_scatter max ins(%x : memref<4x8xf32>) outs(%c : memref<1x8xf32>) {world = 4 : i64}
-  %c = cs336.reduce_scatter max %x world = 4 : tensor<4x8xf32> -> tensor<1x8xf32>
-  // CHECK-NEXT: exec.broadcast_rank ins(%x : memref<4x8xf32>) outs(%d : memref<4x8xf32>) {root = 1 : i64, world = 4 : i64}
-  %d = cs336.broadcast_rank %x root = 1 world = 4 : tensor<4x8xf32>
+  // CHECK-NEXT: exec.collective all_reduce sum ins(%x : memref<4x8xf32>) outs(%a : memref<4x8xf32>) group = 4
+  %a = cs336.collective all_reduce sum(%x) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: exec.collective all_gather ins(%x : memref<4x8xf32>) outs(%b : memref<16x8xf32>) group = 4
+  %b = cs336.collective all_gather(%x) group = 4 : (tensor<4x8xf32>) -> tensor<16x8xf32>
+  // CHECK-NEXT: exec.collective reduce_scatter max ins(%x : memref<4x8xf32>) outs(%c : memref<1x8xf32>) group = 4
+  %c = cs336.collective reduce_scatter max(%x) group = 4 : (tensor<4x8xf32>) -> tensor<1x8xf32>
+  // CHECK-NEXT: exec.collective broadcast ins(%x : memref<4x8xf32>) outs(%d : memref<4x8xf32>) group = 4 root = 1
+  %d = cs336.collective broadcast(%x) group = 4 root = 1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK-NOT: exec.launch
   %unread = cs336.exp %d : tensor<4x8xf32>
   %t = cs336.transpose %x perm = [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
   // CHECK: exec.copy ins(%{{.*}} : memref<8x4xf32, strided<[1, 8]>>) outs(%[[DENSE:.*]] : memref<8x4xf32>)
-  // CHECK-NEXT: exec.all_reduce sum ins(%[[DENSE]] : memref<8x4xf32>) outs(%e : memref<8x4xf32>)
-  %e = cs336.all_reduce sum %t world = 4 : tensor<8x4xf32>
+  // CHECK-NEXT: exec.collective all_reduce sum ins(%[[DENSE]] : memref<8x4xf32>) outs(%e : memref<8x4xf32>)
+  %e = cs336.collective all_reduce sum(%t) group = 4 : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %a, %b, %c, %d, %e : tensor<4x8xf32>, tensor<16x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Several operands are one command.
+// CHECK-LABEL: exec.entry @bucket
+func.func @bucket(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}, %z: tensor<2xbf16> {cs336.kind = "input", cs336.name = "z"})
+    -> (tensor<4x8xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<2xbf16> {cs336.kind = "output", cs336.name = "b"},
+        tensor<4x8xf32> {cs336.kind = "output", cs336.name = "c"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.collective all_reduce mean ins(%x, %z : memref<4x8xf32>, memref<2xbf16>) outs(%a, %b : memref<4x8xf32>, memref<2xbf16>) group = 4
+  %r:2 = cs336.collective all_reduce mean(%x, %z) group = 4 : (tensor<4x8xf32>, tensor<2xbf16>) -> (tensor<4x8xf32>, tensor<2xbf16>)
+  // CHECK-NEXT: exec.collective all_to_all ins(%x : memref<4x8xf32>) outs(%c : memref<4x8xf32>) group = 4
+  %c = cs336.collective all_to_all(%x) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %r#0, %r#1, %c : tensor<4x8xf32>, tensor<2xbf16>, tensor<4x8xf32>
 }
 
 // -----

@@ -14,7 +14,7 @@ _NAME = re.compile(r"%[\w.$-]+(?:#\d+)?")
 _ENTRY = re.compile(r"^\s*exec\.entry @(\S+) .*?arena_bytes = (\d+)")
 _ALLOC = re.compile(r"^\s*(%[\w.$-]+) = exec\.(?:alloc|(output) \S+ \w+) offset = (\d+).*: memref<([^>]*?)>")
 _ALIAS = re.compile(r"^\s*(%[\w.$-]+) = exec\.view (%[\w.$-]+)")
-_COMMAND = re.compile(r"^\s*exec\.(launch|gemm|copy|all_reduce|all_gather|reduce_scatter|broadcast_rank|record|wait)\b")
+_COMMAND = re.compile(r"^\s*exec\.(launch|gemm|copy|collective|record|wait)\b")
 
 
 @dataclass

@@ -18,6 +18,7 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -41,7 +42,7 @@ std::vector<Backend> Backends() {
                         group.push_back(CreateSingleProcessCommunicator());
                         return group;
                       }});
-  for (int size : {1, 2, 3, 8})
+  for (int size : {1, 2, 3, 4, 8})
     backends.push_back(
         {"InProcess" + std::to_string(size), [size] { return CreateInProcessGroup(size, absl::Seconds(30)); }});
   return backends;
@@ -163,6 +164,92 @@ TEST_P(CommunicatorTest, BroadcastsFromEveryRoot) {
   });
 }
 
+TEST_P(CommunicatorTest, ExchangesParts) {
+  ForEachRank([](Communicator &communicator) {
+    int ranks = communicator.size(), own = communicator.rank();
+    for (int64_t count : {0, 1, 17}) {
+      std::vector<Eigen::half> src = Block<Eigen::half>(own, count * ranks), dst(count * ranks);
+      ASSERT_TRUE(communicator.AllToAll(src.data(), dst.data(), count, DType::kF16).ok());
+      for (int rank = 0; rank != ranks; ++rank)
+        for (int64_t i = 0; i != count; ++i)
+          EXPECT_EQ(static_cast<double>(dst[rank * count + i]), Value(rank, own * count + i));
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, AcceptsEqualPrograms) {
+  ForEachRank([](Communicator &communicator) {
+    EXPECT_TRUE(communicator.CompareProgram(uint64_t{1} << 63).ok());
+    EXPECT_TRUE(communicator.CompareProgram(5).ok());
+  });
+}
+
+/// Random blocks of all ranks, and collectives of them computed one after another.
+template <typename T>
+class Reference {
+public:
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+  Reference(int ranks, int64_t count) : blocks(ranks) {
+    std::mt19937 engine(17 * ranks + count);
+    std::normal_distribution<float> normal(0, 10);
+    for (std::vector<T> &block : blocks)
+      for (int64_t i = 0; i != ranks * count; ++i)
+        block.push_back(static_cast<T>(normal(engine)));
+  }
+
+  T Reduced(int64_t i, Reduction reduction) const {
+    Sum result = static_cast<Sum>(blocks[0][i]);
+    for (size_t rank = 1; rank != blocks.size(); ++rank) {
+      Sum value = static_cast<Sum>(blocks[rank][i]);
+      result = reduction == Reduction::kMax ? std::max(result, value) : result + value;
+    }
+    return static_cast<T>(reduction == Reduction::kMean ? result / static_cast<Sum>(blocks.size()) : result);
+  }
+
+  std::vector<std::vector<T>> blocks;
+};
+
+template <typename T>
+void CheckRank(Communicator &communicator, const Reference<T> &reference, int64_t count, DType dtype) {
+  int ranks = communicator.size(), own = communicator.rank();
+  const std::vector<T> &src = reference.blocks[own];
+  std::vector<T> whole(ranks * count), part(count);
+  for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax}) {
+    ASSERT_TRUE(communicator.AllReduce(src.data(), whole.data(), ranks * count, dtype, reduction).ok());
+    for (int64_t i = 0; i != ranks * count; ++i)
+      EXPECT_EQ(whole[i], reference.Reduced(i, reduction));
+    ASSERT_TRUE(communicator.ReduceScatter(src.data(), part.data(), count, dtype, reduction).ok());
+    for (int64_t i = 0; i != count; ++i)
+      EXPECT_EQ(part[i], reference.Reduced(own * count + i, reduction));
+  }
+  ASSERT_TRUE(communicator.AllGather(src.data(), whole.data(), count, dtype).ok());
+  for (int64_t i = 0; i != ranks * count; ++i)
+    EXPECT_EQ(whole[i], reference.blocks[i / count][i % count]);
+  ASSERT_TRUE(communicator.AllToAll(src.data(), whole.data(), count, dtype).ok());
+  for (int64_t i = 0; i != ranks * count; ++i)
+    EXPECT_EQ(whole[i], reference.blocks[i / count][own * count + i % count]);
+  ASSERT_TRUE(communicator.Broadcast(src.data(), whole.data(), ranks * count, dtype, ranks - 1).ok());
+  EXPECT_EQ(whole, reference.blocks[ranks - 1]);
+}
+
+/// Bit for bit, because reductions have an order: that of ranks, in f32 for 16-bit types.
+TEST_P(CommunicatorTest, EqualsASequentialReference) {
+  int ranks = static_cast<int>(GetParam().create().size());
+  for (int64_t count : {1, 3, 250}) {
+    Reference<double> f64(ranks, count);
+    Reference<float> f32(ranks, count);
+    Reference<Eigen::bfloat16> bf16(ranks, count);
+    Reference<Eigen::half> f16(ranks, count);
+    ForEachRank([&](Communicator &communicator) {
+      CheckRank(communicator, f64, count, DType::kF64);
+      CheckRank(communicator, f32, count, DType::kF32);
+      CheckRank(communicator, bf16, count, DType::kBF16);
+      CheckRank(communicator, f16, count, DType::kF16);
+    });
+  }
+}
+
 TEST_P(CommunicatorTest, SumsAreTheSameBitsOnEveryRankAndRun) {
   auto sums = [this] {
     std::vector<std::vector<float>> results(GetParam().create().size());
@@ -207,15 +294,76 @@ TEST(InProcessTest, ARankThatLeftIsAnError) {
     absl::SleepFor(absl::Milliseconds(20));
     group[1].reset();
   });
-  EXPECT_EQ(group[0]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kUnavailable);
+  absl::Status status = group[0]->Broadcast(&value, &value, 1, DType::kF32, 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "rank 1 has left the group");
   leaving.join();
 }
 
 TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
   auto group = CreateInProcessGroup(2, absl::Milliseconds(20));
   float value = 0;
-  EXPECT_EQ(group[0]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(group[1]->Broadcast(&value, &value, 1, DType::kF32, 0).code(), absl::StatusCode::kUnavailable);
+  absl::Status late = group[0]->Broadcast(&value, &value, 1, DType::kF32, 0);
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(late.message(), "waited 20ms for rank 1");
+  absl::Status after = group[1]->Broadcast(&value, &value, 1, DType::kF32, 0);
+  EXPECT_EQ(after.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(after.message(), "rank 0 gave up waiting for rank 1");
+}
+
+/// Runs `body(rank)` on a thread per rank and returns what each returned.
+std::vector<absl::Status> RunRanks(int ranks, const std::function<absl::Status(int)> &body) {
+  std::vector<absl::Status> statuses(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank != ranks; ++rank)
+    threads.emplace_back([&, rank] { statuses[rank] = body(rank); });
+  for (std::thread &thread : threads)
+    thread.join();
+  return statuses;
+}
+
+TEST(InProcessTest, ADifferentProgramIsAnErrorForAll) {
+  for (int different : {0, 2}) {
+    auto group = CreateInProcessGroup(3, absl::Seconds(30));
+    for (const absl::Status &status :
+         RunRanks(3, [&](int rank) { return group[rank]->CompareProgram(rank == different ? 0xABC : 7); })) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(absl::StrCat("rank ", different, " runs program 0000000000000abc, but rank ",
+                                         different == 0 ? 1 : 0, " runs program 0000000000000007")));
+    }
+  }
+}
+
+TEST(InProcessTest, SessionsComparePrograms) {
+  auto group = CreateInProcessGroup(2, absl::Seconds(30));
+  for (const absl::Status &status : RunRanks(2, [&](int rank) {
+         testing::ProgramBuilder program;
+         program.executable().world_size = 2;
+         program.executable().program_hash = 10 + rank;
+         testing::EntryBuilder entry = program.Entry("train");
+         uint32_t x = entry.Output("x", testing::MakeType(DType::kF32, {2}));
+         entry.Collective(format::CollectiveKind::broadcast, x, x);
+         SessionOptions options;
+         options.num_threads = 1;
+         options.communicator = std::move(group[rank]);
+         auto session = *Session::Create(*program.Build(), options);
+         return session->Run("train", {});
+       })) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 runs program 000000000000000b, but rank 0"));
+  }
+}
+
+TEST(InProcessTest, SessionsRefuseProgramsForOtherRanks) {
+  testing::ProgramBuilder program;
+  program.executable().world_size = 4;
+  program.Entry("train");
+  SessionOptions options;
+  options.communicator = std::move(CreateInProcessGroup(2)[0]);
+  absl::Status status = Session::Create(*program.Build(), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("was compiled for 4 ranks, but this run has 2"));
 }
 
 /// A page whose first access takes two seconds.
@@ -262,6 +410,7 @@ TEST(InProcessTest, SessionsExchangeGradients) {
   using testing::MakeType;
   constexpr int kRanks = 3;
   testing::ProgramBuilder program;
+  program.executable().world_size = kRanks;
   testing::EntryBuilder entry = program.Entry("train");
   uint32_t x = entry.Input("x", MakeType(DType::kF32, {2}));
   uint32_t mean = entry.Output("mean", MakeType(DType::kF32, {2}));
@@ -273,6 +422,8 @@ TEST(InProcessTest, SessionsExchangeGradients) {
   entry.Collective(CollectiveKind::all_gather, x, all);
   entry.Collective(CollectiveKind::reduce_scatter, all, part, format::Reduction::max);
   entry.Collective(CollectiveKind::broadcast, x, first, format::Reduction::sum, 1);
+  uint32_t exchanged = entry.Output("exchanged", MakeType(DType::kF32, {kRanks, 2}));
+  entry.Collective(CollectiveKind::all_to_all, all, exchanged);
   auto executable = *program.Build();
   auto group = CreateInProcessGroup(kRanks, absl::Seconds(30));
   std::vector<std::thread> threads;
@@ -293,6 +444,7 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       EXPECT_THAT(output("all"), ::testing::ElementsAre(0, 0, 1, 10, 2, 20));
       EXPECT_THAT(output("part"), ::testing::ElementsAre(own, 10 * own));
       EXPECT_THAT(output("first"), ::testing::ElementsAre(1, 10));
+      EXPECT_THAT(output("exchanged"), ::testing::ElementsAre(own, 10 * own, own, 10 * own, own, 10 * own));
       // Leaving early would end the other ranks' last collective.
       static std::atomic<int> done{0};
       for (++done; done != kRanks;)

@@ -318,7 +318,24 @@ const BrokenRule kBrokenRules[] = {
      },
      "must be 1"},
     {"CopyShapes", [](auto &e) { Body(e, 4).AsCopy()->dst = 2; }, "it copies"},
-    {"CollectiveSizes", [](auto &e) { Body(e, 5).AsCollective()->src = 0; }, "a collective from"},
+    {"CollectiveSizes", [](auto &e) { Body(e, 5).AsCollective()->sources = {0}; }, "a collective from"},
+    {"CollectiveCounts", [](auto &e) { Body(e, 5).AsCollective()->sources.clear(); },
+     "a collective from 0 buffers to 1"},
+    {"CollectiveRoot",
+     [](auto &e) {
+       Body(e, 5).AsCollective()->kind = format::CollectiveKind::broadcast;
+       Body(e, 5).AsCollective()->root = 1;
+     },
+     "its root is rank 1, but the program is for 1"},
+    {"CollectiveInPlace", [](auto &e) { Body(e, 5).AsCollective()->kind = format::CollectiveKind::all_to_all; },
+     "over bytes of 'y'"},
+    {"CollectiveParts",
+     [](auto &e) {
+       e.world_size = 5;
+       Body(e, 5).AsCollective()->kind = format::CollectiveKind::all_gather;
+     },
+     "a collective from"},
+    {"NoRanks", [](auto &e) { e.world_size = 0; }, "it is for 0 ranks"},
     {"UnknownReduction", [](auto &e) { Body(e, 5).AsCollective()->reduction = static_cast<format::Reduction>(9); },
      "unknown kind of collective"},
 };

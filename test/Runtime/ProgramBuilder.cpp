@@ -160,8 +160,8 @@ void EntryBuilder::Collective(format::CollectiveKind kind, uint32_t src, uint32_
                               uint32_t root) {
   format::CollectiveT collective;
   collective.kind = kind;
-  collective.src = src;
-  collective.dst = dst;
+  collective.sources = {src};
+  collective.targets = {dst};
   collective.reduction = reduction;
   collective.root = root;
   AddCommand(std::move(collective));

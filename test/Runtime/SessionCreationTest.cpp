@@ -112,6 +112,7 @@ TEST(SessionCreationTest, RefusesCollectivesForOtherRanks) {
   using format::CollectiveKind;
   for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
     ProgramBuilder program;
+    program.executable().world_size = 2;
     EntryBuilder entry = program.Entry("forward");
     uint32_t x = entry.Arena("x", MakeType(DType::kF32, {2}));
     uint32_t y = entry.Output("y", MakeType(DType::kF32, {4}));
@@ -125,7 +126,9 @@ TEST(SessionCreationTest, RefusesCollectivesForOtherRanks) {
   EntryBuilder entry = program.Entry("forward");
   uint32_t y = entry.Output("y", MakeType(DType::kF32, {2}));
   entry.Collective(CollectiveKind::broadcast, y, y, format::Reduction::sum, 1);
-  EXPECT_THAT(Message(CreateStatus(program)), HasSubstr("its root is rank 1"));
+  EXPECT_THAT(Message(program.Build().status()), HasSubstr("its root is rank 1"));
+  program.executable().world_size = 2;
+  EXPECT_THAT(Message(CreateStatus(program)), HasSubstr("compiled for 2 ranks, but this run has 1"));
 }
 
 TEST(SessionCreationTest, RefusesImpossibleOptions) {

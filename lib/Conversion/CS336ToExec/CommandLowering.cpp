@@ -22,24 +22,15 @@ static Value makeDense(OpBuilder &builder, Location loc, Value buffer) {
   return isDense ? buffer : exec::createDenseCopy(builder, loc, buffer);
 }
 
-static void createCommand(OpBuilder &builder, AllReduceOp op, Value from, Value to) {
-  exec::AllReduceOp::create(builder, op.getLoc(), op.getKind(), from, to, op.getWorld());
-}
-static void createCommand(OpBuilder &builder, AllGatherOp op, Value from, Value to) {
-  exec::AllGatherOp::create(builder, op.getLoc(), from, to, op.getWorld());
-}
-static void createCommand(OpBuilder &builder, ReduceScatterOp op, Value from, Value to) {
-  exec::ReduceScatterOp::create(builder, op.getLoc(), op.getKind(), from, to, op.getWorld());
-}
-static void createCommand(OpBuilder &builder, BroadcastRankOp op, Value from, Value to) {
-  exec::BroadcastRankOp::create(builder, op.getLoc(), from, to, op.getRoot(), op.getWorld());
-}
-
 namespace {
-template <typename OpT>
-struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel<OpT>, OpT> {
+struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel, CollectiveOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
-    createCommand(builder, cast<OpT>(op), makeDense(builder, op->getLoc(), operands.front()), results.front());
+    auto collective = cast<CollectiveOp>(op);
+    SmallVector<Value> sources;
+    for (Value operand : operands)
+      sources.push_back(makeDense(builder, op->getLoc(), operand));
+    exec::CollectiveOp::create(builder, op->getLoc(), collective.getKindAttr(), collective.getReductionAttr(), sources,
+                               results, collective.getGroupAttr(), collective.getRootAttr());
     return success();
   }
 };
@@ -64,10 +55,7 @@ struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, Matmul
 void cs336::registerCommandLoweringModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, CS336Dialect *) {
     CheckBoundOp::attachInterface<CheckBoundModel>(*context);
+    CollectiveOp::attachInterface<CollectiveModel>(*context);
     MatmulOp::attachInterface<MatmulModel>(*context);
-    AllReduceOp::attachInterface<CollectiveModel<AllReduceOp>>(*context);
-    AllGatherOp::attachInterface<CollectiveModel<AllGatherOp>>(*context);
-    ReduceScatterOp::attachInterface<CollectiveModel<ReduceScatterOp>>(*context);
-    BroadcastRankOp::attachInterface<CollectiveModel<BroadcastRankOp>>(*context);
   });
 }

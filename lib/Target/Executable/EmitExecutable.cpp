@@ -11,6 +11,7 @@
 #include "FormatTypes.h"
 #include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/ExecutableFile.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -60,12 +61,45 @@ static std::unique_ptr<format::CodeObjectT> describe(const CodeObject &object) {
   return described;
 }
 
+/// Returns the number of ranks that run the program: the group of its collectives, or 1 if it has none.
+static FailureOr<int64_t> getWorldSize(ModuleOp module) {
+  CollectiveOp first;
+  WalkResult result = module.walk([&](CollectiveOp collective) {
+    if (!first)
+      first = collective;
+    if (collective.getGroup() == first.getGroup())
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic = collective.emitOpError()
+                                    << "has group " << static_cast<int64_t>(collective.getGroup())
+                                    << ", but all collectives of a program must have one group";
+    diagnostic.attachNote(first.getLoc()) << "this one has group " << static_cast<int64_t>(first.getGroup());
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return first ? static_cast<int64_t>(first.getGroup()) : 1;
+}
+
+/// Returns a hash of a program without its code objects, which depend on the host, and without source locations, which
+/// depend on where its file lies. Kernels count by their operations.
+static uint64_t hashProgram(format::ExecutableT program) {
+  for (auto &entry : program.entries) {
+    for (auto &buffer : entry->buffers)
+      buffer->location.clear();
+    for (auto &command : entry->commands)
+      command->location.clear();
+  }
+  std::string bytes = format::Serialize(program);
+  return llvm::xxh3_64bits(StringRef(bytes));
+}
+
 FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledKernels &kernels) {
   format::ExecutableT executable;
-  executable.producer = "cs336-opt " CS336_VERSION;
   executable.target = kernels.target == Target::CUDA ? format::Target::cuda : format::Target::cpu;
-  for (const CodeObject &object : kernels.objects)
-    executable.objects.push_back(describe(object));
+  FailureOr<int64_t> worldSize = getWorldSize(module);
+  if (failed(worldSize))
+    return failure();
+  executable.world_size = *worldSize;
 
   KernelSignatures signatures(module);
   EmittedSymbols symbols{{}, {}, kernels.kernels, kernels.target, signatures};
@@ -88,6 +122,10 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
   }
   if (executable.entries.empty())
     return module.emitError() << "has no exec.entry: run --convert-cs336-to-exec before emitting an executable";
+  executable.program_hash = hashProgram(executable);
+  executable.producer = "cs336-opt " CS336_VERSION;
+  for (const CodeObject &object : kernels.objects)
+    executable.objects.push_back(describe(object));
   std::string bytes = format::Serialize(executable);
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }

@@ -129,14 +129,6 @@ format::CopyT EntryEmitter::describe(CopyOp copy) {
   return body;
 }
 
-static format::CollectiveT makeCollective(format::CollectiveKind kind, uint32_t source, uint32_t target) {
-  format::CollectiveT body;
-  body.kind = kind;
-  body.src = source;
-  body.dst = target;
-  return body;
-}
-
 format::CheckBoundT EntryEmitter::describe(CheckBoundOp check) {
   format::CheckBoundT body;
   body.src = getBuffer(check.getSource());
@@ -145,28 +137,16 @@ format::CheckBoundT EntryEmitter::describe(CheckBoundOp check) {
   return body;
 }
 
-format::CollectiveT EntryEmitter::describe(AllReduceOp op) {
-  format::CollectiveT body =
-      makeCollective(format::CollectiveKind::all_reduce, getBuffer(op.getSource()), getBuffer(op.getTarget()));
-  body.reduction = toFormat(op.getKind());
-  return body;
-}
-
-format::CollectiveT EntryEmitter::describe(AllGatherOp op) {
-  return makeCollective(format::CollectiveKind::all_gather, getBuffer(op.getSource()), getBuffer(op.getTarget()));
-}
-
-format::CollectiveT EntryEmitter::describe(ReduceScatterOp op) {
-  format::CollectiveT body =
-      makeCollective(format::CollectiveKind::reduce_scatter, getBuffer(op.getSource()), getBuffer(op.getTarget()));
-  body.reduction = toFormat(op.getKind());
-  return body;
-}
-
-format::CollectiveT EntryEmitter::describe(BroadcastRankOp op) {
-  format::CollectiveT body =
-      makeCollective(format::CollectiveKind::broadcast, getBuffer(op.getSource()), getBuffer(op.getTarget()));
-  body.root = op.getRoot();
+format::CollectiveT EntryEmitter::describe(CollectiveOp collective) {
+  format::CollectiveT body;
+  body.kind = toFormat(collective.getKind());
+  if (std::optional<CollectiveReduction> reduction = collective.getReduction())
+    body.reduction = toFormat(*reduction);
+  for (Value source : collective.getSources())
+    body.sources.push_back(getBuffer(source));
+  for (Value target : collective.getTargets())
+    body.targets.push_back(getBuffer(target));
+  body.root = collective.getRoot().value_or(0);
   return body;
 }
 
@@ -190,8 +170,8 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   described->phase = toFormat(command.getPhase());
   described->location = printLocation(command->getLoc());
   TypeSwitch<Operation *>(command)
-      .Case<LaunchOp, GemmOp, CopyOp, CheckBoundOp, AllReduceOp, AllGatherOp, ReduceScatterOp, BroadcastRankOp,
-            RecordOp, WaitOp>([&](auto op) { described->body.Set(describe(op)); })
+      .Case<LaunchOp, GemmOp, CopyOp, CheckBoundOp, CollectiveOp, RecordOp, WaitOp>(
+          [&](auto op) { described->body.Set(describe(op)); })
       .Default([](Operation *) { llvm_unreachable("a command that the format does not have"); });
   result->commands.push_back(std::move(described));
 }

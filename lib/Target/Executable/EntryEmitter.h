@@ -48,10 +48,7 @@ private:
   format::GemmT describe(exec::GemmOp gemm);
   format::CopyT describe(exec::CopyOp copy);
   format::CheckBoundT describe(exec::CheckBoundOp check);
-  format::CollectiveT describe(exec::AllReduceOp op);
-  format::CollectiveT describe(exec::AllGatherOp op);
-  format::CollectiveT describe(exec::ReduceScatterOp op);
-  format::CollectiveT describe(exec::BroadcastRankOp op);
+  format::CollectiveT describe(exec::CollectiveOp collective);
   format::RecordT describe(exec::RecordOp record);
   format::WaitT describe(exec::WaitOp wait);
 

@@ -106,11 +106,29 @@ format::Precision cs336::toFormat(Precision precision) {
   llvm_unreachable("unknown precision");
 }
 
-format::Reduction cs336::toFormat(ReduceKind kind) {
+format::CollectiveKind cs336::toFormat(CollectiveKind kind) {
   switch (kind) {
-  case ReduceKind::Sum:
+  case CollectiveKind::AllReduce:
+    return format::CollectiveKind::all_reduce;
+  case CollectiveKind::ReduceScatter:
+    return format::CollectiveKind::reduce_scatter;
+  case CollectiveKind::AllGather:
+    return format::CollectiveKind::all_gather;
+  case CollectiveKind::Broadcast:
+    return format::CollectiveKind::broadcast;
+  case CollectiveKind::AllToAll:
+    return format::CollectiveKind::all_to_all;
+  }
+  llvm_unreachable("unknown kind of collective");
+}
+
+format::Reduction cs336::toFormat(CollectiveReduction reduction) {
+  switch (reduction) {
+  case CollectiveReduction::Sum:
     return format::Reduction::sum;
-  case ReduceKind::Max:
+  case CollectiveReduction::Mean:
+    return format::Reduction::mean;
+  case CollectiveReduction::Max:
     return format::Reduction::max;
   }
   llvm_unreachable("unknown reduction");

@@ -22,7 +22,8 @@ std::unique_ptr<format::InitT> toFormat(InitAttr init, exec::VariableKind variab
 std::vector<std::unique_ptr<format::ViewT>> toFormat(mlir::ArrayAttr views);
 format::Mode toFormat(Mode mode);
 format::Precision toFormat(Precision precision);
-format::Reduction toFormat(ReduceKind kind);
+format::CollectiveKind toFormat(CollectiveKind kind);
+format::Reduction toFormat(CollectiveReduction reduction);
 format::VariableKind toFormat(exec::VariableKind kind);
 format::Phase toFormat(exec::CommandPhase phase);
 

@@ -254,8 +254,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCopy(const Co
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCollective(const CommandContext &context,
                                                                               const format::CollectiveT &collective) {
-  return runtime::PrepareCollective(*communicator_, context.buffers[collective.src], context.buffers[collective.dst],
-                                    collective);
+  return runtime::PrepareCollective(*communicator_, context.buffers, collective);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareRecord(const CommandContext &context,

@@ -167,8 +167,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const C
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(const CommandContext &context,
                                                                                const format::CollectiveT &collective) {
-  return runtime::PrepareCollective(*communicator_, context.buffers[collective.src], context.buffers[collective.dst],
-                                    collective);
+  return runtime::PrepareCollective(*communicator_, context.buffers, collective);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareRecord(const CommandContext &context,

@@ -409,32 +409,32 @@ func.func @adamw_scalars(%p: tensor<4xf32>, %s: tensor<1xf32>, %yes: tensor<i1>)
 // -----
 
 func.func @world(%x: tensor<4xf32>) {
-  // expected-error@+1 {{world must be at least 1, is 0}}
-  %0 = cs336.all_reduce sum %x world = 0 : tensor<4xf32>
+  // expected-error@+1 {{group must have at least 1 rank, has 0}}
+  %0 = cs336.collective all_reduce sum(%x) group = 0 : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
 // -----
 
 func.func @gather(%x: tensor<4xf32>) {
-  // expected-error@+1 {{the tensor of all ranks must have shape [8]}}
-  %0 = cs336.all_gather %x world = 2 : tensor<4xf32> -> tensor<9xf32>
+  // expected-error@+1 {{the shape of all 2 parts must be [8], 2 times 'tensor<4xf32>' along axis 0, is 'tensor<9xf32>'}}
+  %0 = cs336.collective all_gather(%x) group = 2 : (tensor<4xf32>) -> tensor<9xf32>
   return
 }
 
 // -----
 
 func.func @scatter(%x: tensor<5xf32>) {
-  // expected-error@+1 {{the tensor of all ranks must have shape [4]}}
-  %0 = cs336.reduce_scatter sum %x world = 2 : tensor<5xf32> -> tensor<2xf32>
+  // expected-error@+1 {{the shape of all 2 parts must be [4], 2 times 'tensor<2xf32>' along axis 0, is 'tensor<5xf32>'}}
+  %0 = cs336.collective reduce_scatter sum(%x) group = 2 : (tensor<5xf32>) -> tensor<2xf32>
   return
 }
 
 // -----
 
 func.func @root(%x: tensor<4xf32>) {
-  // expected-error@+1 {{root 2 is not a rank of a world of 2}}
-  %0 = cs336.broadcast_rank %x root = 2 world = 2 : tensor<4xf32>
+  // expected-error@+1 {{root 2 is not a rank of a group of 2}}
+  %0 = cs336.collective broadcast(%x) group = 2 root = 2 : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -517,7 +517,111 @@ func.func @empty_with_large_size() {
 // -----
 
 func.func @world_overflows(%x: tensor<4xf32>) {
-  // expected-error@+1 {{the tensor of all ranks must have shape [9223372036854775807], is 'tensor<4xf32>'}}
-  %0 = cs336.all_gather %x world = 4611686018427387905 : tensor<4xf32> -> tensor<4xf32>
+  // expected-error@+1 {{the shape of all 4611686018427387905 parts must be [9223372036854775807], 4611686018427387905 times 'tensor<4xf32>' along axis 0, is 'tensor<4xf32>'}}
+  %0 = cs336.collective all_gather(%x) group = 4611686018427387905 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_reduction(%x: tensor<4xf32>) {
+  // expected-error@+1 {{all_reduce requires a reduction: sum, mean or max}}
+  %0 = cs336.collective all_reduce(%x) group = 2 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduction(%x: tensor<4xf32>) {
+  // expected-error@+1 {{broadcast does not reduce, has reduction mean}}
+  %0 = cs336.collective broadcast mean(%x) group = 2 root = 0 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_kind(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected one of [all_reduce, reduce_scatter, all_gather, broadcast, all_to_all] for kind of collective, got: gather}}
+  %0 = cs336.collective gather(%x) group = 2 : (tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @no_root(%x: tensor<4xf32>) {
+  // expected-error@+1 {{broadcast requires a root: the rank whose values all ranks get}}
+  %0 = cs336.collective broadcast(%x) group = 2 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @root_of_other_kind(%x: tensor<4xf32>) {
+  // expected-error@+1 {{all_to_all has no root, has root 1}}
+  %0 = cs336.collective all_to_all(%x) group = 2 root = 1 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @negative_root(%x: tensor<4xf32>) {
+  // expected-error@+1 {{root -1 is not a rank of a group of 2}}
+  %0 = cs336.collective broadcast(%x) group = 2 root = -1 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @indivisible(%x: tensor<6x4xf32>) {
+  // expected-error@+1 {{all_to_all between 4 ranks requires an axis 0 that their number divides, has 'tensor<6x4xf32>'}}
+  %0 = cs336.collective all_to_all(%x) group = 4 : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+func.func @scalar(%x: tensor<f32>) {
+  // expected-error@+1 {{requires shapes of rank 1 or more, has 'tensor<f32>'}}
+  %0 = cs336.collective all_gather(%x) group = 2 : (tensor<f32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @other_shape(%x: tensor<4xf32>) {
+  // expected-error@+1 {{all_reduce keeps the shape, has 'tensor<4xf32>' and 'tensor<8xf32>'}}
+  %0 = cs336.collective all_reduce sum(%x) group = 2 : (tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @other_type(%x: tensor<4xf32>, %y: tensor<4xbf16>) {
+  // expected-error@+1 {{keeps the element type, has 'tensor<4xbf16>' and 'tensor<4xf32>'}}
+  %0:2 = cs336.collective all_reduce sum(%x, %y) group = 2 : (tensor<4xf32>, tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @booleans(%x: tensor<4xi1>) {
+  // expected-error@+1 {{all_reduce reduces numbers, has 'tensor<4xi1>'}}
+  %0 = cs336.collective all_reduce max(%x) group = 2 : (tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @results(%x: tensor<4xf32>) {
+  // expected-error@+1 {{requires at least 1 operand, and a result for each, has 2 and 1}}
+  %0 = cs336.collective all_reduce sum(%x, %x) group = 2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @nothing() {
+  // expected-error@+1 {{requires at least 1 operand, and a result for each, has 0 and 0}}
+  cs336.collective all_reduce sum() group = 2 : () -> ()
   return
 }

@@ -199,14 +199,18 @@ func.func @update(%p: tensor<4xbf16>, %g: tensor<4xbf16>, %m: tensor<4xf32>, %s:
 
 // CHECK-LABEL: @collectives
 func.func @collectives(%x: tensor<16x8xf32>) {
-  // CHECK: cs336.all_reduce sum %{{.*}} world = 4 : tensor<16x8xf32>
-  // CHECK: cs336.all_gather %{{.*}} world = 4 : tensor<16x8xf32> -> tensor<64x8xf32>
-  // CHECK: cs336.reduce_scatter max %{{.*}} world = 4 : tensor<16x8xf32> -> tensor<4x8xf32>
-  // CHECK: cs336.broadcast_rank %{{.*}} root = 3 world = 4 : tensor<16x8xf32>
-  %0 = cs336.all_reduce sum %x world = 4 : tensor<16x8xf32>
-  %1 = cs336.all_gather %x world = 4 : tensor<16x8xf32> -> tensor<64x8xf32>
-  %2 = cs336.reduce_scatter max %x world = 4 : tensor<16x8xf32> -> tensor<4x8xf32>
-  %3 = cs336.broadcast_rank %x root = 3 world = 4 : tensor<16x8xf32>
+  // CHECK: cs336.collective all_reduce sum(%{{.*}}) group = 4 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  // CHECK: cs336.collective all_gather(%{{.*}}) group = 4 : (tensor<16x8xf32>) -> tensor<64x8xf32>
+  // CHECK: cs336.collective reduce_scatter max(%{{.*}}) group = 4 : (tensor<16x8xf32>) -> tensor<4x8xf32>
+  // CHECK: cs336.collective broadcast(%{{.*}}) group = 4 root = 3 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %0 = cs336.collective all_reduce sum(%x) group = 4 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %1 = cs336.collective all_gather(%x) group = 4 : (tensor<16x8xf32>) -> tensor<64x8xf32>
+  %2 = cs336.collective reduce_scatter max(%x) group = 4 : (tensor<16x8xf32>) -> tensor<4x8xf32>
+  %3 = cs336.collective broadcast(%x) group = 4 root = 3 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  // CHECK: cs336.collective all_to_all(%{{.*}}) group = 4 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %4 = cs336.collective all_to_all(%x) group = 4 : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  // CHECK: cs336.collective all_reduce mean(%{{.*}}, %{{.*}}) group = 4 : (tensor<16x8xf32>, tensor<64x8xf32>) -> (tensor<16x8xf32>, tensor<64x8xf32>)
+  %5:2 = cs336.collective all_reduce mean(%x, %1) group = 4 : (tensor<16x8xf32>, tensor<64x8xf32>) -> (tensor<16x8xf32>, tensor<64x8xf32>)
   return
 }
 

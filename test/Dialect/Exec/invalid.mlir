@@ -415,7 +415,7 @@ exec.entry @f mode<forward> {
   %y = exec.output "y" output : memref<4x4xf32>
   %v = exec.view %x : memref<4x4xf32> to memref<4x4xf32, strided<[1, 4]>>
   // expected-error@below {{needs dense buffers}}
-  exec.all_reduce sum ins(%v : memref<4x4xf32, strided<[1, 4]>>) outs(%y : memref<4x4xf32>) {world = 2 : i64}
+  exec.collective all_reduce sum ins(%v : memref<4x4xf32, strided<[1, 4]>>) outs(%y : memref<4x4xf32>) group = 2
 }
 
 // -----
@@ -423,8 +423,8 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
   %y = exec.output "y" output : memref<4x4xf32>
-  // expected-error@below {{between 2 ranks source and target do not match}}
-  exec.all_gather ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {world = 2 : i64}
+  // expected-error@below {{the shape of all 2 parts must be [8, 4]}}
+  exec.collective all_gather ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) group = 2
 }
 
 // -----
@@ -432,8 +432,8 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4x4xf32>
   %y = exec.output "y" output : memref<4x4xf32>
-  // expected-error@below {{root 2 is not a rank of a world of 2}}
-  exec.broadcast_rank ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {root = 2 : i64, world = 2 : i64}
+  // expected-error@below {{root 2 is not a rank of a group of 2}}
+  exec.collective broadcast ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32>) group = 2 root = 2
 }
 
 // -----
@@ -515,8 +515,8 @@ exec.variable @w parameter : memref<2xf32> {views = [#cs336.view<"a", 9223372036
 exec.entry @world_overflows mode<forward> {
   %x = exec.input "x" : memref<4xf32>
   %y = exec.output "y" output : memref<4xf32>
-  // expected-error@below {{between 4611686018427387905 ranks source and target do not match}}
-  exec.all_gather ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {world = 4611686018427387905 : i64}
+  // expected-error@below {{the shape of all 4611686018427387905 parts must be [9223372036854775807]}}
+  exec.collective all_gather ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) group = 4611686018427387905
 }
 
 // -----
@@ -542,4 +542,32 @@ exec.entry @forward mode<forward> {
 exec.entry @forward mode<forward> {
   // expected-error@below {{'exec.output' op has an empty name}}
   %y = exec.output "" output : memref<4xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{writes outs[0] over ins[0], which other ranks may still read: only all_reduce and broadcast can run in place}}
+  exec.collective all_to_all ins(%y : memref<4xf32>) outs(%y : memref<4xf32>) group = 2
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  %z = exec.output "z" output : memref<4xf32>
+  // expected-error@below {{writes outs[1] over ins[0], which other ranks may still read}}
+  exec.collective all_reduce sum ins(%y, %x : memref<4xf32>, memref<4xf32>) outs(%z, %y : memref<4xf32>, memref<4xf32>) group = 2
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{writes outs[0] twice}}
+  exec.collective all_reduce sum ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%y, %y : memref<4xf32>, memref<4xf32>) group = 2
 }

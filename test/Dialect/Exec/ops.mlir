@@ -78,13 +78,15 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.record 3 {stream = 1 : i64}
   // CHECK: exec.wait 3{{$}}
   exec.wait 3
-  // CHECK: exec.all_reduce sum ins(%[[C]] : memref<4x4xf32>) outs(%[[C]] : memref<4x4xf32>) {world = 4 : i64}
-  exec.all_reduce sum ins(%b : memref<4x4xf32>) outs(%b : memref<4x4xf32>) {world = 4 : i64}
+  // CHECK: exec.collective all_reduce sum ins(%[[C]] : memref<4x4xf32>) outs(%[[C]] : memref<4x4xf32>) group = 4
+  exec.collective all_reduce sum ins(%b : memref<4x4xf32>) outs(%b : memref<4x4xf32>) group = 4
   %s = exec.alloc offset = 320 : memref<1x4xf32>
-  // CHECK: exec.reduce_scatter max ins(%[[C]] : memref<4x4xf32>) outs(%[[S:.*]] : memref<1x4xf32>) {world = 4 : i64}
-  exec.reduce_scatter max ins(%b : memref<4x4xf32>) outs(%s : memref<1x4xf32>) {world = 4 : i64}
-  // CHECK: exec.all_gather ins(%[[S]] : memref<1x4xf32>) outs(%[[C]] : memref<4x4xf32>) {world = 4 : i64}
-  exec.all_gather ins(%s : memref<1x4xf32>) outs(%b : memref<4x4xf32>) {world = 4 : i64}
-  // CHECK: exec.broadcast_rank ins(%[[S]] : memref<1x4xf32>) outs(%[[S]] : memref<1x4xf32>) {root = 2 : i64, world = 4 : i64}
-  exec.broadcast_rank ins(%s : memref<1x4xf32>) outs(%s : memref<1x4xf32>) {root = 2 : i64, world = 4 : i64}
+  // CHECK: exec.collective reduce_scatter max ins(%[[C]] : memref<4x4xf32>) outs(%[[S:.*]] : memref<1x4xf32>) group = 4
+  exec.collective reduce_scatter max ins(%b : memref<4x4xf32>) outs(%s : memref<1x4xf32>) group = 4
+  // CHECK: exec.collective all_gather ins(%[[S]] : memref<1x4xf32>) outs(%[[C]] : memref<4x4xf32>) group = 4
+  exec.collective all_gather ins(%s : memref<1x4xf32>) outs(%b : memref<4x4xf32>) group = 4
+  // CHECK: exec.collective broadcast ins(%[[S]] : memref<1x4xf32>) outs(%[[S]] : memref<1x4xf32>) group = 4 root = 2
+  exec.collective broadcast ins(%s : memref<1x4xf32>) outs(%s : memref<1x4xf32>) group = 4 root = 2
+  // CHECK: exec.collective all_reduce mean ins(%[[C]], %[[S]] : memref<4x4xf32>, memref<1x4xf32>) outs(%[[C]], %[[S]] : memref<4x4xf32>, memref<1x4xf32>) group = 4 {stream = 1 : i64}
+  exec.collective all_reduce mean ins(%b, %s : memref<4x4xf32>, memref<1x4xf32>) outs(%b, %s : memref<4x4xf32>, memref<1x4xf32>) group = 4 {stream = 1 : i64}
 }

@@ -165,7 +165,9 @@ void ExecutableMutator::MutateBody(const format::ExecutableT &, const format::En
   case 2:
     return MutateIndex(collective.root, 2);
   default:
-    MutateIndex(Below(2) ? collective.src : collective.dst, entry.buffers.size());
+    std::vector<uint32_t> &operands = Below(2) ? collective.sources : collective.targets;
+    if (!operands.empty())
+      MutateIndex(operands[Below(operands.size())], entry.buffers.size());
   }
 }
 

@@ -73,21 +73,24 @@ PlaceKey KeyOf(const format::BufferT &buffer) {
 
 std::vector<uint32_t> BuffersOf(const format::CommandT &command) {
   std::vector<uint32_t> buffers = VisitBody(
-      command.body,
-      Overloaded{
-          [](const format::LaunchT &launch) { return launch.operands; },
-          [](const format::GemmT &gemm) {
-            std::vector<uint32_t> operands = {gemm.a, gemm.b, gemm.c};
-            for (auto optional : {gemm.addend, gemm.bias})
-              if (optional)
-                operands.push_back(*optional);
-            return operands;
-          },
-          [](const format::CopyT &copy) { return std::vector<uint32_t>{copy.src, copy.dst}; },
-          [](const format::CollectiveT &collective) { return std::vector<uint32_t>{collective.src, collective.dst}; },
-          [](const format::CheckBoundT &check) { return std::vector<uint32_t>{check.src, check.dst}; },
-          [](const auto &) { return std::vector<uint32_t>(); },
-      });
+      command.body, Overloaded{
+                        [](const format::LaunchT &launch) { return launch.operands; },
+                        [](const format::GemmT &gemm) {
+                          std::vector<uint32_t> operands = {gemm.a, gemm.b, gemm.c};
+                          for (auto optional : {gemm.addend, gemm.bias})
+                            if (optional)
+                              operands.push_back(*optional);
+                          return operands;
+                        },
+                        [](const format::CopyT &copy) { return std::vector<uint32_t>{copy.src, copy.dst}; },
+                        [](const format::CollectiveT &collective) {
+                          std::vector<uint32_t> used = collective.sources;
+                          used.insert(used.end(), collective.targets.begin(), collective.targets.end());
+                          return used;
+                        },
+                        [](const format::CheckBoundT &check) { return std::vector<uint32_t>{check.src, check.dst}; },
+                        [](const auto &) { return std::vector<uint32_t>(); },
+                    });
   if (auto workspace = Workspace(command))
     buffers.push_back(*workspace);
   return buffers;

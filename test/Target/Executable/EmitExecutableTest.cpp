@@ -52,7 +52,7 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.launch @add ins(%a, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%a : memref<2x4xf32>) {stream = 3 : i64} loc("layers.0.attn.sum")
   exec.record 70 {stream = 3 : i64}
   exec.wait 70
-  exec.all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) {world = 1 : i64} loc("y")
+  exec.collective all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) group = 1 loc("y")
   %at = exec.view %a : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
   %b = exec.alloc offset = 128 : memref<4x4xf32>
   exec.gemm ins(%at, %y : memref<4x2xf32, strided<[1, 4]>>, memref<2x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 loc("backward"("layers.0.attn.sum"))
@@ -319,6 +319,71 @@ exec.entry @forward mode<forward> arena_bytes = 128 alignment = 64 {
   auto executable = Read(*bytes);
   ASSERT_TRUE(executable);
   EXPECT_FALSE(executable->FindEntry("forward")->commands[0]->body.AsLaunch()->workspace);
+}
+
+/// An entry with two collectives, of these groups, and a copy at this source location.
+std::string CollectiveProgram(int first, int second, const std::string &location = "a.mlir") {
+  return llvm::formatv(R"mlir(
+exec.entry @train mode<forward> arena_bytes = 256 alignment = 64 {{
+  %x = exec.input "x" : memref<4xf32>
+  %z = exec.input "z" : memref<8xbf16>
+  %y = exec.output "y" output offset = 0 : memref<4xf32>
+  %e = exec.output "e" output offset = 64 : memref<8xbf16>
+  %c = exec.output "c" output offset = 128 : memref<4xf32>
+  exec.collective all_reduce mean ins(%x, %z : memref<4xf32>, memref<8xbf16>) outs(%y, %e : memref<4xf32>, memref<8xbf16>) group = {0} loc("{2}":1:2)
+  exec.collective broadcast ins(%x : memref<4xf32>) outs(%c : memref<4xf32>) group = {1} root = 1
+})mlir",
+                       first, second, location)
+      .str();
+}
+
+TEST_F(EmitExecutableTest, CollectivesHaveTheirOperandsAndTheProgramItsRanks) {
+  auto bytes = Emit(CollectiveProgram(4, 4));
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(executable->description().world_size, 4);
+  const format::EntryT &train = *executable->FindEntry("train");
+  ASSERT_THAT(train.commands, SizeIs(2));
+  const format::CollectiveT &reduce = *train.commands[0]->body.AsCollective();
+  EXPECT_EQ(reduce.kind, format::CollectiveKind::all_reduce);
+  EXPECT_EQ(reduce.reduction, format::Reduction::mean);
+  ASSERT_THAT(reduce.sources, SizeIs(2));
+  ASSERT_THAT(reduce.targets, SizeIs(2));
+  EXPECT_EQ(train.buffers[reduce.sources[1]]->name, "z");
+  EXPECT_EQ(train.buffers[reduce.targets[1]]->name, "e");
+  const format::CollectiveT &broadcast = *train.commands[1]->body.AsCollective();
+  EXPECT_EQ(broadcast.kind, format::CollectiveKind::broadcast);
+  EXPECT_EQ(broadcast.root, 1u);
+}
+
+TEST_F(EmitExecutableTest, ProgramsWithoutCollectivesAreForOneRank) {
+  auto bytes = Emit("exec.entry @forward mode<forward> arena_bytes = 0 alignment = 64 {\n}");
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  EXPECT_EQ(Read(*bytes)->description().world_size, 1);
+}
+
+TEST_F(EmitExecutableTest, RefusesCollectivesOfSeveralGroups) {
+  EXPECT_TRUE(failed(Emit(CollectiveProgram(4, 2))));
+  EXPECT_THAT(error, HasSubstr("has group 2, but all collectives of a program must have one group"));
+}
+
+TEST_F(EmitExecutableTest, HashesTellProgramsApartButNotHosts) {
+  auto hash = [&](const std::string &text) {
+    auto bytes = Emit(text);
+    EXPECT_TRUE(succeeded(bytes)) << error;
+    return succeeded(bytes) ? Read(*bytes)->description().program_hash : 0;
+  };
+  std::string program = CollectiveProgram(4, 4);
+  uint64_t first = hash(program);
+  EXPECT_NE(first, 0u);
+  EXPECT_EQ(hash(program), first);
+  EXPECT_EQ(hash(CollectiveProgram(4, 4, "elsewhere/a.mlir")), first);
+  kernels.objects.push_back({"x86_64", {"avx512f"}, {1, 2, 3}});
+  EXPECT_EQ(hash(program), first);
+  EXPECT_NE(hash(CollectiveProgram(2, 2)), first);
+  program.replace(program.find("mean"), 4, "max");
+  EXPECT_NE(hash(program), first);
 }
 
 TEST_F(EmitExecutableTest, RefusesAModuleWithoutEntries) {

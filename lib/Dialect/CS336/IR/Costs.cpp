@@ -69,7 +69,7 @@ int64_t RoPEOp::getFlops() { return countTimes(3, getResult()); }
 int64_t CrossEntropyOp::getFlops() { return countTimes(4, getLogits()); }
 
 //===----------------------------------------------------------------------===//
-// Groups, optimizer, collectives
+// Groups, optimizer
 //===----------------------------------------------------------------------===//
 
 int64_t FusedOp::getFlops() {
@@ -80,7 +80,3 @@ int64_t FusedOp::getFlops() {
 }
 int64_t BarrierOp::getFlops() { return 0; }
 int64_t AdamWOp::getFlops() { return countTimes(16, getParameter()); }
-int64_t AllReduceOp::getFlops() { return countTimes(getWorld() - 1, getResult()); }
-int64_t AllGatherOp::getFlops() { return 0; }
-int64_t ReduceScatterOp::getFlops() { return countTimes(getWorld() - 1, getResult()); }
-int64_t BroadcastRankOp::getFlops() { return 0; }

@@ -284,29 +284,3 @@ LogicalResult AdamWOp::verify() {
       return failure();
   return verifyShape(*this, getApply(), "apply", {});
 }
-
-static LogicalResult verifyWorld(Operation *op, int64_t world) {
-  if (world < 1)
-    return op->emitOpError() << "world must be at least 1, is " << world;
-  return success();
-}
-
-/// Verifies that axis 0 of `whole` is `world` times that of `part`, and that all other axes are equal.
-static LogicalResult verifyParts(Operation *op, Value part, Value whole, int64_t world) {
-  if (failed(verifyWorld(op, world)) || failed(verifySameElementType(op, part, whole)))
-    return failure();
-  SmallVector<int64_t> expected(shapeOf(part));
-  if (expected.empty())
-    return op->emitOpError() << "requires tensors of rank 1 or more";
-  expected[0] = multiplySaturating(expected[0], world);
-  return verifyShape(op, whole, "the tensor of all ranks", expected);
-}
-
-LogicalResult AllReduceOp::verify() { return verifyWorld(*this, getWorld()); }
-LogicalResult AllGatherOp::verify() { return verifyParts(*this, getOperand(), getResult(), getWorld()); }
-LogicalResult ReduceScatterOp::verify() { return verifyParts(*this, getResult(), getOperand(), getWorld()); }
-LogicalResult BroadcastRankOp::verify() {
-  if (static_cast<int64_t>(getRoot()) < 0 || getRoot() >= getWorld())
-    return emitOpError() << "root " << getRoot() << " is not a rank of a world of " << getWorld();
-  return verifyWorld(*this, getWorld());
-}

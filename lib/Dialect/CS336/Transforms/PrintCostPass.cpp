@@ -24,12 +24,13 @@ using namespace cs336;
 
 namespace {
 struct Cost {
-  int64_t count = 0, flops = 0, bytes = 0;
+  int64_t count = 0, flops = 0, bytes = 0, wireBytes = 0;
 
   void operator+=(const Cost &other) {
     count += other.count;
     flops = addSaturating(flops, other.flops);
     bytes = addSaturating(bytes, other.bytes);
+    wireBytes = addSaturating(wireBytes, other.wireBytes);
   }
 };
 
@@ -51,7 +52,7 @@ static CostTable countCosts(func::FuncOp function, int64_t &numWithoutCost) {
       return WalkResult::advance();
     }
     table[{getPhase(op->getLoc()), op->getName().getStringRef().str()}] +=
-        Cost{1, costOp.getFlops(), costOp.getBytes()};
+        Cost{1, costOp.getFlops(), costOp.getBytes(), costOp.getWireBytes()};
     return WalkResult::skip();
   });
   return table;
@@ -79,6 +80,8 @@ static void printTable(raw_ostream &os, const CostTable &table, int64_t numWitho
     printRow(os, width, stringifyPhase(phase), "total", cost);
   if (phases.size() > 1)
     printRow(os, width, "all", "total", total);
+  if (total.wireBytes > 0)
+    os << "  " << total.wireBytes << " bytes sent by each rank\n";
   if (numWithoutCost > 0)
     os << "  " << numWithoutCost << " operations without a cost\n";
 }

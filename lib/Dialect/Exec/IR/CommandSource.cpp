@@ -66,7 +66,13 @@ CommandPhase exec::detail::getCommandPhase(Operation *command) {
   llvm_unreachable("a phase without a command phase");
 }
 
-std::string exec::detail::getDefaultCommandName(Operation *command) {
-  StringRef mnemonic = command->getName().stripDialect(), source = getSourceName(command->getLoc());
-  return source.empty() ? mnemonic.str() : (mnemonic + "_" + source).str();
+static std::string joinWithSource(StringRef what, Operation *command) {
+  StringRef source = getSourceName(command->getLoc());
+  return source.empty() ? what.str() : (what + "_" + source).str();
 }
+
+std::string exec::detail::getDefaultCommandName(Operation *command) {
+  return joinWithSource(command->getName().stripDialect(), command);
+}
+
+std::string CollectiveOp::getCommandName() { return joinWithSource(stringifyCollectiveKind(getKind()), *this); }

@@ -171,36 +171,20 @@ LogicalResult CheckBoundOp::verify() {
   return success();
 }
 
-/// Verifies that both buffers are dense, and that along axis 0 they consist of `sourceParts` and `targetParts` parts of
-/// equal size.
-static LogicalResult verifyCollective(Operation *op, Value from, Value to, uint64_t world, int64_t sourceParts,
-                                      int64_t targetParts) {
-  MemRefType source = bufferType(from), target = bufferType(to);
-  if (static_cast<int64_t>(world) < 1)
-    return op->emitOpError() << "world must be at least 1";
-  for (MemRefType type : {source, target})
-    if (!dropOffset(type).getLayout().isIdentity())
-      return op->emitOpError() << "needs dense buffers, has " << type;
-  bool isScaled = sourceParts != targetParts;
-  if (source.getElementType() != target.getElementType() || source.getRank() != target.getRank() ||
-      (isScaled && source.getRank() == 0) || (!isScaled && source.getShape() != target.getShape()) ||
-      (isScaled && (source.getShape().drop_front() != target.getShape().drop_front() ||
-                    multiplySaturating(source.getDimSize(0), targetParts) !=
-                        multiplySaturating(target.getDimSize(0), sourceParts))))
-    return op->emitOpError() << "between " << world << " ranks source and target do not match: " << source << " and "
-                             << target;
+LogicalResult CollectiveOp::verify() {
+  if (failed(verifyCollective(*this, getCollectiveAttributes(*this), getSources().getTypes(), getTargets().getTypes())))
+    return failure();
+  for (Value buffer : getOperands())
+    if (!dropOffset(bufferType(buffer)).getLayout().isIdentity())
+      return emitOpError() << "needs dense buffers, has " << bufferType(buffer);
+  bool keepsPlaces = getKind() == CollectiveKind::AllReduce || getKind() == CollectiveKind::Broadcast;
+  for (auto [index, target] : llvm::enumerate(getTargets())) {
+    if (llvm::is_contained(getTargets().drop_front(index + 1), target))
+      return emitOpError() << "writes outs[" << index << "] twice";
+    for (auto [position, source] : llvm::enumerate(getSources()))
+      if (source == target && (position != index || !keepsPlaces))
+        return emitOpError() << "writes outs[" << index << "] over ins[" << position
+                             << "], which other ranks may still read: only all_reduce and broadcast can run in place";
+  }
   return success();
-}
-
-LogicalResult AllReduceOp::verify() { return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1); }
-LogicalResult AllGatherOp::verify() {
-  return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, getWorld());
-}
-LogicalResult ReduceScatterOp::verify() {
-  return verifyCollective(*this, getSource(), getTarget(), getWorld(), getWorld(), 1);
-}
-LogicalResult BroadcastRankOp::verify() {
-  if (getRoot() >= getWorld())
-    return emitOpError() << "root " << getRoot() << " is not a rank of a world of " << getWorld();
-  return verifyCollective(*this, getSource(), getTarget(), getWorld(), 1, 1);
 }

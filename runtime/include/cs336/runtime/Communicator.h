@@ -29,7 +29,8 @@ enum class Reduction : uint8_t { kSum, kMean, kMax, kMin };
 /// and do not support i1.
 ///
 /// Errors: INVALID_ARGUMENT for calls that do not match, UNAVAILABLE if a rank
-/// has left, DEADLINE_EXCEEDED if a rank does not call in time.
+/// has left, DEADLINE_EXCEEDED if a rank does not call in time. Each names the
+/// rank.
 class Communicator {
 public:
   virtual ~Communicator();
@@ -47,6 +48,14 @@ public:
   /// Copies the root's `src` to `dst` of every rank. Does not read `src` of the
   /// other ranks.
   virtual absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) = 0;
+  /// Exchanges parts of `count` elements. `src` and `dst` hold size() parts and
+  /// must not overlap. Part p of rank r's `dst` is part r of rank p's `src`.
+  virtual absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) = 0;
+
+  /// Compares the programs of all ranks by their hashes. Returns
+  /// FAILED_PRECONDITION on every rank, with the rank that differs, unless all
+  /// are equal.
+  virtual absl::Status CompareProgram(uint64_t hash) = 0;
 };
 
 /// Creates a group of one rank.

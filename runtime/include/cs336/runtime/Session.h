@@ -44,7 +44,8 @@ struct SessionOptions {
   /// before they are written, or never written, then show. For finding compiler
   /// bugs; costs one pass over that memory.
   bool poison_memory = false;
-  /// Runs collectives; null stands for a group of one rank.
+  /// Runs collectives; null stands for a group of one rank. It must have as many
+  /// ranks as the program was compiled for.
   std::shared_ptr<Communicator> communicator;
 };
 
@@ -99,7 +100,8 @@ class Session {
 public:
   /// Allocates memory and prepares all commands, so that Run() neither allocates
   /// nor meets an unsupported command. Errors: RESOURCE_EXHAUSTED, with the
-  /// requested bytes and their purpose; FAILED_PRECONDITION, for a program or
+  /// requested bytes and their purpose; INVALID_ARGUMENT, for a program of
+  /// another number of ranks; FAILED_PRECONDITION, for a program or
   /// kernel of another device, or a driver that cannot be used; NOT_FOUND, if
   /// there is no such device or no driver; UNIMPLEMENTED, with the command that
   /// this device cannot run.
@@ -160,6 +162,8 @@ public:
   /// Returns FAILED_PRECONDITION if a parameter of the entry was neither initialized, nor
   /// loaded, nor set: the error lists the first 20 names. State has its initial
   /// value from the beginning, unless that is random.
+  /// The first run of an entry with collectives compares the programs of all
+  /// ranks, and returns FAILED_PRECONDITION if one of them differs.
   absl::Status Run(absl::string_view entry, absl::Span<const NamedTensor> inputs, RunObserver *observer = nullptr);
 
   /// Waits for all enqueued work and returns its first error.

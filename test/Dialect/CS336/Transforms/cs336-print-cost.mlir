@@ -50,3 +50,15 @@ func.func @attention(%q: tensor<1x32x4x8xf32>, %k: tensor<1x16x2x8xf32>) {
       : tensor<1x32x4x8xf32>, tensor<1x16x2x8xf32>, tensor<1x4x32xf32>
   return
 }
+
+// Ring algorithms send 2·256·3/4 bytes for an all-reduce of 256 bytes, and 32·3/4 for an all-gather of 32 bytes.
+// CHECK-LABEL: @collectives{{$}}
+// CHECK-NEXT: phase operation count FLOPs bytes
+// CHECK-NEXT: forward cs336.collective 2 192 552
+// CHECK-NEXT: forward total 2 192 552
+// CHECK-NEXT: 408 bytes sent by each rank
+func.func @collectives(%x: tensor<64xf32>, %y: tensor<4xbf16>) -> (tensor<64xf32>, tensor<16xbf16>) {
+  %0 = cs336.collective all_reduce sum(%x) group = 4 : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = cs336.collective all_gather(%y) group = 4 : (tensor<4xbf16>) -> tensor<16xbf16>
+  return %0, %1 : tensor<64xf32>, tensor<16xbf16>
+}

@@ -38,6 +38,20 @@ def CS336_ReduceKindAttr : CS336_EnumAttr<CS336_ReduceKind, "reduce_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def CS336_CollectiveKind : CS336_Enum<"CollectiveKind", "kind of collective", [
+  I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
+  I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"Broadcast", 3, "broadcast">,
+  I32EnumAttrCase<"AllToAll", 4, "all_to_all">]>;
+def CS336_CollectiveKindAttr : CS336_EnumAttr<CS336_CollectiveKind, "collective_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def CS336_CollectiveReduction : CS336_Enum<"CollectiveReduction", "reduction across ranks", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Max", 2, "max">]>;
+def CS336_CollectiveReductionAttr : CS336_EnumAttr<CS336_CollectiveReduction, "collective_reduction"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def CS336_Predicate : CS336_Enum<"Predicate", "comparison of two numbers", [
   I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
   I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;

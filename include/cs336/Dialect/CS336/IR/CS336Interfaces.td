@@ -89,6 +89,8 @@ def CS336_CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<"Returns the number of floating-point operations.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<"Returns the bytes that the unfused operation reads and writes: all operands and results once.",
       "int64_t", "getBytes", (ins), "", "return ::cs336::detail::getOperandAndResultBytes($_op);">,
+    InterfaceMethod<"Returns the bytes that each rank sends to other ranks; 0 except for collectives.", "int64_t",
+      "getWireBytes", (ins), "", "return 0;">,
     InterfaceMethod<[{
       Returns whether a second execution costs FLOPs and bytes and has no other effect. This is false for collectives
       and for updates.

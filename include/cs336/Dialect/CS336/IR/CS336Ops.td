@@ -9,6 +9,7 @@
 #define CS336_DIALECT_CS336_IR_CS336OPS_TD
 
 include "cs336/Dialect/CS336/IR/CS336AttentionOps.td"
+include "cs336/Dialect/CS336/IR/CS336CollectiveOps.td"
 include "cs336/Dialect/CS336/IR/CS336CompositeOps.td"
 include "cs336/Dialect/CS336/IR/CS336IndexOps.td"
 include "cs336/Dialect/CS336/IR/CS336PointwiseOps.td"

@@ -1,4 +1,4 @@
-//===- CS336TrainingOps.td - Fusion groups, updates, collectives -===//
+//===- CS336TrainingOps.td - Fusion groups, recomputation, updates -===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -118,62 +118,6 @@ def CS336_AdamWOp : CS336_Op<"adamw", [Cost, Fusible, AllTypesMatch<["parameter"
   }];
   let extraClassDeclaration = "bool mayRecompute() { return false; }";
   let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-class CS336_CollectiveOp<string mnemonic, list<Trait> traits = []> : CS336_Op<mnemonic, traits # [Cost]> {
-  let extraClassDeclaration = "bool mayRecompute() { return false; }";
-  let hasVerifier = 1;
-}
-
-def CS336_AllReduceOp : CS336_CollectiveOp<"all_reduce", [AllTypesMatch<["operand", "result"]>]> {
-  let summary = "Reduces the tensors of all ranks; every rank gets the result";
-  let description = [{
-    The operand and the result have the same type. `world` is the number of ranks, at least 1.
-
-    `%y = cs336.all_reduce sum %x world = 4 : tensor<64xf32>`
-  }];
-  let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
-  let results = (outs CS336_NumberTensor:$result);
-  let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($result)";
-}
-def CS336_AllGatherOp : CS336_CollectiveOp<"all_gather"> {
-  let summary = "Concatenates the tensors of all ranks along axis 0";
-  let description = [{
-    Every rank gets the result. Axis 0 of the result is `world` times that of the operand. The other axes and the
-    element type are equal. `world` is the number of ranks, at least 1.
-
-    `%y = cs336.all_gather %x world = 4 : tensor<16x8xf32> -> tensor<64x8xf32>`
-  }];
-  let arguments = (ins CS336_Tensor:$operand, I64Attr:$world);
-  let results = (outs CS336_Tensor:$result);
-  let assemblyFormat = "$operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
-}
-def CS336_ReduceScatterOp : CS336_CollectiveOp<"reduce_scatter"> {
-  let summary = "Reduces the tensors of all ranks; every rank keeps its part along axis 0";
-  let description = [{
-    Axis 0 of the operand is `world` times that of the result. The other axes and the element type are equal. `world` is
-    the number of ranks, at least 1.
-
-    `%y = cs336.reduce_scatter sum %x world = 4 : tensor<64x8xf32> -> tensor<16x8xf32>`
-  }];
-  let arguments = (ins CS336_ReduceKindAttr:$kind, CS336_NumberTensor:$operand, I64Attr:$world);
-  let results = (outs CS336_NumberTensor:$result);
-  let assemblyFormat = "custom<Enumerator>($kind) $operand `world` `=` $world attr-dict `:` type($operand) `->` type($result)";
-}
-def CS336_BroadcastRankOp : CS336_CollectiveOp<"broadcast_rank", [AllTypesMatch<["operand", "result"]>]> {
-  let summary = "Every rank gets the tensor of rank `root`";
-  let description = [{
-    The operand and the result have the same type. `root` must be less than `world`, the number of ranks.
-
-    `%y = cs336.broadcast_rank %x root = 0 world = 4 : tensor<64xf32>`
-  }];
-  let arguments = (ins CS336_Tensor:$operand, I64Attr:$root, I64Attr:$world);
-  let results = (outs CS336_Tensor:$result);
-  let assemblyFormat = "$operand `root` `=` $root `world` `=` $world attr-dict `:` type($result)";
 }
 
 #endif // CS336_DIALECT_CS336_IR_CS336TRAININGOPS_TD

@@ -114,56 +114,35 @@ def Exec_CopyOp : Exec_TransferOp<"copy"> {
   let assemblyFormat = "`ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
 }
 
-//===----------------------------------------------------------------------===//
-// Collectives, on dense buffers
-//===----------------------------------------------------------------------===//
-
-def Exec_AllReduceOp : Exec_TransferOp<"all_reduce"> {
-  let summary = "Reduces the buffers of all ranks; every rank gets the result";
+def Exec_CollectiveOp : Exec_CommandOp<"collective", [AttrSizedOperandSegments]> {
+  let summary = "Communication between all ranks of a group, on dense buffers";
   let description = [{
-    The source and the target are dense and have the same shape and element type. They may be one buffer. `world` is the
-    number of ranks.
+    See `cs336.collective` for the kinds, the reductions and the shapes. Each source has a target of the same element
+    type. A target may be its own source if both have the same shape, except for `all_to_all`. A target must not be
+    another operand's source or target.
 
-    `exec.all_reduce sum ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) {world = 4 : i64}`
+    Errors: buffers that are not dense, a target that the command must not overwrite, and everything that
+    `cs336.collective` excludes.
+
+    ```mlir
+    exec.collective all_reduce mean ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) group = 4
+    exec.collective all_gather ins(%s, %t : memref<16x8xf32>, memref<2xbf16>) outs(%x, %y : memref<64x8xf32>, memref<8xbf16>) group = 4
+    exec.collective broadcast ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) group = 4 root = 2
+    ```
   }];
-  let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
-  let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
-}
-
-def Exec_AllGatherOp : Exec_TransferOp<"all_gather"> {
-  let summary = "Concatenates the buffers of all ranks along axis 0";
-  let description = [{
-    Both buffers are dense. Axis 0 of the target is `world` times that of the source. The other axes and the element
-    type are equal.
-
-    `exec.all_gather ins(%a : memref<16x8xf32>) outs(%b : memref<64x8xf32>) {world = 4 : i64}`
+  let arguments = !con((ins CS336_CollectiveKindAttr:$kind, OptionalAttr<CS336_CollectiveReductionAttr>:$reduction,
+                            Variadic<Exec_Buffer>:$sources, Variadic<Exec_Buffer>:$targets, I64Attr:$group,
+                            OptionalAttr<I64Attr>:$root), streamArgument);
+  let assemblyFormat = [{
+    custom<CollectiveKind>($kind, $reduction) `ins` `(` $sources `:` type($sources) `)`
+    `outs` `(` $targets `:` type($targets) `)` `group` `=` $group (`root` `=` $root^)? attr-dict
   }];
-  let arguments = !con((ins Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
-  let assemblyFormat = "`ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
-}
-
-def Exec_ReduceScatterOp : Exec_TransferOp<"reduce_scatter"> {
-  let summary = "Reduces the buffers of all ranks; every rank keeps its part along axis 0";
-  let description = [{
-    Both buffers are dense. Axis 0 of the source is `world` times that of the target. The other axes and the element
-    type are equal.
-
-    `exec.reduce_scatter sum ins(%a : memref<64x8xf32>) outs(%b : memref<16x8xf32>) {world = 4 : i64}`
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::mlir::Value> getReads() { return ::llvm::SmallVector<::mlir::Value>(getSources()); }
+    ::llvm::SmallVector<::mlir::Value> getWrites() { return ::llvm::SmallVector<::mlir::Value>(getTargets()); }
+    std::string getCommandName();
   }];
-  let arguments = !con((ins CS336_ReduceKindAttr:$kind, Exec_Buffer:$source, Exec_Buffer:$target, I64Attr:$world), streamArgument);
-  let assemblyFormat = "custom<Enumerator>($kind) `ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
-}
-
-def Exec_BroadcastRankOp : Exec_TransferOp<"broadcast_rank"> {
-  let summary = "Every rank gets the buffer of rank `root`";
-  let description = [{
-    The source and the target are dense and have the same shape and element type. `root` must be less than `world`, the
-    number of ranks.
-
-    `exec.broadcast_rank ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) {root = 0 : i64, world = 4 : i64}`
-  }];
-  let arguments = !con((ins Exec_Buffer:$source, Exec_Buffer:$target, Exec_NonNegative:$root, I64Attr:$world), streamArgument);
-  let assemblyFormat = "`ins` `(` $source `:` type($source) `)` `outs` `(` $target `:` type($target) `)` attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #ifndef CS336_DIALECT_EXEC_IR_EXECOPS_H
 #define CS336_DIALECT_EXEC_IR_EXECOPS_H
 
+#include "cs336/Dialect/CS336/IR/Collectives.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "cs336/Dialect/Exec/IR/ExecDialect.h"
 #include "cs336/Dialect/Exec/IR/ExecInterfaces.h"

@@ -83,11 +83,11 @@ func.func @blocks(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
 // A collective runs once: its result is kept, and read after a barrier.
 
 // CHECK-LABEL: func @collective(
-// CHECK-COUNT-2: cs336.all_reduce
-// CHECK-NOT:     cs336.all_reduce
+// CHECK-COUNT-2: cs336.collective all_reduce
+// CHECK-NOT:     cs336.collective
 // CHECK:         %[[B:.*]] = cs336.barrier
 // CHECK-NEXT:    cs336.tanh %[[B]]
-// CHECK-NOT:     cs336.all_reduce
+// CHECK-NOT:     cs336.collective
 // CHECK:         return
 // REMARK-COUNT-2: [Passed] Recomputed {{.*}}"1 of 2 blocks together: 128 bytes of activations are dropped, 32 FLOPs are computed again"
 func.func @collective(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
@@ -97,11 +97,11 @@ func.func @collective(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x
     attributes {cs336.mode = #cs336.mode<forward_backward>} {
   %v0 = cs336.mul %x, %p : tensor<4x8xf32>
   %h1 = cs336.matmul %v0, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
-  %r1 = cs336.all_reduce sum %h1 world = 4 : tensor<4x8xf32>
+  %r1 = cs336.collective all_reduce sum(%h1) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %t1 = cs336.tanh %r1 : tensor<4x8xf32>
   %v1 = cs336.add %v0, %t1 : tensor<4x8xf32>
   %h2 = cs336.matmul %v1, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
-  %r2 = cs336.all_reduce sum %h2 world = 4 : tensor<4x8xf32>
+  %r2 = cs336.collective all_reduce sum(%h2) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %t2 = cs336.tanh %r2 : tensor<4x8xf32>
   %v2 = cs336.add %v1, %t2 : tensor<4x8xf32>
   %loss = cs336.reduce sum %v2 axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>

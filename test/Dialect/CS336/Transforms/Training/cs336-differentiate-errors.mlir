@@ -3,8 +3,8 @@
 func.func @not_differentiable(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "layers.0.w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
   %0 = cs336.exp %w : tensor<4xf32>
-  // expected-error@+1 {{'cs336.all_reduce' op is between parameter 'layers.0.w' and the loss, but has no adjoint: it must implement DifferentiableOpInterface or DecomposableOpInterface}}
-  %1 = cs336.all_reduce sum %0 world = 2 : tensor<4xf32>
+  // expected-error@+1 {{'cs336.collective' op is between parameter 'layers.0.w' and the loss, but has no adjoint: it must implement DifferentiableOpInterface or DecomposableOpInterface}}
+  %1 = cs336.collective all_reduce sum(%0) group = 2 : (tensor<4xf32>) -> tensor<4xf32>
   %2 = cs336.reduce sum %1 axes = [0] : tensor<4xf32> -> tensor<f32>
   return %2 : tensor<f32>
 }
@@ -29,8 +29,8 @@ func.func @fused(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
 func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "norm"})
     attributes {cs336.mode = #cs336.mode<train>} {
-  %0 = cs336.all_reduce sum %x world = 2 : tensor<4xf32>
-  %1 = cs336.all_reduce sum %w world = 2 : tensor<4xf32>
+  %0 = cs336.collective all_reduce sum(%x) group = 2 : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = cs336.collective all_reduce sum(%w) group = 2 : (tensor<4xf32>) -> tensor<4xf32>
   %2 = cs336.mul %w, %0 : tensor<4xf32>
   %3 = cs336.reduce sum %2 axes = [0] : tensor<4xf32> -> tensor<f32>
   return %3, %1 : tensor<f32>, tensor<4xf32>

@@ -1,0 +1,178 @@
+//===- RankRun.cpp - One rank of a run of cs336-run -----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankRun.h"
+
+#include "TensorSummary.h"
+#include "ValueDump.h"
+#include "cs336/Bench/Profile/ProfileReport.h"
+#include "cs336/Bench/Report/ReportWriter.h"
+#include "cs336/Driver/Run/InputTensors.h"
+#include "cs336/Driver/Run/ValueObserver.h"
+#include "cs336/runtime/Checkpoint.h"
+#include "cs336/runtime/TensorFile.h"
+#include "llvm/Support/WithColor.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+using namespace cs336;
+using namespace cs336::runtime;
+
+std::vector<std::string> RankRun::getInputPaths() const {
+  std::vector<std::string> paths;
+  for (const std::string &argument : flags.inputs)
+    paths.push_back(getPathOfRank(argument, rank));
+  return paths;
+}
+
+int RankRun::getNumThreads() const {
+  if (flags.numThreads != 0 || flags.ranks == 1)
+    return flags.numThreads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / flags.ranks);
+}
+
+absl::Status RankRun::load() {
+  absl::StatusOr<TensorMap> tensors =
+      flags.randomInputs ? makeRandomInputs(entry, flags.seed + rank) : readInputs(entry, getInputPaths());
+  if (!tensors.ok())
+    return tensors.status();
+  inputs = *std::move(tensors);
+
+  if (flags.profile) {
+    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(flags.device);
+    if (!made.ok())
+      return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
+    profiler = *std::move(made);
+  }
+  SessionOptions options;
+  options.device = ToString(flags.device);
+  options.num_threads = getNumThreads();
+  options.poison_memory = flags.poisonMemory;
+  options.communicator = std::move(communicator);
+  absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(executable), options);
+  if (!created.ok())
+    return created.status();
+  session = *std::move(created);
+  if (absl::Status status = session->InitializeVariables(flags.seed); !status.ok() || flags.params.empty())
+    return status;
+
+  std::string path = getPathOfRank(flags.params, rank);
+  absl::StatusOr<TensorMap> parameters = ReadTensors(path);
+  if (!parameters.ok())
+    return parameters.status();
+  LoadOptions load;
+  auto isState = [&](const auto &variable) {
+    return variable->kind == format::VariableKind::state && parameters->contains(variable->name);
+  };
+  bool hasState = llvm::any_of(session->executable().variables(), isState);
+  load.set = hasState ? VariableSet::kParametersAndState : VariableSet::kParameters;
+  if (absl::Status status = session->LoadVariables(*parameters, load); !status.ok())
+    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  absl::StatusOr<FileNotes> notes = ReadNotes(path);
+  if (!notes.ok())
+    return notes.status();
+  if (std::string reason = ExplainOtherBits(*notes, *session); rank == 0 && hasState && !reason.empty())
+    llvm::WithColor::note(llvm::errs(), "cs336-run") << path << ": " << reason << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::printOutputs(int64_t step) {
+  bool isLast = step + 1 == flags.steps;
+  if (flags.steps > 1)
+    os << "step " << step + 1 << "\n";
+  for (const auto &output : entry.outputs) {
+    // Prints only losses and norms for the steps between the first and the last.
+    if (!isLast && !output->type->shape.empty())
+      continue;
+    absl::StatusOr<TensorView> value = session->Output(entry.name, output->name);
+    if (!value.ok())
+      return value.status();
+    absl::StatusOr<std::string> summary = summarize(*value);
+    if (!summary.ok())
+      return summary.status();
+    os << "  " << output->name << " " << *summary << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::runSteps() {
+  ObserverList observers;
+  NanCheck nanCheck;
+  std::optional<ValueDump> dump;
+  if (!flags.dumpValues.empty()) {
+    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(flags.dumpValues);
+    if (!pattern)
+      return absl::InvalidArgumentError(absl::StrCat("--dump-values: ", llvm::toString(pattern.takeError())));
+    observers.add(dump.emplace(*std::move(pattern), os));
+  }
+  if (flags.checkNaN)
+    observers.add(nanCheck);
+  if (profiler) {
+    if (RunObserver *observer = profiler->getObserver())
+      observers.add(*observer);
+    if (absl::Status status = profiler->start(*session); !status.ok())
+      return status;
+  }
+
+  std::vector<NamedTensor> arguments = asArguments(inputs);
+  for (int64_t step = 0; step < flags.steps; ++step) {
+    if (absl::Status status = session->Run(entry.name, arguments, observers.empty() ? nullptr : &observers);
+        !status.ok())
+      return status;
+    if (absl::Status status = printOutputs(step); !status.ok())
+      return status;
+  }
+  if (profiler) {
+    absl::StatusOr<RunProfile> profile = profiler->stop(*session);
+    if (!profile.ok())
+      return profile.status();
+    bench::Table table = bench::makeProfileTable("profile", "all: " + bench::describeTotal(*profile), *profile);
+    bench::ReportWriter::create(bench::Format::Table)->write({{}, {std::move(table)}, {}}, os);
+  }
+  if (dump && dump->getNumPrinted() == 0)
+    return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry.name, "' matches '",
+                                            flags.dumpValues.getValue(), "'; '*' prints all"));
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::save() {
+  if (!flags.outputs.empty()) {
+    TensorMap outputs;
+    for (const auto &port : entry.outputs) {
+      for (const NamedRows &rows : CheckpointNames(port->name, ToTensorType(*port->type), port->views)) {
+        absl::StatusOr<TensorView> value = session->Output(entry.name, rows.name);
+        if (!value.ok())
+          return value.status();
+        absl::StatusOr<Tensor> copy = Tensor::CopyOf(*value);
+        if (!copy.ok())
+          return copy.status();
+        outputs.emplace(rows.name, *std::move(copy));
+      }
+    }
+    if (absl::Status status = WriteTensors(getPathOfRank(flags.outputs, rank), outputs); !status.ok())
+      return status;
+  }
+  for (auto [path, set] : {std::pair(&flags.saveParams.getValue(), VariableSet::kParameters),
+                           std::pair(&flags.saveState.getValue(), VariableSet::kParametersAndState)}) {
+    if (path->empty())
+      continue;
+    if (absl::Status status = SaveCheckpoint(*session, getPathOfRank(*path, rank), set); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::run() {
+  for (absl::Status (RankRun::*step)() : {&RankRun::load, &RankRun::runSteps, &RankRun::save})
+    if (absl::Status status = (this->*step)(); !status.ok())
+      return status;
+  return absl::OkStatus();
+}

@@ -1,0 +1,59 @@
+//===- RankRun.h - One rank of a run of cs336-run ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_CS336_RUN_RANKRUN_H
+#define CS336_TOOLS_CS336_RUN_RANKRUN_H
+
+#include "RunFlags.h"
+#include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/runtime/Session.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cs336 {
+
+/// One rank of a run: reads its inputs, creates a session, runs the steps, prints outputs and writes files. When it is
+/// destroyed, it leaves its group.
+class RankRun {
+public:
+  /// Prints to `os`. `communicator` is this rank's end of the group, or null for a run of one rank. The other arguments
+  /// must outlive this object.
+  RankRun(const RunFlags &flags, std::shared_ptr<const runtime::Executable> executable, const format::EntryT &entry,
+          std::shared_ptr<runtime::Communicator> communicator, llvm::raw_ostream &os)
+      : flags(flags), executable(std::move(executable)), entry(entry), communicator(std::move(communicator)),
+        rank(this->communicator ? this->communicator->rank() : 0), os(os) {}
+
+  /// Returns the first error.
+  absl::Status run();
+
+private:
+  absl::Status load();
+  absl::Status runSteps();
+  absl::Status save();
+  absl::Status printOutputs(int64_t step);
+  /// Returns the arguments of --inputs for this rank.
+  std::vector<std::string> getInputPaths() const;
+  /// Returns the session's number of threads. Ranks share the cores, unless --num-threads is given.
+  int getNumThreads() const;
+
+  const RunFlags &flags;
+  std::shared_ptr<const runtime::Executable> executable;
+  const format::EntryT &entry;
+  std::shared_ptr<runtime::Communicator> communicator; // Null once the session has it.
+  int rank;
+  llvm::raw_ostream &os;
+  std::unique_ptr<RunProfiler> profiler; // Null without --profile.
+  std::unique_ptr<runtime::Session> session;
+  runtime::TensorMap inputs;
+};
+
+} // namespace cs336
+
+#endif // CS336_TOOLS_CS336_RUN_RANKRUN_H

@@ -1,0 +1,75 @@
+//===- RunFlags.cpp - The flags of cs336-run ------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunFlags.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+using namespace cs336;
+using namespace cs336::runtime;
+
+static constexpr llvm::StringLiteral kRankInPath = "{rank}";
+
+std::string cs336::getPathOfRank(llvm::StringRef path, int rank) {
+  return absl::StrReplaceAll(absl::string_view(path.data(), path.size()),
+                             {{absl::string_view(kRankInPath.data(), kRankInPath.size()), absl::StrCat(rank)}});
+}
+
+/// Rejects outputs before a long run that could not be written after it.
+static absl::Status checkOutputPath(const std::string &path) {
+  llvm::StringRef extension = llvm::sys::path::extension(path);
+  if (extension != ".npy" && extension != ".npz" && extension != ".safetensors")
+    return absl::InvalidArgumentError(absl::StrCat(path, ": must end in .npy, .npz or .safetensors"));
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (std::error_code error = llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
+    return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be written: ", error.message()));
+  return absl::OkStatus();
+}
+
+static absl::Status checkRanks(const RunFlags &flags) {
+  constexpr int kMostRanks = 8;
+  int ranks = flags.ranks;
+  if (ranks < 1 || ranks > kMostRanks)
+    return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostRanks));
+  if (ranks == 1)
+    return absl::OkStatus();
+  if (flags.device.getValue().kind != DeviceKind::kCpu)
+    return absl::InvalidArgumentError(absl::StrCat("--ranks ", ranks, " requires --device cpu"));
+  if (flags.profile)
+    return absl::InvalidArgumentError(absl::StrCat("--profile conflicts with --ranks ", ranks));
+  for (const TextFlag *flag : {&flags.outputs, &flags.saveParams, &flags.saveState})
+    if (!flag->empty() && !llvm::StringRef(*flag).contains(kRankInPath))
+      return absl::InvalidArgumentError(absl::StrCat("--", flag->ArgStr.str(), " is ", flag->getValue(),
+                                                     ", which all ranks would write: --ranks ", ranks,
+                                                     " requires {rank} in the path, as in out-{rank}.npz"));
+  return absl::OkStatus();
+}
+
+absl::Status RunFlags::check() const {
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
+  if (steps < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
+  if (numThreads < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if (randomInputs && !inputs.empty())
+    return absl::InvalidArgumentError("--inputs and --random-inputs exclude each other");
+  if (absl::Status status = checkRanks(*this); !status.ok())
+    return status;
+  for (const std::string *path : {&outputs.getValue(), &saveParams.getValue(), &saveState.getValue()})
+    for (int rank = 0; rank != ranks && !path->empty(); ++rank)
+      if (absl::Status status = checkOutputPath(getPathOfRank(*path, rank)); !status.ok())
+        return status;
+  return compile.checkOutputs({{"--outputs", outputs.getValue()},
+                               {"--save-params", saveParams.getValue()},
+                               {"--save-state", saveState.getValue()}});
+}

@@ -1,0 +1,88 @@
+//===- RunFlags.h - The flags of cs336-run ----------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_CS336_RUN_RUNFLAGS_H
+#define CS336_TOOLS_CS336_RUN_RUNFLAGS_H
+
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
+#include "llvm/Support/CommandLine.h"
+
+#include "absl/status/status.h"
+
+#include <string>
+
+namespace cs336 {
+
+/// The flags of cs336-run.
+struct RunFlags {
+  llvm::cl::OptionCategory category{"Running"};
+  llvm::cl::opt<std::string> program{llvm::cl::Positional, llvm::cl::Required,
+                                     llvm::cl::desc("<program.mlir or program.cs336x>"), llvm::cl::cat(category)};
+  TextFlag entry{"entry",
+                 llvm::cl::desc("Entry point; default is the only one, or the first there is of train, "
+                                "forward_backward, loss, forward"),
+                 llvm::cl::value_desc("name"), llvm::cl::cat(category)};
+  llvm::cl::list<std::string> inputs{
+      "inputs",
+      llvm::cl::desc(
+          "Input tensors: files, or NAME=FILE for a file with one tensor; {rank} in a path stands for the rank"),
+      llvm::cl::value_desc("file,..."), llvm::cl::CommaSeparated, llvm::cl::cat(category)};
+  llvm::cl::opt<bool> randomInputs{
+      "random-inputs", llvm::cl::desc("Draw the inputs at random, from --seed plus the rank"), llvm::cl::cat(category)};
+  TextFlag params{"params", llvm::cl::desc("Parameters to start from, and optimizer state if the file has any"),
+                  llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  llvm::cl::opt<uint64_t> seed{"seed", llvm::cl::desc("Seed of initial values and random inputs (default 0)"),
+                               llvm::cl::value_desc("number"), llvm::cl::init(0), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> steps{"steps", llvm::cl::desc("How often to run the entry on these inputs (default 1)"),
+                               llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
+  TextFlag outputs{"outputs",
+                   llvm::cl::desc("Where to write the outputs of the last run; requires {rank} in the path with "
+                                  "several ranks, like --save-params and --save-state"),
+                   llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  TextFlag saveParams{"save-params", llvm::cl::desc("Where to write the parameters afterwards"),
+                      llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  TextFlag saveState{"save-state",
+                     llvm::cl::desc("Where to write parameters and optimizer state, to go on with --params"),
+                     llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  TextFlag dumpValues{"dump-values",
+                      llvm::cl::desc("Print the values whose name, command or location matches a glob: 'layers.0.*'"),
+                      llvm::cl::value_desc("pattern"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> checkNaN{"check-nan", llvm::cl::desc("Stop at the first command that writes a NaN, and name it"),
+                               llvm::cl::cat(category)};
+  llvm::cl::opt<bool> poisonMemory{
+      "poison-memory",
+      llvm::cl::desc("Fill inputs, outputs and workspaces with NaN before each step, so that reads of "
+                     "unwritten memory show"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> profile{
+      "profile",
+      llvm::cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
+                     "kernel on a GPU"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<int> numThreads{
+      "num-threads", llvm::cl::desc("Threads of one command; default 0: one per core, divided among the ranks"),
+      llvm::cl::value_desc("number"), llvm::cl::init(0), llvm::cl::cat(category)};
+  llvm::cl::opt<int> ranks{
+      "ranks",
+      llvm::cl::desc("Run the program on this many ranks of one process, from 1 to 8 (default 1); all "
+                     "start from the same parameters"),
+      llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
+  DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
+  llvm::cl::OptionCategory compileCategory{"Compiling (of IR)"};
+  CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel()};
+
+  /// Returns an error if flags have impossible values, or conflict.
+  absl::Status check() const;
+};
+
+/// Returns a path with each `{rank}` replaced by the number of the rank.
+std::string getPathOfRank(llvm::StringRef path, int rank);
+
+} // namespace cs336
+
+#endif // CS336_TOOLS_CS336_RUN_RUNFLAGS_H
