@@ -11,19 +11,18 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
-
 namespace cs336::runtime {
 
 namespace {
 
+/// A NaN of any rank stays in the result.
 template <typename T>
 T Combine(T a, T b, Reduction reduction) {
   switch (reduction) {
   case Reduction::kMax:
-    return std::max(a, b);
+    return a < b || b != b ? b : a;
   case Reduction::kMin:
-    return std::min(a, b);
+    return b < a || b != b ? b : a;
   case Reduction::kSum:
   case Reduction::kMean:
     break;

@@ -14,10 +14,12 @@
 
 #include <Eigen/Core>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <sys/mman.h>
 #include <thread>
@@ -248,6 +250,17 @@ TEST_P(CommunicatorTest, EqualsASequentialReference) {
       CheckRank(communicator, f16, count, DType::kF16);
     });
   }
+}
+
+TEST_P(CommunicatorTest, ANaNOfAnyRankStays) {
+  int ranks = static_cast<int>(GetParam().create().size());
+  for (int from = 0; from != ranks; ++from)
+    for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax, Reduction::kMin})
+      ForEachRank([&](Communicator &communicator) {
+        float value = communicator.rank() == from ? std::numeric_limits<float>::quiet_NaN() : 1.0f;
+        EXPECT_TRUE(communicator.AllReduce(&value, &value, 1, DType::kF32, reduction).ok());
+        EXPECT_TRUE(std::isnan(value));
+      });
 }
 
 TEST_P(CommunicatorTest, SumsAreTheSameBitsOnEveryRankAndRun) {
