@@ -34,8 +34,6 @@ Where a NaN comes from, where the time goes, and what the attention of layer 0 c
   cs336-run tiny.mlir --random-inputs --check-nan
   cs336-run tiny.mlir --random-inputs --steps 5 --profile
   cs336-run tiny.mlir --random-inputs --dump-values 'layers.0.attn.*'
-The same program on 4 ranks, each with inputs of its own (the program's collectives must be for 4 ranks):
-  cs336-run parallel.mlir --ranks 4 --inputs batch-{rank}.npz --outputs out-{rank}.npz
 )";
 
 /// Loads or compiles the program.
