@@ -1,4 +1,4 @@
-// Results are written where they belong, and what permits it.
+// Which results are written directly to their final storage, and why.
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --remarks-filter=convert-cs336-to-exec --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 

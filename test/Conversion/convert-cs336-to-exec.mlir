@@ -1,7 +1,7 @@
 // Groups become kernels, layouts become views, functions share variables by name.
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --mlir-print-debuginfo=false | FileCheck %s
 
-// One variable a name, whoever mentions it first; what only one function says of it holds for all.
+// One variable per name; an attribute that one function gives it holds in all functions.
 // CHECK-DAG: exec.variable @w parameter : memref<4x8xf32> {init = #cs336.init<ones>, views = [#cs336.view<"w0", 4>]}
 // CHECK-DAG: exec.variable @table derived : memref<4xf32>
 // CHECK-DAG: exec.variable @count state : memref<i64>
@@ -29,7 +29,7 @@ func.func @train(%w: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w"
   %n = cs336.neg %c : tensor<i64>
   return %y, %n : tensor<4x8xf32>, tensor<i64>
 }
-// A result can be the only mention of a variable.
+// A result may be the only use of a variable.
 // CHECK-LABEL: exec.entry @prepare mode<prepare>
 // CHECK-NEXT: %table = exec.get @table : memref<4xf32>
 // CHECK-NEXT: exec.launch @iota_{{[0-9a-f]+}} outs(%table : memref<4xf32>)
@@ -63,7 +63,7 @@ func.func @kernels(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"},
   %b = cs336.sub %y, %x : tensor<4xf32> loc("layers.1.sub")
   // CHECK: exec.launch @[[SAME]] ins(%x :
   %c = cs336.sub %x, %x : tensor<4xf32>
-  // Offsets are the launch's business, strides the kernel's.
+  // The launch determines offsets, the kernel strides.
   // CHECK: exec.launch @[[STRIDED]] ins(%{{.*}}, %y : memref<4xf32, strided<[2], offset: 3>>, memref<4xf32>)
   %s0 = cs336.slice %z offsets = [1, 1] : tensor<8x2xf32> -> tensor<4x1xf32>
   %r0 = cs336.reshape %s0 : tensor<4x1xf32> -> tensor<4xf32>
@@ -136,7 +136,7 @@ func.func @materialized(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x
   %a = cs336.matmul %eye, %eye : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
   // CHECK-NEXT: exec.gemm ins(%[[EYE]], %a : {{.*}}) outs(%b :
   %b = cs336.matmul %eye, %a : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
-  // An opaque kernel reads a broadcast as the memory that it is.
+  // An opaque kernel reads a broadcast from memory.
   // CHECK-NEXT: %[[ROWS:.*]] = exec.view %x : memref<4xf32> to memref<3x4xf32, strided<[0, 1]>>
   // CHECK-NEXT: exec.launch @pad_{{.*}} ins(%[[ROWS]] : memref<3x4xf32, strided<[0, 1]>>) outs(%d :
   %rows = cs336.broadcast %x dims = [1] : tensor<4xf32> -> tensor<3x4xf32>

@@ -29,7 +29,7 @@ func.func @apart(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tens
   return %e, %ea, %eb : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// Where nothing reads it, it goes.
+// A barrier without users is erased.
 // EXEC-NOT: cs336.barrier
 func.func @unused(%x: tensor<4xi1>) -> tensor<4xi1> {
   %a = cs336.barrier %x : tensor<4xi1>

@@ -57,7 +57,7 @@ func.func @matmul_of_transposed(%a: tensor<2x8x4xf32>, %b: tensor<2x3x8xf32>) ->
   return %2, %3 : tensor<2x4x3xf32>, tensor<2x8x8xf32>
 }
 
-// A transposition that moves a batch axis is not the product's to absorb.
+// A matmul cannot absorb a transposition that moves a batch axis.
 // CHECK-LABEL: @matmul_of_moved_heads
 func.func @matmul_of_moved_heads(%a: tensor<5x2x4xf32>, %b: tensor<2x4x3xf32>) -> tensor<2x5x3xf32> {
   // CHECK: cs336.transpose

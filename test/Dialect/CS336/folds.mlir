@@ -99,7 +99,7 @@ func.func @logic_of_tables() -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
   return %0, %1, %2 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
 }
 
-// A truncation rounds; the extension after it does not bring the digits back.
+// A truncation rounds; the extension after it does not restore the digits.
 // CHECK-LABEL: @truncation_stays
 func.func @truncation_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: %[[LOW:.*]] = cs336.cast %{{.*}} : tensor<4xf32> -> tensor<4xbf16>

@@ -440,7 +440,7 @@ func.func @root(%x: tensor<4xf32>) {
 
 // -----
 
-// Targets would find no elements, and compute with others.
+// Targets would find no elements, and read others.
 func.func @sparse() {
   // expected-error@below {{attribute 'value' failed to satisfy constraint: constant vector/tensor attribute written out as dense<…>}}
   %0 = cs336.constant sparse<[[1]], [2.0]> : tensor<4xf32>

@@ -45,7 +45,7 @@ func.func @gradient(%x: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = 
   return %loss : tensor<f32>
 }
 
-// Scores that a product leaves in bf16 are widened.
+// Scores that a matmul computes in bf16 are widened.
 // CAST-LABEL: func @scores
 // CAST:         %[[S:.*]] = cs336.matmul {{.*}} -> tensor<4x4xbf16>
 // CAST:         %[[WIDE:.*]] = cs336.cast %[[S]] : tensor<4x4xbf16> -> tensor<4x4xf32>

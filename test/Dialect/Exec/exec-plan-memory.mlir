@@ -1,4 +1,4 @@
-// Allocations that are never needed at one time share bytes; others do not.
+// Allocations that are never live at the same time share bytes; others do not.
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory=alignment=4 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=ALIGN4
 // RUN: cs336-opt %s --split-input-file --exec-plan-memory --exec-plan-memory --mlir-print-debuginfo=false | FileCheck %s
@@ -75,7 +75,7 @@ exec.entry @fit mode<forward> {
 
 // -----
 
-// An output takes the place of what is over when it is first written, and keeps it to the end: nothing comes after it.
+// An output may reuse bytes that are dead when it is first written. No later buffer reuses its own bytes.
 // CHECK-LABEL: exec.entry @outputs mode<forward> arena_bytes = 3072 alignment = 64
 // CHECK: %g = exec.output "g" output offset = [[G:[0-9]+]] : memref<256xf32>
 // CHECK-NOT: offset = [[G]] :
@@ -142,7 +142,7 @@ exec.entry @events mode<forward> {
 
 // -----
 
-// A record covers what is before it, not the last use after it.
+// A record covers the commands before it, not the last use after it.
 // CHECK-LABEL: exec.entry @early_record mode<forward> arena_bytes = 256
 exec.entry @early_record mode<forward> {
   %x = exec.input "x" : memref<16xf32>

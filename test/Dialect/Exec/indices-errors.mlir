@@ -31,7 +31,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// A variable can hold anything, also what this entry's bounds would allow.
+// A variable can hold any value, also one within this entry's bounds.
 exec.variable @ids state : memref<3xi64>
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
   // expected-note@below {{the indices are used here}}
@@ -66,7 +66,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// A part that is checked leaves the rest as it was.
+// Checking a part does not check the rest.
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
   // expected-note@below {{the indices are used here}}
   %0 = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>

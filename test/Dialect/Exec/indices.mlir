@@ -25,7 +25,7 @@ exec.entry @forward mode<forward> {
   // By the bound of an input, of which a view is a part.
   %row = exec.view %ids : memref<2x3xi64> to memref<3xi64, strided<[1], offset: 3>>
   exec.launch @rows ins(%table, %row : memref<97x4xf32>, memref<3xi64, strided<[1], offset: 3>>) outs(%a : memref<3x4xf32>)
-  // By what computed and copied them.
+  // By the commands that computed and copied them.
   %sum = exec.alloc : memref<3xi64>
   exec.launch @next ins(%row : memref<3xi64, strided<[1], offset: 3>>) outs(%sum : memref<3xi64>)
   %copy = exec.alloc : memref<3xi64>

@@ -174,7 +174,7 @@ exec.entry @f mode<forward> {
 
 // -----
 
-// A variable is one piece of storage however often it is named.
+// A variable has one piece of storage, however often it is named.
 exec.variable @w parameter : memref<4x4xf32>
 exec.entry @f mode<train> {
   %w = exec.get @w : memref<4x4xf32>

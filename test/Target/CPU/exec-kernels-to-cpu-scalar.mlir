@@ -1,7 +1,7 @@
 // RUN: cs336-opt %s --exec-kernels-to-cpu=cpu=x86-64-v3 --split-input-file --mlir-print-debuginfo=false | FileCheck %s --implicit-check-not=vector
 // RUN: cs336-opt %s --exec-kernels-to-cpu='cpu=x86-64-v3 to-llvm' --split-input-file --mlir-print-debuginfo=false | FileCheck %s --check-prefix=LLVM
 
-// Loops that do not run on vectors, and why.
+// Loops that are not vectorized, and the reasons.
 
 // float64 functions are libm's.
 

@@ -117,7 +117,7 @@ exec.kernel @norms(%a: tensor<200x100xf32>, %b: tensor<7xf32>) : (memref<200x100
   exec.yield %2, %5 : tensor<f32>, tensor<f32>
 }
 
-// Two things are no batch, nor is one thing to the same elements, which are better read once.
+// Different computations are not batched, nor are equal ones of the same elements, which are better read once.
 // CHECK: //===- two_things -===//
 // CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 8.
 exec.kernel @two_things(%a: tensor<8xf32>, %b: tensor<8xf32>) : (memref<8xf32>, memref<8xf32>) -> (memref<8xf32>, memref<8xf32>) {

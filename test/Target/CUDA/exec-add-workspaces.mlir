@@ -22,7 +22,7 @@ exec.entry @products mode<forward> {
   // SMALL: exec.gemm {{.*}} workspace(%{{.*}} : memref<1024xf32>)
   // NONE-NOT: workspace
   exec.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf32>)
-  // Each has its own: the planner decides which share bytes.
+  // Each launch has its own workspace: the planner decides which ones share bytes.
   // CHECK-NEXT: %[[SECOND:.*]] = exec.alloc : memref<8388608xf32>
   // CHECK-NEXT: exec.gemm {{.*}} workspace(%[[SECOND]] : memref<8388608xf32>) precision = tf32 {stream = 1 : i64}
   // SMALL: exec.gemm {{.*}} workspace(%{{.*}} : memref<1024xf32>)

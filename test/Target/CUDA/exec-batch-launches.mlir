@@ -107,7 +107,7 @@ exec.entry @reductions mode<forward> {
   exec.launch @sum_rows ins(%x : memref<8x4xf32>) outs(%d : memref<8xf32>)
 }
 
-// Each with its own scalar: all operands are the members'.
+// Each member has its own scalar: no operand is shared.
 // CHECK-LABEL: exec.entry @own_scalars
 // CHECK: exec.launch @mul_batch_{{.*}} ins(%[[X:.*]], %[[S:.*]], %[[X]], %[[T:.*]] : memref<8x4xf32>, memref<f32>, memref<8x4xf32>, memref<f32>)
 exec.entry @own_scalars mode<forward> {

@@ -1,4 +1,4 @@
-// Attention that there are no tiles for: a warp a row, in the type that the elements are computed in.
+// Attention for which there are no tiles: one warp per row, in the type of the computation.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
 // CHECK: struct PlainAttentionForward

@@ -136,7 +136,7 @@ exec.kernel @scale_transposed(%x: tensor<3x8x60xf32>, %w: tensor<60xf32>)
   exec.yield %y : tensor<3x8x60xf32>
 }
 
-// Rows of seven would leave tiles mostly empty.
+// Rows of seven elements would leave most of a tile empty.
 // CHECK: // Schedule pointwise: one element a thread, of 448 = 7 x 64 (i0, i1, …).
 // CHECK: exp_transposed(
 // CHECK: const float x0 = in0[i0 + i1 * 7];

@@ -1,7 +1,7 @@
 // The text of reductions: who reads what, who combines it, and which kernels which schedule takes.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
-// Narrow rows: a warp each, eight in a block.
+// Narrow rows: one warp per row, eight per block.
 // CHECK: // Schedule row_reduction: a warp a row, 768 elements each, of 100.
 // CHECK-NEXT: // Grid of 13 blocks of 256 threads.
 // CHECK: mean_of_squares(const float *in0, float *out0) {
@@ -89,7 +89,7 @@ exec.kernel @weight_gradient(%dy: tensor<4x256x768xf32>) : (memref<4x256x768xf32
   exec.yield %sum : tensor<768xf32>
 }
 
-// Few elements each: a thread each.
+// Few elements: one thread per result.
 // CHECK: // Schedule serial_reduction: one element a thread, of 1000.
 // CHECK: largest_of_three(const float *in0, float *out0) {
 // CHECK: float [[P:partial[0-9]+]] = -infinity();

@@ -1,6 +1,6 @@
 // RUN: cs336-opt %s --cs336-decompose --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --cs336-decompose | FileCheck %s --check-prefix=LOC
-// Nothing is left to do the second time.
+// A second run changes nothing.
 // RUN: cs336-opt %s --cs336-decompose -o %t.once.mlir
 // RUN: cs336-opt %t.once.mlir --cs336-decompose -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
@@ -37,7 +37,7 @@ func.func @silu(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   return %0 : tensor<4xbf16>
 }
 
-// NaN is not less than zero, so it comes through.
+// NaN is not less than zero, so it is kept.
 // CHECK-LABEL: @relu
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {

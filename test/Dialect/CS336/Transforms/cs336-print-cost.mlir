@@ -21,7 +21,7 @@ func.func @train(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> 
   return %3 : tensor<4x16xf32>
 }
 
-// A group's FLOPs add up; only what enters and leaves it counts as bytes.
+// FLOPs of a group's operations are added; only its operands and results count as bytes.
 // CHECK-LABEL: @group{{$}}
 // CHECK-NEXT: phase operation count FLOPs bytes
 // CHECK-NEXT: forward cs336.fused 1 12 24

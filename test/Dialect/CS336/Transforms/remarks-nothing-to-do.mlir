@@ -1,4 +1,4 @@
-// Passes that find nothing to do say what they would need.
+// Passes that find nothing to do report what they look for.
 
 // RUN: cs336-opt %s --cs336-checkpoint -o /dev/null --remarks-filter=cs336-checkpoint 2>&1 | FileCheck %s --check-prefix=CHECKPOINT
 // RUN: cs336-opt %s --cs336-hoist-invariants -o /dev/null --remarks-filter=cs336-hoist-invariants 2>&1 | FileCheck %s --check-prefix=HOIST

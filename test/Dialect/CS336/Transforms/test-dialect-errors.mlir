@@ -1,4 +1,4 @@
-// An operation without interfaces is refused where one is needed, and left in peace elsewhere.
+// An operation without interfaces is rejected where one is needed, and kept elsewhere.
 
 // RUN: cs336-opt-test %s --cs336-differentiate --verify-diagnostics
 // RUN: cs336-opt-test %s --cs336-autocast --cs336-merge-gemms --cs336-decompose --cs336-hoist-invariants --mlir-print-debuginfo=false | FileCheck %s

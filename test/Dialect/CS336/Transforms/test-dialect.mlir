@@ -1,4 +1,4 @@
-// Operations of a dialect that no pass has heard of go through every pass by what their interfaces say.
+// Operations of a dialect that passes do not know go through every pass by means of their interfaces.
 
 // RUN: cs336-opt-test %s --mlir-print-debuginfo=false | FileCheck %s --check-prefix=ROUND
 // RUN: cs336-opt-test %s --cs336-autocast --mlir-print-debuginfo=false | FileCheck %s --check-prefix=CAST
@@ -16,7 +16,7 @@
 // ROUND: cs336_test.quartic %{{.*}} : tensor<4x8xf32>
 // ROUND: cs336_test.cube %{{.*}} : tensor<4x8xf32>
 
-// The product is low; quartic keeps that type, cube asks for float32.
+// The matmul is low; quartic keeps that type, cube requires float32.
 // CAST: cs336.linear {{.*}} -> tensor<4x8xbf16>
 // CAST: %[[Q:.*]] = cs336_test.quartic %{{.*}} : tensor<4x8xbf16>
 // CAST: %[[QW:.*]] = cs336.cast %[[Q]] : tensor<4x8xbf16> -> tensor<4x8xf32>

@@ -245,7 +245,7 @@ func.func @loss(%logits: tensor<6x10xbf16>, %targets: tensor<6xi64>) -> (tensor<
 
 // -----
 
-// A mask is a little arithmetic on indices: each kernel does it anew, also a kernel of one operation.
+// A mask is index arithmetic: each kernel computes it again, also a kernel of one operation.
 // CHECK-LABEL: func.func @mask(
 func.func @mask(%x: tensor<3x4x4xf32>, %y: tensor<3x4x4xf32>) -> (tensor<3x4x4xf32>, tensor<3x4x4xf32>) {
   // CHECK-NOT: cs336.compare
@@ -312,7 +312,7 @@ func.func @updates(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %v: 
 
 // -----
 
-// A group that is there already converts what it reads, which is narrower than the result.
+// An existing group converts its operand, which is narrower than the result.
 // CHECK-LABEL: func.func @grow(
 // CHECK-SAME: %[[G:.*]]: tensor<4x8xbf16>)
 // CHECK-NEXT: cs336.fused(%[[G]]) {
@@ -364,7 +364,7 @@ func.func @two_kinds_of_rows(%x: tensor<4x3x8xf32>) -> (tensor<4xf32>) {
 
 // -----
 
-// The transposed exponential is needed as a whole before the sum has its first element.
+// The whole transposed exponential is needed before the first element of the sum.
 // REMARK: cycle{{.*}}not fused with exp: an operation outside the kernel depends on one of them and is needed by the other
 // CHECK-LABEL: func.func @cycle(
 // CHECK-NOT: cs336.fused

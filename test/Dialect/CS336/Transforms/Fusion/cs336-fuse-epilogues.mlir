@@ -168,7 +168,7 @@ func.func @relu_of_sum(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf3
   return %t : tensor<4x5xf32>
 }
 
-// A product that computes a ReLU adds nothing to its result.
+// A matmul that computes a ReLU adds nothing to its result.
 // CHECK-LABEL: @after_relu
 // CHECK: %[[P:.*]] = cs336.matmul %arg0, %arg1 {relu} :
 // CHECK: cs336.add %[[P]], %arg2

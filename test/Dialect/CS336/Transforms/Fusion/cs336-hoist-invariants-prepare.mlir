@@ -1,4 +1,4 @@
-// The function that computes the tables is made where there is none.
+// The function that computes the tables is created if there is none.
 
 // RUN: cs336-opt %s --cs336-decompose --cs336-hoist-invariants --mlir-print-debuginfo=false | FileCheck %s
 

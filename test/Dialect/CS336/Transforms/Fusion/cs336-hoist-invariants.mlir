@@ -56,7 +56,7 @@ func.func @loss(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}) ->
   return %y : tensor<4x8xf32>
 }
 
-// Without a mode a function's signature is its own.
+// The signature of a function without a mode does not change.
 // CHECK-LABEL: func.func @plain(
 // CHECK-SAME: %{{[a-z0-9]+}}: tensor<4x8xf64>) -> tensor<4x8xf64>
 func.func @plain(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
@@ -71,7 +71,7 @@ func.func @plain(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
   return %y : tensor<4x8xf64>
 }
 
-// Integers stay where their range is known: a variable can hold any, also such as no table has a row for.
+// Integers with a known range are not hoisted: a variable can hold any integer, also one that is out of bounds.
 // CHECK-LABEL: func.func @indices(
 // CHECK-SAME: %{{[a-z0-9]+}}: tensor<97x8xf32>) -> tensor<4x8xf32>
 func.func @indices(%table: tensor<97x8xf32>) -> tensor<4x8xf32> attributes {cs336.mode = #cs336.mode<forward>} {

@@ -1,4 +1,4 @@
-// Products that share an input and must nevertheless stay apart. The pass never fails: it says why it left them.
+// Linears that share an input but cannot be merged. The pass never fails: remarks give the reasons.
 
 // RUN: cs336-opt %s --split-input-file --cs336-merge-gemms --mlir-print-debuginfo=false -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
@@ -44,7 +44,7 @@ func.func @not_parameters(%x: tensor<8x8xf32>,
 
 // -----
 
-// One function could, the other cannot, and they share the parameters.
+// One function could merge them and the other cannot, but they share the parameters.
 // REMARK: "a"{{.*}}weights of 'w13' cannot be packed in the same way in @other, which shares them
 func.func @one(%x: tensor<8x8xf32>,
     %w1: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w1"},

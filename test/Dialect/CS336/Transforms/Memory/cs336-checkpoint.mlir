@@ -12,7 +12,7 @@
 // NEGATIVE: every
 // NONE-NOT: cs336.barrier
 
-// Three blocks v + tanh(v·w) behind a product. Each one's input is kept; its last addition need not be repeated.
+// Three blocks v + tanh(v·w) after a matmul. The input of each is kept; its last addition need not be repeated.
 
 // CHECK-LABEL: func @blocks(
 // CHECK:         %[[V0:.*]] = cs336.matmul
@@ -164,7 +164,7 @@ func.func @one_block(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"
 
 // -----
 
-// Without gradients nothing reads activations later.
+// Without gradients, no later operation reads activations.
 
 // CHECK-LABEL: func @forward(
 // CHECK-NOT:     cs336.barrier
@@ -193,7 +193,7 @@ func.func @forward(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
 
 // -----
 
-// The gradient of v + v·c needs nothing of v.
+// The gradient of v + v·c does not depend on v.
 
 // CHECK-LABEL: func @linear(
 // CHECK-NOT:     cs336.barrier

@@ -12,7 +12,7 @@
 // RUN: not cs336-opt %s --split-input-file --cs336-recompute-pointwise=min-saving=1.5 2>&1 | FileCheck %s --check-prefix=SHARE
 // SHARE: error: min-saving is 1.5{{.*}}, must be a share from 0 to 1
 
-// Nothing is worth a launch.
+// No value is worth a launch of its own.
 // SMALL-NOT: cs336.barrier
 
 // COUNT: cs336-recompute-pointwise num-dropped 3

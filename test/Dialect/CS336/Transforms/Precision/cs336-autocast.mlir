@@ -112,7 +112,7 @@ func.func @numbers(%q: tensor<4x8xf32>, %p: tensor<4x4xi1>) -> (tensor<4x4xf32>,
   return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Layout and what has no policy run in the type that they get; a cast is what its author wrote.
+// Layout operations and operations without a policy keep the type of their operands; casts of the program stay.
 // CHECK-LABEL: @keep
 func.func @keep(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK: cs336.transpose %{{.*}} : tensor<4x8xbf16> -> tensor<8x4xbf16>
@@ -129,7 +129,7 @@ func.func @keep(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> 
   return %1, %2, %3, %4, %5 : tensor<8x4xf32>, tensor<4x8xf64>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// A reciprocal is float32, a quotient of tensors and one by a number are what the tensors are.
+// A reciprocal is float32; a quotient of tensors, or of a tensor and a number, has the tensors' type.
 // CHECK-LABEL: func.func @quotients(
 // CHECK: %[[LOW:.*]] = cs336.linear {{.*}} -> tensor<4x8xbf16>
 // CHECK-NEXT: %[[WIDE:.*]] = cs336.cast %[[LOW]] : tensor<4x8xbf16> -> tensor<4x8xf32>
@@ -158,7 +158,7 @@ func.func @double(%x: tensor<4x8xf64>, %w: tensor<8x8xf64>) -> tensor<4x8xf64> {
   return %1 : tensor<4x8xf64>
 }
 
-// Operations that know nothing of types get back what they were written for.
+// Operations without a policy get operands of their original types.
 // CHECK-LABEL: @foreign
 // TF32-LABEL: @foreign
 func.func @foreign(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %p: i1) -> (tensor<4x8xf32>, tensor<4x8xf32>) {

@@ -19,7 +19,7 @@
 // CHECK-NOT: cs336.cast
 // CHECK: return %{{.*}}, %[[UPDATED]]#0, %[[UPDATED]]#1, %[[UPDATED]]#2, %[[UPDATED]]#3 :
 
-// One that only reads does not write.
+// A function that only reads the parameter does not write the derived value.
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[SHADOW:[^:]*]]: tensor<8x4xbf16> {cs336.kind = "derived", cs336.name = "shadow.bf16.qk.weight"}) -> (tensor<8x4xbf16> {cs336.kind = "output", cs336.name = "y"}) attributes
 // CHECK-NEXT: cs336.neg %[[SHADOW]]

@@ -371,7 +371,7 @@ func.func @negative(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32
 
 // -----
 
-// Scores are bent.
+// A nonlinear function is applied to the scores.
 // REMARK: "cap"{{.*}}NotScaleOrMask{{.*}}'cs336.tanh' is neither a scale nor a mask
 func.func @cap(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
@@ -445,7 +445,7 @@ func.func @accumulated(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8x
 
 // -----
 
-// Something stands between softmax and values.
+// An operation lies between softmax and values.
 // REMARK: "between"{{.*}}BetweenSoftmaxAndValues{{.*}}'cs336.mul'
 func.func @dropout(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %keep: tensor<4x4xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
@@ -605,7 +605,7 @@ func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf
 
 // -----
 
-// The product of queries and keys adds a bias.
+// The matmul of queries and keys adds a bias.
 // REMARK: "scores"{{.*}}Epilogue{{.*}}the matmul that computes scores has an addend, a bias or a ReLU
 func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k bias %b {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
@@ -616,7 +616,7 @@ func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %
 
 // -----
 
-// A sum became part of the product.
+// A sum became part of the matmul.
 // REMARK: "values"{{.*}}Epilogue{{.*}}the matmul that computes the result has an addend, a bias or a ReLU: run --cs336-fuse-epilogues after --cs336-flash-attention
 func.func @residual(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %r: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")

@@ -3,7 +3,7 @@
 // RUN: cs336-opt %t.once.mlir --split-input-file --cs336-flash-attention -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 // RUN: cs336-opt %s --split-input-file --cs336-flash-attention --remarks-filter=cs336-flash-attention --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// Softmaxes may be operations already.
+// The softmax may already be one operation.
 // RUN: cs336-opt %s --split-input-file --cs336-fuse-softmax --cs336-flash-attention --mlir-print-debuginfo=false | FileCheck %s
 
 // Head split and merge become reshapes, and nothing of the scores is left. A second result is there for the gradient.
@@ -248,7 +248,7 @@ func.func @negated(%q: tensor<4x8xf32>, %k: tensor<3x8xf32>, %v: tensor<3x8xf32>
 
 // -----
 
-// The last query sees all keys: a mask that hides nothing is none.
+// The last query sees all keys: a mask that hides nothing is dropped.
 // REMARK: 1 x 1 queries x 3 keys, 1 head of 8, not causal
 // CHECK-LABEL: func.func @last_query(
 // CHECK: cs336.attention {{.*}} {scale
@@ -387,7 +387,7 @@ func.func @twice(%q: tensor<2x6x8xf32>) -> tensor<2x6x8xf32> {
 
 // -----
 
-// An attention whose result is not used goes when the operations that it stood for go.
+// An attention whose result has no users is erased together with the operations that it replaces.
 // REMARK: 1 x 5 queries x 7 keys, 1 head of 8, not causal
 // CHECK-LABEL: func.func @unused(
 // CHECK-NEXT: return %arg0

@@ -1,4 +1,4 @@
-// In a program that is differentiated already, the gradient of a softmax's primitives becomes one operation too.
+// In a program that was differentiated before, the gradient of a softmax's primitives becomes one operation, too.
 
 // RUN: cs336-opt %s --cs336-differentiate --cs336-fuse-softmax --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --cs336-differentiate --canonicalize --cse --cs336-fuse-softmax --mlir-print-debuginfo=false | FileCheck %s

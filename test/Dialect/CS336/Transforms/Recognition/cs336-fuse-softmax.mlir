@@ -1,4 +1,4 @@
-// Softmaxes written as primitives become one operation; what is not quite one stays, and a remark says why.
+// Softmaxes written as primitives become one operation. Similar programs stay, and a remark gives the reason.
 
 // RUN: cs336-opt %s --cs336-fuse-softmax --split-input-file --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --cs336-fuse-softmax --split-input-file --mlir-print-debuginfo=false > %t.once
@@ -93,7 +93,7 @@ func.func @reciprocal_of_repeated_sum(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32
 
 // -----
 
-// A quotient, a product with the constant first, a positive factor behind the mask: one scale.
+// A quotient, a multiplication by a constant on the left, a positive factor after the mask: one scale.
 
 // CHECK-LABEL: func @scales(
 // CHECK-SAME:    %[[X:.*]]: tensor<2x4x8xf32>, %[[M:.*]]: tensor<2x4x8xi1>)
@@ -197,7 +197,7 @@ func.func @added_table(%x: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> {
 
 // -----
 
-// One that hides nothing is none.
+// A mask that hides nothing is dropped.
 
 // CHECK-LABEL: func @added_zeros(
 // CHECK-SAME:      %[[X:[a-z0-9]*]]:

@@ -25,7 +25,7 @@ func.func @fused(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
 
 // -----
 
-// Beside the path such an operation does no harm.
+// Such an operation does not matter outside the path to the loss.
 func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "norm"})
     attributes {cs336.mode = #cs336.mode<train>} {

@@ -1,8 +1,8 @@
-// Products become GEMMs on strided views: transposition is a matter of strides.
+// Matmuls become GEMMs on strided views: a transposition changes only the strides.
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --mlir-print-debuginfo=false | FileCheck %s
 // RUN: cs336-opt %s --split-input-file --convert-cs336-to-exec --remarks-filter=convert-cs336-to-exec --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A right side that serves all batches: batches and rows of the left side become the rows of one product.
+// All batches share the right operand: batches and rows of the left one become the rows of one GEMM.
 // CHECK-LABEL: exec.entry @shared
 // CHECK-DAG: %[[X:.*]] = exec.view %x : memref<2x3x4xf32> to memref<6x4xf32>
 // CHECK-DAG: %[[WT:.*]] = exec.view %w : memref<5x4xf32> to memref<4x5xf32, strided<[1, 4]>>
@@ -17,7 +17,7 @@ func.func @shared(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"}
 
 // -----
 
-// Where the left side's batches do not follow each other the right side is repeated, with stride 0.
+// If the left operand's batches are not contiguous, the right operand is repeated, with stride 0.
 // CHECK-LABEL: exec.entry @repeated
 // CHECK-DAG: %[[XT:.*]] = exec.view %x : memref<2x4x3xf32> to memref<2x3x4xf32, strided<[12, 1, 3]>>
 // CHECK-DAG: %[[W:.*]] = exec.view %w : memref<4x5xf32> to memref<2x4x5xf32, strided<[0, 5, 1]>>
@@ -31,7 +31,7 @@ func.func @repeated(%x: tensor<2x4x3xf32> {cs336.kind = "input", cs336.name = "x
 
 // -----
 
-// Heads are read where the projections left them.
+// Heads are read from the projections' buffers.
 // CHECK-LABEL: exec.entry @heads
 // CHECK-DAG: %[[Q:.*]] = exec.view %q : memref<2x3x8xf32> to memref<2x2x3x4xf32, strided<[24, 4, 8, 1]>>
 // CHECK-DAG: %[[K:.*]] = exec.view %q : memref<2x3x8xf32> to memref<2x2x4x3xf32, strided<[24, 4, 1, 8]>>
@@ -81,7 +81,7 @@ func.func @degenerate(%x: tensor<1x1x4xf32> {cs336.kind = "input", cs336.name = 
 
 // -----
 
-// An addend lies as the output does, which takes storage of its own; one in another layout is copied.
+// An addend has the output's layout, and the output its own storage; an addend in another layout is copied.
 // CHECK-LABEL: exec.entry @added
 // CHECK: %[[S:.*]] = exec.alloc : memref<2x3x5xf32>
 // CHECK: %[[SV:.*]] = exec.view %[[S]] : memref<2x3x5xf32> to memref<6x5xf32>
@@ -104,7 +104,7 @@ func.func @added(%x: tensor<2x3x4xf32> {cs336.kind = "input", cs336.name = "x"},
 
 // -----
 
-// A bias is read as it is, or from a dense copy.
+// A bias is read directly, or from a dense copy.
 // CHECK-LABEL: exec.entry @biased
 // CHECK: exec.gemm ins({{.*}}) bias(%c : memref<5xf32>) outs(%{{.*}} : memref<6x5xf32>) {relu}
 // CHECK: exec.copy ins({{.*}}) outs(%[[COPY:.*]] : memref<5xf32>)
