@@ -38,7 +38,7 @@ func.func @beside(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}
 
 // -----
 
-// Values that an operation reads in its region count too.
+// Values that an operation reads in its region count, too.
 func.func @captured(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}, %p: i1)
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<train>} {
   // expected-error@+1 {{'scf.if' op is between parameter 'w' and the loss}}

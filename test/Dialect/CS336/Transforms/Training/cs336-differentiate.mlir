@@ -5,7 +5,7 @@
 // RUN: cs336-opt %t.once.mlir --cs336-differentiate -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 
-// Uses of a value add up; each parameter has its gradient, with its name and views.
+// The gradients of all uses of a value are added; each parameter has a gradient, with its name and views.
 // CHECK-LABEL: @square
 // CHECK-SAME: (%[[W:.*]]: tensor<2x4xf32>
 // CHECK-SAME: tensor<2x4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]}
@@ -42,7 +42,7 @@ func.func @scaled(%w: tensor<4xf64> {cs336.kind = "parameter", cs336.name = "w"}
   return %0 : tensor<f64>
 }
 
-// Composites become primitives where they stand; what the loss does not need is left as it is.
+// Composites become primitives in place; operations that the loss does not depend on are not changed.
 // CHECK-LABEL: @composite
 func.func @composite(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "other"})
@@ -58,7 +58,7 @@ func.func @composite(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "
   return %1, %other : tensor<f32>, tensor<4xf32>
 }
 
-// Nothing is built for inputs, integers and predicates; unused products of the walk are erased.
+// Inputs, integers and predicates have no gradients; unused results of the walk are erased.
 // CHECK-LABEL: @paths
 // CHECK-SAME: (%[[TABLE:.*]]: tensor<9x4xf32> {{.*}}, %[[IDS:.*]]: tensor<3xi64> {{.*}}, %[[X:.*]]: tensor<3x4xf32>
 func.func @paths(%table: tensor<9x4xf32> {cs336.kind = "parameter", cs336.name = "table"},
@@ -83,7 +83,7 @@ func.func @paths(%table: tensor<9x4xf32> {cs336.kind = "parameter", cs336.name =
   return %4 : tensor<f32>
 }
 
-// A matrix that serves all batches sums over them as rows of one product; precision and type carry over.
+// The gradient of a matrix that all batches share sums over their rows in one matmul, of the same precision and type.
 // CHECK-LABEL: @shared_matrix
 func.func @shared_matrix(%x: tensor<2x3x4xbf16> {cs336.kind = "parameter", cs336.name = "x"},
                          %w: tensor<5x4xbf16> {cs336.kind = "parameter", cs336.name = "w"})
@@ -99,7 +99,7 @@ func.func @shared_matrix(%x: tensor<2x3x4xbf16> {cs336.kind = "parameter", cs336
   return %1 : tensor<bf16>
 }
 
-// A maximum that the loss does not depend on takes no gradient; one that it does depend on shares it among equals.
+// A maximum that the loss does not depend on has no gradient; the gradient of another is divided among equal elements.
 // CHECK-LABEL: @maxima
 func.func @maxima(%w: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
@@ -128,7 +128,7 @@ func.func @unused(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"},
   return %w : tensor<f32>
 }
 
-// Other modes are not touched.
+// Functions of other modes do not change.
 // CHECK-LABEL: @forward
 func.func @forward(%w: tensor<f32> {cs336.kind = "parameter", cs336.name = "w"})
     -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<loss>} {

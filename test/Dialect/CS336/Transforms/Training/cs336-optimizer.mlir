@@ -5,7 +5,7 @@
 // RUN: cs336-opt %t.once.mlir --cs336-optimizer -o %t.twice.mlir
 // RUN: diff %t.once.mlir %t.twice.mlir
 
-// Gradients become new parameters in their place; state comes as arguments and results that start as zeros.
+// New parameters replace gradients; state is added as arguments and results that start as zeros.
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.views = [#cs336.view<"a", 1>, #cs336.view<"b", 1>]}
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"}
@@ -52,7 +52,7 @@ func.func @train(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w"
 func.func @clip(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %b: tensor<3xbf16> {cs336.kind = "parameter", cs336.name = "b"})
     -> (tensor<3xbf16> {cs336.kind = "gradient", cs336.name = "b"}, tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
     attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<max_norm = 1.0>} {
-  // The squares of a gradient are in no memory, and all sums come before what adds them up.
+  // Squares of a gradient are not stored, and all sums are computed before they are added.
   // CHECK: %[[BS:.*]] = cs336.fused(
   // CHECK: %[[BW:.*]] = cs336.cast %{{.*}} : tensor<3xbf16> -> tensor<3xf32>
   // CHECK: %[[B2:.*]] = cs336.mul %[[BW]], %[[BW]]
