@@ -203,8 +203,8 @@ Value TransformerBuilder::buildFeedForward(const std::string &layer, Value x) {
   gate = SiluOp::create(builder, gate.getType(), gate);
   Value up = linear(ffn + ".w3", x);
   at(ffn + ".gate");
-  Value product = MulOp::create(builder, gate.getType(), gate, up);
-  return linear(ffn + ".w2", product);
+  Value gated = MulOp::create(builder, gate.getType(), gate, up);
+  return linear(ffn + ".w2", gated);
 }
 
 Value TransformerBuilder::buildLogits(Value tokens) {

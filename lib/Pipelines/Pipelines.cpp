@@ -67,11 +67,11 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
   auto value = [](Fusion level, StringRef description) {
     return llvm::cl::OptionEnumValue{stringifyFusion(level), static_cast<int>(level), description};
   };
-  return {value(Fusion::None, "a kernel for each operation"),
-          value(Fusion::Elementwise, "chains of element-wise operations and row reductions, and epilogues of GEMMs"),
-          value(Fusion::Softmax, "and softmax, forward and backward"),
-          value(Fusion::Flash, "and attention, whose scores are never stored"),
-          value(Fusion::All, "every fusion: at present the same as flash")};
+  return {value(Fusion::None, "one kernel per operation"),
+          value(Fusion::Elementwise, "fuse chains of element-wise operations and row reductions, and epilogues of GEMMs"),
+          value(Fusion::Softmax, "also fuse softmax, forward and backward"),
+          value(Fusion::Flash, "also fuse attention, which then never stores scores"),
+          value(Fusion::All, "all fusions; at present the same as flash")};
 }
 
 llvm::Error PipelineOptions::read(StringRef text) {

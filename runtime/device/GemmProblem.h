@@ -24,14 +24,14 @@ struct GemmMatrix {
   Dims batch_strides;
 };
 
-/// C = A * B, or A * B + D, for each element of the batch, where C's rows are contiguous: a product into a transposed C
-/// is that of the transposes. Then a bias, which is added to each row, and ReLU, if there are any. Batch dimensions of
-/// size 1 are gone.
+/// C = A * B, or A * B + D, for each element of the batch, then optionally a bias, which is added to each row, and
+/// ReLU. C's rows are contiguous: a GEMM whose C is transposed computes C^T = B^T * A^T instead. Batch dimensions of
+/// size 1 are removed.
 struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
   GemmMatrix d;    // Has the layout of C; often it is C.
-  bool accumulate; // True if D is added.
+  bool accumulate; // Whether D is added.
   format::Precision precision = format::Precision::ieee;
   char *bias = nullptr; // c.columns elements of C's type.
   bool relu = false;    // Keeps a NaN.

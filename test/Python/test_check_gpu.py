@@ -254,8 +254,8 @@ def test_google_tests_run_under_the_tools(tmp_path: Path) -> None:
     process = run_script(tmp_path, OURS, *options)
     record = json.loads((tmp_path / "out/check.json").read_text())
     rows = {row["module"]: row for row in record["results"]}
-    products, relu = rows["gemm_test"], rows["relu_command_test"]
-    assert (products["passed"] + products["skipped"], products["left_out"]) == (2, 1), process.stdout + process.stderr
+    gemm, relu = rows["gemm_test"], rows["relu_command_test"]
+    assert (gemm["passed"] + gemm["skipped"], gemm["left_out"]) == (2, 1), process.stdout + process.stderr
     assert (relu["passed"] + relu["skipped"], relu["reports"]) == (2, 1)
     assert process.returncode == 1 and "memcheck: 3 reports outside of libraries' kernels" in process.stdout
 

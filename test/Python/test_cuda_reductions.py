@@ -79,7 +79,7 @@ exec.kernel @{name}(%x: tensor<{shape}x{self.dtype}>) : (memref<{shape}x{self.dt
 
 
 CASES = {
-    "row_reduction: a warp a row": [
+    "row_reduction: one warp per row": [
         Case("sum", "f32", (13, 768), (1,)),
         Case("max", "bf16", (5, 3, 251), (2,)),
         Case("max", "i64", (40, 33), (1,)),
@@ -89,23 +89,23 @@ CASES = {
         Case("sum", "f64", (7, 50), (0, 1)),
         Case("sum", "f32", (17, 40), (0,), (1, 0)),
     ],
-    "row_reduction: a block a row": [
+    "row_reduction: one block per row": [
         Case("sum", "f32", (6, 2500), (1,)),
         Case("max", "f64", (3, 1001), (1,)),
         Case("sum", "i64", (3, 999), (1,)),
     ],
-    r"row_reduction: \d+ blocks a row": [
+    r"row_reduction: \d+ blocks per row": [
         Case("sum", "f32", (50001,), (0,)),
         Case("max", "bf16", (2, 160, 128), (1, 2)),
         Case("sum", "f64", (3, 31, 400), (1, 2)),
     ],
-    r"column_reduction: \d+ columns a block": [
+    r"column_reduction: \d+ columns per block": [
         Case("sum", "f32", (31, 45), (0,)),
         Case("max", "bf16", (5, 17, 24), (1,)),
         Case("max", "f64", (700, 2), (0,)),
         Case("sum", "f32", (6, 3, 6, 64), (0, 2)),
     ],
-    r"column_reduction: \d+ blocks for": [
+    r"column_reduction: \d+ blocks per": [
         Case("sum", "f32", (4, 256, 96), (0, 1)),
         Case("sum", "bf16", (999, 33), (0,)),
         Case("sum", "i64", (2, 300, 5), (1,)),

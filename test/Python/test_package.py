@@ -164,7 +164,7 @@ def test_passes_leave_the_module_as_it_is() -> None:
     assert str(module) == before
 
 
-def test_cost_counts_the_products() -> None:
+def test_cost_counts_linears() -> None:
     config = cs336.TransformerConfig(16, 24, 3, 2, vocab_size=31, context_length=8, batch_size=2)
     linear = cs336.build(config, "forward").cost()["forward"]["cs336.linear"]
     positions, d, ff = 2 * 8, 16, 24

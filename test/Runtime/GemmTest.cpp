@@ -223,20 +223,20 @@ TEST(GemmTest, F16MatchesDouble) {
 /// Types that oneDNN does not support on some processors.
 TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
   float a[6] = {1, 2, 3, 4, 5, 6};
-  Eigen::bfloat16 narrow[6], product[4] = {};
+  Eigen::bfloat16 narrow[6], result[4] = {};
   std::transform(a, a + 6, narrow, [](float value) { return static_cast<Eigen::bfloat16>(value); });
   GemmProblem problem;
   problem.a = {DType::kBF16, reinterpret_cast<char *>(narrow), 2, 3, 3, 1, {}};
   problem.b = {DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}};
-  problem.c = {DType::kBF16, reinterpret_cast<char *>(product), 2, 2, 2, 1, {}};
+  problem.c = {DType::kBF16, reinterpret_cast<char *>(result), 2, 2, 2, 1, {}};
   problem.d = problem.c;
   problem.accumulate = false;
   auto command = PrepareNarrowGemm(problem);
   ASSERT_TRUE(command.ok()) << command.status();
   ASSERT_TRUE((*command)->Execute().ok());
-  EXPECT_EQ(static_cast<float>(product[0]), 14);
-  EXPECT_EQ(static_cast<float>(product[1]), 32);
-  EXPECT_EQ(static_cast<float>(product[3]), 77);
+  EXPECT_EQ(static_cast<float>(result[0]), 14);
+  EXPECT_EQ(static_cast<float>(result[1]), 32);
+  EXPECT_EQ(static_cast<float>(result[3]), 77);
   problem.b.dtype = DType::kF16;
   EXPECT_TRUE(absl::IsUnimplemented(PrepareNarrowGemm(problem).status()));
 }

@@ -139,7 +139,7 @@ const Change kRefused[] = {
        AddBeforeLast(e, [](auto &b) { b.Collective(format::CollectiveKind::all_reduce, kState, kChecked); });
      },
      kUnboundedLater},
-    {"OverwrittenByAProduct",
+    {"OverwrittenByAGemm",
      [](auto &e) {
        AddBeforeLast(e, [](auto &b) {
          b.Gemm(b.View(kTable, {2, 2}, {4, 1}), b.View(kTable, {2, 2}, {4, 1}),
@@ -150,9 +150,9 @@ const Change kRefused[] = {
     {"OverwrittenByAWorkspace",
      [](auto &e) {
        AddBeforeLast(e, [](auto &b) {
-         uint32_t product = b.Arena("product", MakeType(DType::kF32, {2, 2}));
+         uint32_t c = b.Arena("c", MakeType(DType::kF32, {2, 2}));
          uint32_t workspace = AddOver(b, kChecked, DType::kF32, {1}, 8);
-         b.Gemm(b.View(kTable, {2, 2}, {4, 1}), b.View(kTable, {2, 2}, {4, 1}), product).workspace = workspace;
+         b.Gemm(b.View(kTable, {2, 2}, {4, 1}), b.View(kTable, {2, 2}, {4, 1}), c).workspace = workspace;
        });
      },
      kUnboundedLater},

@@ -20,8 +20,8 @@
 namespace cs336::runtime {
 namespace {
 
-/// A GEMM whose result is there already.
-class NoProduct : public PreparedCommand {
+/// A GEMM whose result has been computed before.
+class FinishedGemm : public PreparedCommand {
 public:
   absl::Status Execute() override { return absl::OkStatus(); }
 };
@@ -69,7 +69,7 @@ void CheckReLU(const CudaContext &context, DType dtype) {
   problem.d = problem.c;
   ASSERT_TRUE((*memory)->CopyFromHost(problem.c.data, before.data(), bytes).ok());
 
-  auto command = PrepareReLUAfter(context, problem, std::make_unique<NoProduct>());
+  auto command = PrepareReLUAfter(context, problem, std::make_unique<FinishedGemm>());
   ASSERT_TRUE(command.ok()) << command.status();
   ASSERT_TRUE((*command)->Execute().ok());
   std::vector<T> after(before.size());
@@ -108,7 +108,7 @@ TEST(ReLUCommandTest, OnAGpuThereIsNoneOfIntegers) {
   GemmProblem problem;
   for (GemmMatrix *matrix : {&problem.a, &problem.b, &problem.c, &problem.d})
     *matrix = {DType::kI32, nullptr, 2, 2, 2, 1, {}};
-  auto command = PrepareReLUAfter(**context, problem, std::make_unique<NoProduct>());
+  auto command = PrepareReLUAfter(**context, problem, std::make_unique<FinishedGemm>());
   EXPECT_EQ(command.status().code(), absl::StatusCode::kUnimplemented) << command.status();
 }
 

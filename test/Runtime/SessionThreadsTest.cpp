@@ -105,7 +105,7 @@ TEST(SessionThreadsTest, RunsDoNotChangeTheCallersThreadCount) {
 }
 
 /// Builds a GEMM that takes long enough for two threads to overlap.
-ProgramBuilder ProductProgram() {
+ProgramBuilder GemmProgram() {
   ProgramBuilder program;
   EntryBuilder entry = program.Entry("forward");
   uint32_t x = entry.Input("x", MakeType(DType::kF32, {256, 256}));
@@ -114,7 +114,7 @@ ProgramBuilder ProductProgram() {
 }
 
 TEST(SessionThreadsTest, OneThreadAtATime) {
-  auto session = MakeSession(ProductProgram(), WithThreads(2));
+  auto session = MakeSession(GemmProgram(), WithThreads(2));
   std::atomic<int> runs{0}, refusals{0};
   auto run_often = [&] {
     Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
@@ -150,7 +150,7 @@ TEST(SessionThreadsTest, OneThreadAtATime) {
 }
 
 TEST(SessionThreadsTest, RunsInAChildOfFork) {
-  auto session = MakeSession(ProductProgram(), WithThreads(4));
+  auto session = MakeSession(GemmProgram(), WithThreads(4));
   Tensor x = *Tensor::Create({DType::kF32, {256, 256}});
   for (float &value : x.mutable_values<float>())
     value = 1;
@@ -162,7 +162,7 @@ TEST(SessionThreadsTest, RunsInAChildOfFork) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(20);
-    bool inherited = is_right(*session), own = is_right(*MakeSession(ProductProgram(), WithThreads(4)));
+    bool inherited = is_right(*session), own = is_right(*MakeSession(GemmProgram(), WithThreads(4)));
     session.reset();
     _exit(inherited && own ? 0 : 1);
   }

@@ -134,7 +134,7 @@ std::string AttentionTiles::getTemplate(StringRef problem) const {
 std::string AttentionTiles::describe() const {
   static constexpr StringLiteral units[] = {"tensor cores", "tensor cores in tf32", "fused multiply-adds"};
   bool hasKeys = stage == AttentionStage::BackwardKeys;
-  std::string text = std::to_string(getRowsPerBlock()) + (hasKeys ? " keys" : " queries") + " a block of " +
+  std::string text = std::to_string(getRowsPerBlock()) + (hasKeys ? " keys" : " queries") + " per block of " +
                      std::to_string(choice.warps) + (choice.warps == 1 ? " warp, " : " warps, ") +
                      (hasKeys ? "queries" : "keys") + " in tiles of " + std::to_string(choice.tileRows);
   if (choice.slices > 1)

@@ -46,7 +46,7 @@ public:
 
   /// Returns the template that the function instantiates for the structure `problem`.
   std::string getTemplate(llvm::StringRef problem) const;
-  /// "64 queries a block of 4 warps, keys in tiles of 64, by tensor cores"
+  /// "64 queries per block of 4 warps, keys in tiles of 64, by tensor cores"
   std::string describe() const;
 
 private:

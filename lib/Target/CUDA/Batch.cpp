@@ -113,8 +113,8 @@ Batch::Batch(const DeviceKernel &kernel, ArrayRef<FlatProgram> members, ArrayRef
 //===----------------------------------------------------------------------===//
 
 std::string Batch::describe() const {
-  return llvm::formatv("{0} members, {1} of one a block, of {2} in all", getNumMembers(), getElementsPerBlock(),
-                       llvm::sum_of(sizes))
+  return llvm::formatv("{0} members with {1} elements in all, {2} elements of one member per block", getNumMembers(),
+                       llvm::sum_of(sizes), getElementsPerBlock())
       .str();
 }
 
@@ -125,9 +125,9 @@ std::string Batch::describeOperands() const {
     llvm::raw_string_ostream(element) << operand.type.getElementType();
     std::string places = std::to_string(operand.first);
     if (operand.step != 0)
-      places += ", " + std::to_string(operand.first + operand.step) + ", …, one a member";
+      places += ", " + std::to_string(operand.first + operand.step) + ", …, one per member";
     else
-      places += ", of all members";
+      places += ", the same for all members";
     text += llvm::formatv("//   {0}: {1}, operand {2}\n", body.getOperandName(role), element, places).str();
   }
   return text;

@@ -38,7 +38,7 @@ public:
     ReductionKernel::collectDeviceSources(sources);
     sources.insert("batch.cuh");
   }
-  std::string describe() const override { return batch.describe() + ", then a warp a member"; }
+  std::string describe() const override { return batch.describe() + "; then one warp per member"; }
   std::string describeOperands() const override { return batch.describeOperands(); }
   void emit(raw_ostream &os) const override;
 

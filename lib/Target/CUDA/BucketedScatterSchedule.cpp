@@ -122,7 +122,7 @@ void BucketedScatterKernel::collectDeviceSources(DeviceSources &sources) const {
 
 std::string BucketedScatterKernel::describe() const {
   return "positions are collected by row; then a warp sums " + std::to_string(threadsPerWarp * columns.width) +
-         " columns of a row, or a block if it has more than " + std::to_string(shortSize) + " positions";
+         " columns of a row, or a block does if the row has more than " + std::to_string(shortSize) + " positions";
 }
 
 //===----------------------------------------------------------------------===//

@@ -93,10 +93,10 @@ std::unique_ptr<ColumnReductionKernel> ColumnReductionKernel::choose(const Devic
 }
 
 std::string ColumnReductionKernel::describe() const {
-  std::string text = std::to_string(columns.threads * vectors.width) + " columns a block";
+  std::string text = std::to_string(columns.threads * vectors.width) + " columns per block";
   if (grid.parts > 1)
-    text = std::to_string(grid.parts) + " blocks for " + std::to_string(columns.threads * vectors.width) + " columns";
-  return text + ", " + std::to_string(reduction.getNumElements()) + " elements each, of " +
+    text = std::to_string(grid.parts) + " blocks per " + std::to_string(columns.threads * vectors.width) + " columns";
+  return text + ", " + std::to_string(reduction.getNumElements()) + " elements per column; " +
          describePoints(reduction.program);
 }
 

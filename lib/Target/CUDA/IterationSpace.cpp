@@ -17,13 +17,12 @@ int64_t cs336::cuda::getElementBytes(Type type) { return llvm::divideCeil(type.g
 
 std::string cs336::cuda::describePoints(const KernelProgram &program) {
   std::string text = std::to_string(program.getNumPoints());
-  if (program.getPoint().getNumDims() > 1) {
-    text += " =";
-    for (auto [dim, extent] : llvm::enumerate(program.getExtents(program.getPoint())))
-      text += (dim == 0 ? " " : " x ") + std::to_string(extent);
-    text += " (i0, i1, …)";
-  }
-  return text;
+  if (program.getPoint().getNumDims() < 2)
+    return text + (program.getNumPoints() == 1 ? " point" : " points");
+  text += " =";
+  for (auto [dim, extent] : llvm::enumerate(program.getExtents(program.getPoint())))
+    text += (dim == 0 ? " " : " x ") + std::to_string(extent);
+  return text + " points (i0, i1, …)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,7 +42,7 @@ bool isContiguousAlong(const KernelProgram &program, unsigned dim);
 /// Returns whether the number of points, of a nest's iterations or an operand's index exceeds what 31 bits hold.
 bool needs64BitIndices(const KernelProgram &program);
 
-/// Describes the number of points and the extents: "6144 = 96 x 64 (i0, i1, …)".
+/// Describes the number of points and the extents: "6144 = 96 x 64 points (i0, i1, …)".
 std::string describePoints(const KernelProgram &program);
 
 /// Returns the size of an element in memory in bytes; an i1 takes one byte.

@@ -114,8 +114,8 @@ void PlainAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
 std::string PlainAttentionKernel::describe() const {
   std::string compute = ", in " + getComputeType().str();
   if (!problem.isBackward)
-    return "a query a warp, its keys one by one" + compute;
-  return "a query a warp, its keys one by one; then a key a warp, its queries one by one" + compute;
+    return "one query per warp, its keys one by one" + compute;
+  return "one query per warp, its keys one by one; then one key per warp, its queries one by one" + compute;
 }
 
 void PlainAttentionKernel::emitElements(raw_ostream &os) const {

@@ -1,4 +1,4 @@
-//===- PointwiseSchedule.cpp - A few neighbouring elements a thread -------===//
+//===- PointwiseSchedule.cpp - A few consecutive elements per thread ------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -77,9 +77,8 @@ public:
 std::unique_ptr<KernelSchedule> cs336::cuda::createPointwiseSchedule() { return std::make_unique<PointwiseSchedule>(); }
 
 std::string PointwiseKernel::describe() const {
-  std::string text =
-      vectors.width == 1 ? "one element a thread" : std::to_string(vectors.width) + " neighbouring elements a thread";
-  return text + ", of " + describePoints(program);
+  std::string elements = vectors.width == 1 ? "one element" : std::to_string(vectors.width) + " consecutive elements";
+  return elements + " per thread; " + describePoints(program);
 }
 
 void PointwiseKernel::emit(raw_ostream &os) const {

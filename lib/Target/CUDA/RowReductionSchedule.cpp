@@ -1,4 +1,4 @@
-//===- RowReductionSchedule.cpp - A warp, a block or several blocks a row -===//
+//===- RowReductionSchedule.cpp - A warp or several blocks per row --------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -86,10 +86,10 @@ std::unique_ptr<RowReductionKernel> RowReductionKernel::choose(const DeviceKerne
 }
 
 std::string RowReductionKernel::describe() const {
-  std::string text = team == RowTeam::Warp ? "a warp a row"
-                     : grid.parts == 1     ? "a block a row"
-                                           : std::to_string(grid.parts) + " blocks a row";
-  return text + ", " + std::to_string(reduction.getNumElements()) + " elements each, of " +
+  std::string text = team == RowTeam::Warp ? "one warp"
+                     : grid.parts == 1     ? "one block"
+                                           : std::to_string(grid.parts) + " blocks";
+  return text + " per row of " + std::to_string(reduction.getNumElements()) + " elements; " +
          describePoints(reduction.program);
 }
 

@@ -152,16 +152,16 @@ std::unique_ptr<RowsKernel> RowsKernel::choose(const DeviceKernel &kernel, RowPr
 }
 
 std::string RowsKernel::describe() const {
-  std::string text = team.threads == 1                         ? "a thread a row"
-                     : team.threads == RowTeam::threadsPerWarp ? "a warp a row"
-                                                               : std::to_string(team.threads) + " threads a row";
+  std::string text = team.threads == 1                         ? "one thread"
+                     : team.threads == RowTeam::threadsPerWarp ? "one warp"
+                                                               : std::to_string(team.threads) + " threads";
   size_t passes = rows.passes.size();
-  text += ", " + std::to_string(rows.getNumElements()) + " elements each, ";
+  text += " per row of " + std::to_string(rows.getNumElements()) + " elements, ";
   if (team.holdsRow)
     text += "held in registers for " + std::to_string(passes) + (passes == 1 ? " pass" : " passes");
   else
     text += "read again in each of " + std::to_string(passes) + " passes";
-  return text + ", of " + describePoints(program);
+  return text + "; " + describePoints(program);
 }
 
 std::string RowsKernel::getThread() const {

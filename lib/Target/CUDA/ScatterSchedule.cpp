@@ -65,8 +65,9 @@ SmallVector<KernelFunction> SearchedScatterKernel::getFunctions() const {
 }
 
 std::string SearchedScatterKernel::describe() const {
-  return "a warp for " + std::to_string(threadsPerWarp * columns.width) + " columns at each of " +
-         std::to_string(getNumPositions()) + " positions, of which the first of a row adds up all";
+  return std::to_string(getNumPositions()) + " positions, one warp per position and " +
+         std::to_string(threadsPerWarp * columns.width) +
+         " columns; the warp of a row's first position sums all positions of the row";
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,7 +34,7 @@ public:
     return {{kernel.name, llvm::divideCeilSigned(program.getNumPoints(), threadsPerBlock), threadsPerBlock}};
   }
   void collectDeviceSources(DeviceSources &sources) const override { program.collectDeviceSources(kernel, sources); }
-  std::string describe() const override { return "one element a thread, of " + describePoints(program); }
+  std::string describe() const override { return "one element per thread; " + describePoints(program); }
   void emit(raw_ostream &os) const override;
 
 private:

@@ -116,10 +116,9 @@ std::unique_ptr<ScheduledKernel> TransposeSchedule::schedule(const DeviceKernel 
 }
 
 std::string TransposeKernel::describe() const {
-  std::string text = "tiles of " + std::to_string(tileSize) + " x " + std::to_string(tileSize) +
-                     " points a block, through shared memory where an operand lies in another order, of " +
-                     describePoints(program);
-  return text;
+  std::string size = std::to_string(tileSize);
+  return "one tile of " + size + " x " + size +
+         " points per block, through shared memory for operands in another order; " + describePoints(program);
 }
 
 void TransposeKernel::emit(raw_ostream &os) const {

@@ -245,12 +245,12 @@ int Decoder::matmul() {
     shape.push_back(flags & kTransposeB ? depth : columns);
     y = addWeight(dtype, shape);
   }
-  int product = build.matmul(x, y, flags);
-  if (product == kNone || how < 128)
-    return product;
-  // With an epilogue instead of a plain matmul.
-  int addend = how & 4 ? like(product) : kNone;
-  int bias = how & 8 ? addWeight(dtype, {build.shape(product).back()}) : kNone;
+  int plain = build.matmul(x, y, flags);
+  if (plain == kNone || how < 128)
+    return plain;
+  // Adds a matmul with an epilogue.
+  int addend = how & 4 ? like(plain) : kNone;
+  int bias = how & 8 ? addWeight(dtype, {build.shape(plain).back()}) : kNone;
   return build.matmul(x, y, flags | (how & 16 ? kReluEpilogue : 0), addend, bias);
 }
 

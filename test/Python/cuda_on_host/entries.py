@@ -131,5 +131,5 @@ class HostProgram:
             results[0].array[...] = operands[0].array
         else:
             wide = np.float64 if results[0].dtype == np.float64 else np.float32
-            product = operands[0].array.astype(wide) @ operands[1].array.astype(wide)
-            results[0].array[...] = product.astype(results[0].dtype)
+            result = operands[0].array.astype(wide) @ operands[1].array.astype(wide)
+            results[0].array[...] = result.astype(results[0].dtype)

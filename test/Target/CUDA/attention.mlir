@@ -7,7 +7,7 @@
 
 // CHECK: //===- causal -===//
 // CHECK: // Computes cs336.attention.
-// CHECK-NEXT: // Schedule attention: 64 queries a block of 4 warps, keys in tiles of 64, by tensor cores.
+// CHECK-NEXT: // Schedule attention: 64 queries per block of 4 warps, keys in tiles of 64, by tensor cores.
 // CHECK-NEXT: // Grid of 192 blocks of 128 threads with 40960 bytes of shared memory.
 // CHECK: struct causal_problem {
 // CHECK-NEXT: static constexpr int batches = 4, queryHeads = 12, keyHeads = 12;
@@ -31,7 +31,7 @@ exec.kernel @causal(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, 
 
 // Two functions that share a workspace, in which the first leaves the sums of P ∘ dP for the second.
 // CHECK: //===- gradient -===//
-// CHECK: // Schedule attention: 64 queries a block of 4 warps, keys in tiles of 64, by tensor cores; then 64 keys a block of 4 warps, queries in tiles of 64, by tensor cores.
+// CHECK: // Schedule attention: 64 queries per block of 4 warps, keys in tiles of 64, by tensor cores; then 64 keys per block of 4 warps, queries in tiles of 64, by tensor cores.
 // CHECK-NEXT: // Grid of 192 blocks of 128 threads with 49152 bytes of shared memory, then 192 blocks of 128 threads with 50176 bytes of shared memory; a workspace of 49152 bytes.
 // CHECK: using OutputGradientLayout = HeadLayout<196608, 768, 64, 16>;
 // CHECK: gradient_queries(const __nv_bfloat16 *in0,
@@ -53,7 +53,7 @@ exec.kernel @gradient(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>
 
 // Many blocks: larger tiles.
 // CHECK: //===- long_gradient -===//
-// CHECK: // Schedule attention: 128 queries a block of 4 warps, keys in tiles of 64, by tensor cores; then 128 keys a block of 4 warps, queries in tiles of 32, by tensor cores.
+// CHECK: // Schedule attention: 128 queries per block of 4 warps, keys in tiles of 64, by tensor cores; then 128 keys per block of 4 warps, queries in tiles of 32, by tensor cores.
 // CHECK-NEXT: // Grid of 512 blocks of 128 threads with 65536 bytes of shared memory, then 512 blocks of 128 threads with 49664 bytes of shared memory; a workspace of 262144 bytes.
 // CHECK: long_gradient_queries(
 // CHECK: unsigned char *workspace) {
@@ -75,7 +75,7 @@ exec.kernel @long_gradient(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x6
 // Queries, keys and values that lie in one buffer, grouped heads, and unused sums. Many blocks have large
 // tiles.
 // CHECK: //===- packed -===//
-// CHECK: // Schedule attention: 128 queries a block of 4 warps, keys in tiles of 64, by tensor cores.
+// CHECK: // Schedule attention: 128 queries per block of 4 warps, keys in tiles of 64, by tensor cores.
 // CHECK: batches = 8, queryHeads = 16, keyHeads = 4;
 // CHECK: isCausal = false;
 // CHECK: using QueryLayout = HeadLayout<1966080, 1920, 80, 16>;

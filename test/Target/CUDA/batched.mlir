@@ -5,12 +5,12 @@
 
 // CHECK: //===- scale_batch -===//
 // CHECK: // Computes cs336.broadcast, cs336.mul.
-// CHECK: // Schedule batched: 3 members, 4096 of one a block, of 14359 in all.
+// CHECK: // Schedule batched: 3 members with 14359 elements in all, 4096 elements of one member per block.
 // CHECK-NEXT: // Grid of 6 blocks of 256 threads.
 // CHECK-NEXT: //
-// CHECK-NEXT: //   in0: f32, operand 0, 1, …, one a member
-// CHECK-NEXT: //   in1: f32, operand 3, of all members
-// CHECK-NEXT: //   out0: f32, operand 4, 5, …, one a member
+// CHECK-NEXT: //   in0: f32, operand 0, 1, …, one per member
+// CHECK-NEXT: //   in1: f32, operand 3, the same for all members
+// CHECK-NEXT: //   out0: f32, operand 4, 5, …, one per member
 // CHECK-NEXT: //
 // CHECK: struct scale_batch_Operands {
 // CHECK-NEXT:   void *pointers[7];
@@ -86,7 +86,7 @@ exec.kernel @askew(%a: tensor<8xf32>, %b: tensor<16xf32>) : (memref<8xf32>, memr
 
 // Sums of squares: a block's in the workspace, then a warp adds up those of a member.
 // CHECK: //===- norms -===//
-// CHECK: // Schedule batched_reduction: 2 members, 16384 of one a block, of 20007 in all, then a warp a member.
+// CHECK: // Schedule batched_reduction: 2 members with 20007 elements in all, 16384 elements of one member per block; then one warp per member.
 // CHECK-NEXT: // Grid of 3 blocks of 256 threads, then 1 block of 256 threads; a workspace of 16 bytes.
 // CHECK: struct norms_Operands {
 // CHECK-NEXT:   void *pointers[5];
@@ -119,14 +119,14 @@ exec.kernel @norms(%a: tensor<200x100xf32>, %b: tensor<7xf32>) : (memref<200x100
 
 // Different computations are not batched, nor are equal ones of the same elements, which are better read once.
 // CHECK: //===- two_things -===//
-// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 8.
+// CHECK: // Schedule pointwise: 4 consecutive elements per thread; 8 points.
 exec.kernel @two_things(%a: tensor<8xf32>, %b: tensor<8xf32>) : (memref<8xf32>, memref<8xf32>) -> (memref<8xf32>, memref<8xf32>) {
   %0 = cs336.neg %a : tensor<8xf32>
   %1 = cs336.exp %b : tensor<8xf32>
   exec.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
 // CHECK: //===- shared -===//
-// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 8.
+// CHECK: // Schedule pointwise: 4 consecutive elements per thread; 8 points.
 exec.kernel @shared(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>)
     : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> (memref<8xf32>, memref<8xf32>) {
   %0 = cs336.mul %a, %b : tensor<8xf32>

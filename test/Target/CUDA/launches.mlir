@@ -2,7 +2,7 @@
 // RUN: cs336-translate --emit-cuda %s | FileCheck %s
 
 // CHECK: // Launched for layers.0.ffn.silu (forward) and 1 other.
-// CHECK: // Schedule pointwise: 2 neighbouring elements a thread
+// CHECK: // Schedule pointwise: 2 consecutive elements per thread
 // CHECK: silu(
 // CHECK: const Vector<float, 2> x0 = loadVector<2>(in0 + i0 * 20 + i1);
 exec.kernel @silu(%x: tensor<4x8xf32>) : (memref<4x8xf32, strided<[20, 1]>>) -> memref<4x8xf32> {

@@ -5,7 +5,7 @@
 // CHECK: struct PlainAttentionBackwardKeys
 
 // CHECK: //===- long_heads -===//
-// CHECK: // Schedule plain_attention: a query a warp, its keys one by one, in float.
+// CHECK: // Schedule plain_attention: one query per warp, its keys one by one, in float.
 // CHECK-NEXT: // Grid of 3 blocks of 128 threads.
 // CHECK: struct long_heads_problem {
 // CHECK: headDim = 264;
@@ -35,7 +35,7 @@ exec.kernel @odd_heads(%q: tensor<1x4x1x12xf32>) : (memref<1x4x1x12xf32>) -> mem
 
 // Two functions, each of which computes the sums of dO ∘ O that it needs: there is no workspace.
 // CHECK: //===- exact -===//
-// CHECK: // Schedule plain_attention: a query a warp, its keys one by one; then a key a warp, its queries one by one, in double.
+// CHECK: // Schedule plain_attention: one query per warp, its keys one by one; then one key per warp, its queries one by one, in double.
 // CHECK-NEXT: // Grid of 2 blocks of 128 threads, then 1 block of 128 threads.
 // CHECK: static constexpr double scale = 0.1;
 // CHECK: exact_queries(

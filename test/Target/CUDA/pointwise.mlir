@@ -2,7 +2,7 @@
 // RUN: cs336-translate --emit-cuda %s | FileCheck %s
 
 // CHECK: // Computes cs336.broadcast, cs336.add.
-// CHECK-NEXT: // Schedule pointwise: 4 neighbouring elements a thread, of 6144 = 96 x 64 (i0, i1, …).
+// CHECK-NEXT: // Schedule pointwise: 4 consecutive elements per thread; 6144 = 96 x 64 points (i0, i1, …).
 // CHECK-NEXT: // Grid of 6 blocks of 256 threads.
 // CHECK: //   in1: memref<64xf32>
 // CHECK: extern "C" __global__ void __launch_bounds__(256)
@@ -117,7 +117,7 @@ exec.kernel @neg_slice(%x: tensor<96x192xf32>) : (memref<96x192xf32, strided<[25
 }
 
 // An operand that lies in another order goes through shared memory, in squares of 32 by 32.
-// CHECK: // Schedule transpose: tiles of 32 x 32 points a block, {{.*}} of 1440 = 3 x 8 x 60 (i0, i1, …).
+// CHECK: // Schedule transpose: one tile of 32 x 32 points per block, {{.*}} 1440 = 3 x 8 x 60 points (i0, i1, …).
 // CHECK-NEXT: // Grid of 6 blocks of 256 threads.
 // CHECK: scale_transposed(
 // CHECK-NEXT: __shared__ float [[TILE:tile[0-9]+]][32][33];
@@ -137,7 +137,7 @@ exec.kernel @scale_transposed(%x: tensor<3x8x60xf32>, %w: tensor<60xf32>)
 }
 
 // Rows of seven elements would leave most of a tile empty.
-// CHECK: // Schedule pointwise: one element a thread, of 448 = 7 x 64 (i0, i1, …).
+// CHECK: // Schedule pointwise: one element per thread; 448 = 7 x 64 points (i0, i1, …).
 // CHECK: exp_transposed(
 // CHECK: const float x0 = in0[i0 + i1 * 7];
 // CHECK-NEXT: out0[i0 * 64 + i1] = expf(x0);

@@ -2,7 +2,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
 // Narrow rows: one warp per row, eight per block.
-// CHECK: // Schedule row_reduction: a warp a row, 768 elements each, of 100.
+// CHECK: // Schedule row_reduction: one warp per row of 768 elements; 100 points.
 // CHECK-NEXT: // Grid of 13 blocks of 256 threads.
 // CHECK: mean_of_squares(const float *in0, float *out0) {
 // CHECK-NEXT:   const unsigned row = blockIdx.x * 8 + threadIdx.x / 32;
@@ -33,7 +33,7 @@ exec.kernel @mean_of_squares(%x: tensor<100x768xf32>) : (memref<100x768xf32>) ->
 }
 
 // Wide rows: a block each. bf16 is accumulated in float.
-// CHECK: // Schedule row_reduction: a block a row, 10000 elements each, of 256.
+// CHECK: // Schedule row_reduction: one block per row of 10000 elements; 256 points.
 // CHECK-NEXT: // Grid of 256 blocks of 256 threads.
 // CHECK: sum_wide(const __nv_bfloat16 *in0, __nv_bfloat16 *out0) {
 // CHECK-NEXT: const unsigned row = blockIdx.x;
@@ -50,7 +50,7 @@ exec.kernel @sum_wide(%x: tensor<256x10000xbf16>) : (memref<256x10000xbf16>) -> 
 }
 
 // A single row: many blocks leave their parts in the workspace, and a warp adds those up in order.
-// CHECK: // Schedule row_reduction: 264 blocks a row, 7680000 elements each, of 1.
+// CHECK: // Schedule row_reduction: 264 blocks per row of 7680000 elements; 1 point.
 // CHECK-NEXT: // Grid of 264 blocks of 256 threads, then 1 block of 256 threads; a workspace of 1056 bytes.
 // CHECK: global_norm_parts(const float *in0, float *out0, unsigned char *workspace) {
 // CHECK: const unsigned part = blockIdx.x % 264;
@@ -71,7 +71,7 @@ exec.kernel @global_norm(%x: tensor<10000x768xf32>) : (memref<10000x768xf32>) ->
 }
 
 // Columns: 32 threads with 4 columns each, eight rows of them.
-// CHECK: // Schedule column_reduction: 32 blocks for 128 columns, 1024 elements each, of 768.
+// CHECK: // Schedule column_reduction: 32 blocks per 128 columns, 1024 elements per column; 768 points.
 // CHECK-NEXT: // Grid of 192 blocks of 256 threads, then 96 blocks of 256 threads; a workspace of 98304 bytes.
 // CHECK: weight_gradient_parts(
 // CHECK-NEXT: const unsigned part = blockIdx.x % 32;
@@ -90,7 +90,7 @@ exec.kernel @weight_gradient(%dy: tensor<4x256x768xf32>) : (memref<4x256x768xf32
 }
 
 // Few elements: one thread per result.
-// CHECK: // Schedule serial_reduction: one element a thread, of 1000.
+// CHECK: // Schedule serial_reduction: one element per thread; 1000 points.
 // CHECK: largest_of_three(const float *in0, float *out0) {
 // CHECK: float [[P:partial[0-9]+]] = -infinity();
 // CHECK-NEXT: #pragma unroll 4
@@ -104,7 +104,7 @@ exec.kernel @largest_of_three(%x: tensor<1000x3xf32>) : (memref<1000x3xf32>) -> 
 }
 
 // Reductions along axes of their own: slower, but there is text.
-// CHECK: // Schedule serial_reduction: one element a thread, of 4.
+// CHECK: // Schedule serial_reduction: one element per thread; 4 points.
 // CHECK: largest_sum(
 // CHECK: for (unsigned i1 = 0; i1 < 8; ++i1) {
 // CHECK: for (unsigned i2 = 0; i2 < 32; ++i2) {

@@ -3,7 +3,7 @@
 
 // A warp a row, which it loads once. What all rows share, the weight, comes from a cache and is loaded late; both outputs
 // of the rows' shape are written in the last pass.
-// CHECK: // Schedule rows: a warp a row, 768 elements each, held in registers for 2 passes, of 1024.
+// CHECK: // Schedule rows: one warp per row of 768 elements, held in registers for 2 passes; 1024 points.
 // CHECK-NEXT: // Grid of 256 blocks of 128 threads.
 // CHECK: rms_norm(const float *in0, const __nv_bfloat16 *in1, const float *in2, float *out0, __nv_bfloat16 *out1, float *out2) {
 // CHECK-NEXT:   const unsigned row = blockIdx.x * 4 + threadIdx.x / 32;
@@ -69,7 +69,7 @@ exec.kernel @rms_norm(%in0: tensor<4x256x768xf32>, %in1: tensor<4x256x768xbf16>,
 
 // Three passes over one load of a wide row, a block each. The exponentials, which two passes use, are held as well. Of
 // the sum of which one term is not zero, that term is computed: the target's logit.
-// CHECK: // Schedule rows: 256 threads a row, 10000 elements each, held in registers for 3 passes, of 1024.
+// CHECK: // Schedule rows: 256 threads per row of 10000 elements, held in registers for 3 passes; 1024 points.
 // CHECK-NEXT: // Grid of 1024 blocks of 256 threads.
 // CHECK: cross_entropy(const __nv_bfloat16 *in0, const long long *in1, float *out0, __nv_bfloat16 *out1) {
 // CHECK:        const long long x1 = in1[i0];
@@ -130,7 +130,7 @@ exec.kernel @cross_entropy(%in0: tensor<1024x10000xbf16>, %in1: tensor<1024xi64>
 }
 
 // Rows narrower than a warp share one. A mask is an index compared with another.
-// CHECK: // Schedule rows: 8 threads a row, 33 elements each, held in registers for 3 passes, of 792 = 24 x 33 (i0, i1, …).
+// CHECK: // Schedule rows: 8 threads per row of 33 elements, held in registers for 3 passes; 792 = 24 x 33 points (i0, i1, …).
 // CHECK: causal_softmax(const float *in0, float *out0) {
 // CHECK-NEXT:   const unsigned row = blockIdx.x * 16 + threadIdx.x / 8;
 // CHECK-NEXT:   if (row >= 792)
@@ -161,7 +161,7 @@ exec.kernel @causal_softmax(%in0: tensor<2x12x33x33xf32>)
 }
 
 // A row that does not fit into registers is read again in every pass.
-// CHECK: // Schedule rows: 512 threads a row, 40000 elements each, read again in each of 3 passes, of 264.
+// CHECK: // Schedule rows: 512 threads per row of 40000 elements, read again in each of 3 passes; 264 points.
 // CHECK: wide(
 // CHECK:        // Pass 1 of 3: largest.
 // CHECK:        for (unsigned item1 = threadIdx.x; item1 < 10000; item1 += 512) {
@@ -183,7 +183,7 @@ exec.kernel @wide(%in0: tensor<264x40000xf32>) : (memref<264x40000xf32>) -> memr
 }
 
 // All that differs by row is under way before anything is computed, the residual's gradient as well.
-// CHECK: // Schedule rows: 96 threads a row, 768 elements each, held in registers for 2 passes, of 1024.
+// CHECK: // Schedule rows: 96 threads per row of 768 elements, held in registers for 2 passes; 1024 points.
 // CHECK: rms_norm_backward(
 // CHECK:          x4[step] = loadVector<8>(in4 + i0 * 768 + i1);
 // CHECK-NEXT:     x1[step] = loadVector<8>(in1 + i0 * 768 + i1);
@@ -235,7 +235,7 @@ exec.kernel @softmax(%in0: tensor<64x1024xbf16>) : (memref<64x1024xbf16>) -> mem
 }
 
 // One number a row, which takes two reductions that need each other.
-// CHECK: // Schedule rows: 64 threads a row, 4096 elements each, held in registers for 2 passes, of 64.
+// CHECK: // Schedule rows: 64 threads per row of 4096 elements, held in registers for 2 passes; 64 points.
 // CHECK: log_sum_exp(
 // CHECK:        // Pass 2 of 2: sum.
 // CHECK:        if (threadIdx.x != 0)

@@ -1,7 +1,7 @@
 // The text of scatters: sums without atomic additions, of few positions and of many.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
-// CHECK: // Schedule scatter: a warp for 128 columns at each of 10 positions, of which the first of a row adds up all.
+// CHECK: // Schedule scatter: 10 positions, one warp per position and 128 columns; the warp of a row's first position sums all positions of the row.
 // CHECK-NEXT: // Grid of 1 block of 256 threads, then 5 blocks of 256 threads.
 // CHECK: embedding_grad_fill(const long long *in0, const float *in1, float *out0) {
 // CHECK: storeVector(out0 + i0, y0);
@@ -31,7 +31,7 @@ exec.kernel @narrow(%ids: tensor<7xi32>, %dx: tensor<7x3xbf16>) : (memref<7xi32>
   exec.yield %y : tensor<4x3xbf16>
 }
 
-// CHECK: // Schedule bucketed_scatter: positions are collected by row; then a warp sums 128 columns of a row, or a block if it has more than 32 positions.
+// CHECK: // Schedule bucketed_scatter: positions are collected by row; then a warp sums 128 columns of a row, or a block does if the row has more than 32 positions.
 // CHECK-NEXT: // Grid of 1 block of 256 threads, then 24 blocks of 256 threads, then 1 block of 256 threads, then 24 blocks of 256 threads, then 181 blocks of 256 threads, then 264 blocks of 1024 threads, then 100 blocks of 256 threads; a workspace of 74332 bytes.
 // CHECK: many_clear(const long long *in0, const float *in1, float *out0, unsigned char *workspace) {
 // CHECK-NEXT: Buckets<200, 6000>(workspace).clear(blockIdx.x * 256 + threadIdx.x);

@@ -13,8 +13,8 @@ exec.kernel @rows_of_sum(%x: tensor<9x8xf32>, %y: tensor<9x8xf32>, %ids: tensor<
 }
 
 // Outputs of several shapes are parts with schedules of their own, which run one after the other.
-// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 16384.
-// CHECK-NEXT: // Schedule column_reduction: 128 columns a block, 32 elements each, of 512.
+// CHECK: // Schedule pointwise: 4 consecutive elements per thread; 16384 points.
+// CHECK-NEXT: // Schedule column_reduction: 128 columns per block, 32 elements per column; 512 points.
 // CHECK-NEXT: // Grid of 16 blocks of 256 threads, then 4 blocks of 256 threads.
 // CHECK: exp_and_sum_0(const float *in0, float *out0, float *out1) {
 // CHECK: storeVector(out0 + i0, y0);
@@ -29,7 +29,7 @@ exec.kernel @exp_and_sum(%x: tensor<32x512xf32>) : (memref<32x512xf32>) -> (memr
 
 // An output that boxes of one shape make up is computed box by box, beside outputs of that shape: every operand is read
 // once.
-// CHECK: // Schedule pointwise: 4 neighbouring elements a thread, of 2048 = 32 x 64 (i0, i1, …).
+// CHECK: // Schedule pointwise: 4 consecutive elements per thread; 2048 = 32 x 64 points (i0, i1, …).
 // CHECK: side_by_side(const float *in0, const float *in1, float *out0, float *out1) {
 // CHECK-COUNT-2: loadVector
 // CHECK-NOT: loadVector

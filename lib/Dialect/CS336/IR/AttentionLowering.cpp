@@ -47,7 +47,7 @@ public:
   }
 
   /// Multiplies two tensors and sums over the axes that `axes` does not contain.
-  Indexed sumOfProducts(Indexed lhs, Indexed rhs, StringRef axes);
+  Indexed contract(Indexed lhs, Indexed rhs, StringRef axes);
   /// Reduces the last axis.
   Indexed reduce(Indexed input, bool isMax);
   /// Computes each element of the result from one element of every input.
@@ -56,7 +56,7 @@ public:
 
   /// Computes scale · Σ_d q·k, over [b, i, k, g, j].
   Indexed buildScores(Value query, Value key);
-  /// Returns the number where query i sees key j, else `hidden`, inside a statement over [b, i, k, g, j].
+  /// Returns `number` if query i sees key j, else `hidden`, inside a statement over [b, i, k, g, j].
   Value hide(OpBuilder &b, Location at, Value number, double hidden);
 
   Value constant(OpBuilder &b, Location at, double value) {
@@ -123,7 +123,7 @@ Value StatementBuilder::fill(StringRef axes, TypedAttr value) {
       .tensor;
 }
 
-Indexed StatementBuilder::sumOfProducts(Indexed lhs, Indexed rhs, StringRef axes) {
+Indexed StatementBuilder::contract(Indexed lhs, Indexed rhs, StringRef axes) {
   Value init = fill(axes, builder.getZeroAttr(compute));
   std::string loops;
   for (char axis : StringRef("bikgjd"))
@@ -162,8 +162,8 @@ Value StatementBuilder::write(Indexed input, Indexed init) {
 }
 
 Indexed StatementBuilder::buildScores(Value query, Value key) {
-  Indexed products = sumOfProducts({query, "biHd"}, {key, "bjkd"}, kScores);
-  return map(products, kScores, [&](OpBuilder &b, Location at, ValueRange scalars) -> Value {
+  Indexed dots = contract({query, "biHd"}, {key, "bjkd"}, kScores);
+  return map(dots, kScores, [&](OpBuilder &b, Location at, ValueRange scalars) -> Value {
     return arith::MulFOp::create(b, at, scalars[0], constant(b, at, scale));
   });
 }
@@ -184,15 +184,15 @@ Lowered AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueR
   StatementBuilder s(builder, *this);
   Value query = inputs[0], key = inputs[1], value = inputs[2];
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Indexed products = s.buildScores(query, key);
-  Indexed scores = s.map(products, s.kScores,
-                         [&](OpBuilder &b, Location at, ValueRange x) { return s.hide(b, at, x[0], -kInfinity); });
-  Indexed maximum = s.reduce(scores, /*isMax=*/true);
-  Indexed powers = s.map({scores, maximum}, s.kScores, [](OpBuilder &b, Location at, ValueRange x) -> Value {
+  Indexed scores = s.buildScores(query, key);
+  Indexed visible = s.map(scores, s.kScores,
+                          [&](OpBuilder &b, Location at, ValueRange x) { return s.hide(b, at, x[0], -kInfinity); });
+  Indexed maximum = s.reduce(visible, /*isMax=*/true);
+  Indexed powers = s.map({visible, maximum}, s.kScores, [](OpBuilder &b, Location at, ValueRange x) -> Value {
     return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
   });
   Indexed sum = s.reduce(powers, /*isMax=*/false);
-  Indexed sums = s.sumOfProducts(powers, {value, "bjkd"}, "bikgd");
+  Indexed sums = s.contract(powers, {value, "bjkd"}, "bikgd");
   Indexed quotients = s.map({sums, sum}, "bikgd", [](OpBuilder &b, Location at, ValueRange x) -> Value {
     return arith::DivFOp::create(b, at, x[0], x[1]);
   });
@@ -211,24 +211,22 @@ Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs
       logSumExp{inputs[4], "bHi"}, gradient{inputs[5], "biHd"};
   double scale = getScale().convertToDouble();
 
-  Indexed products = s.buildScores(query.tensor, key.tensor);
-  Indexed probabilities =
-      s.map({products, logSumExp}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
-        Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
-        return s.hide(b, at, power, 0.0);
-      });
-  Indexed slopes = s.sumOfProducts(gradient, value, s.kScores);
-  // Computes the same without the rounding of the output, which would keep rows of score gradients from summing to
+  Indexed scores = s.buildScores(query.tensor, key.tensor);
+  Indexed probabilities = s.map({scores, logSumExp}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+    Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
+    return s.hide(b, at, power, 0.0);
+  });
+  Indexed slopes = s.contract(gradient, value, s.kScores);
+  // Both forms of delta are equal without rounding. With a rounded output, rows of score gradients would not sum to
   // zero.
   bool outputIsRounded = getElementTypeOrSelf(output.tensor.getType()).getIntOrFloatBitWidth() < 32;
-  Indexed delta =
-      outputIsRounded ? s.sumOfProducts(probabilities, slopes, s.kRows) : s.sumOfProducts(gradient, output, s.kRows);
+  Indexed delta = outputIsRounded ? s.contract(probabilities, slopes, s.kRows) : s.contract(gradient, output, s.kRows);
   Indexed scoreGradients =
       s.map({probabilities, slopes, delta}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
         Value slope = arith::MulFOp::create(b, at, x[0], arith::SubFOp::create(b, at, x[1], x[2]));
         return arith::MulFOp::create(b, at, slope, s.constant(b, at, scale));
       });
-  return SmallVector<Value>{s.write(s.sumOfProducts(scoreGradients, key, "bikgd"), {inits[0], "biHd"}),
-                            s.write(s.sumOfProducts(scoreGradients, query, "bjkd"), {inits[1], "bjkd"}),
-                            s.write(s.sumOfProducts(probabilities, gradient, "bjkd"), {inits[2], "bjkd"})};
+  return SmallVector<Value>{s.write(s.contract(scoreGradients, key, "bikgd"), {inits[0], "biHd"}),
+                            s.write(s.contract(scoreGradients, query, "bjkd"), {inits[1], "bjkd"}),
+                            s.write(s.contract(probabilities, gradient, "bjkd"), {inits[2], "bjkd"})};
 }
