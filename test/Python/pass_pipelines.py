@@ -23,7 +23,7 @@ REQUIRED = {
     "cs336-fuse-elementwise": [*DIFFERENTIATE, "--cs336-move-layouts"],
     # Without casts there is nothing to keep a shadow of.
     "cs336-weight-shadows": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
-    **dict.fromkeys(["cs336-checkpoint", "cs336-recompute-pointwise", "cs336-optimizer"], GRADIENTS),
+    **dict.fromkeys(["cs336-checkpoint", "cs336-distribute", "cs336-recompute-pointwise", "cs336-optimizer"], GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 
