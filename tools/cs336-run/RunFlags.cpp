@@ -54,6 +54,8 @@ static absl::Status checkRanks(const RunFlags &flags) {
 }
 
 absl::Status RunFlags::check() const {
+  if (absl::Status status = checkRanks(*this); !status.ok())
+    return status;
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (steps < 1)
@@ -63,8 +65,6 @@ absl::Status RunFlags::check() const {
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (randomInputs && !inputs.empty())
     return absl::InvalidArgumentError("--inputs and --random-inputs exclude each other");
-  if (absl::Status status = checkRanks(*this); !status.ok())
-    return status;
   for (const std::string *path : {&outputs.getValue(), &saveParams.getValue(), &saveState.getValue()})
     for (int rank = 0; rank != ranks && !path->empty(); ++rank)
       if (absl::Status status = checkOutputPath(getPathOfRank(*path, rank)); !status.ok())

@@ -74,7 +74,8 @@ struct RunFlags {
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
   DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::OptionCategory compileCategory{"Compiling (of IR)"};
-  CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel()};
+  DistributeFlags distribute{ranks, compileCategory, llvm::cl::SubCommand::getTopLevel()};
+  CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel(), CompileFlags::Sweep::No, &distribute};
 
   /// Returns an error if flags have impossible values, or conflict.
   absl::Status check() const;

@@ -50,9 +50,11 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
       return status;
   int64_t worldSize = program->executable->description().world_size;
   if (worldSize != flags.ranks)
-    return absl::InvalidArgumentError(absl::StrCat(flags.program.getValue(), " is a program for ", worldSize,
-                                                   worldSize == 1 ? " rank" : " ranks", ", but --ranks is ",
-                                                   flags.ranks.getValue(), ": pass --ranks ", worldSize));
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.program.getValue(), " is a program for ", worldSize, worldSize == 1 ? " rank" : " ranks",
+        ", but --ranks is ", flags.ranks.getValue(), ": pass --ranks ", worldSize,
+        worldSize == 1 && !flags.distribute.areGiven() ? ", or --distribute, which averages gradients over ranks"
+                                                       : ""));
   return std::move(program->executable);
 }
 
