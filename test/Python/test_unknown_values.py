@@ -81,7 +81,7 @@ def test_python_lists_the_known_values() -> None:
         ({"fusion": "odd"}, FUSIONS),
         ({"device": "odd"}, DEVICES),
         ({"pipeline": "fusion=odd"}, FUSIONS),
-        ({"pipeline": "odd=1"}, "unknown option 'odd': expected checkpoint, dtype, "),
+        ({"pipeline": "odd=1"}, "unknown option 'odd': expected bucket-mib, checkpoint, distribute, dtype, "),
     ):
         with pytest.raises(ValueError, match=message):
             cs336.compile(module, **arguments)
