@@ -48,7 +48,7 @@ IMPORT = ["cs336-translate", "--import-transformer"]
         ),
         (
             ["cs336-bench", "plan", "--size", "tiny", "--pipeline-options", "odd=1"],
-            "unknown option 'odd': expected check",
+            "unknown option 'odd': expected bucket-mib",
         ),
         (["cs336-opt", "--cs336-pipeline=dtype=odd"], DTYPES),
         (["cs336-opt", "--cs336-pipeline=target=odd"], "unknown target 'odd': expected cpu or cuda"),

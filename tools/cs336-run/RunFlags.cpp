@@ -7,6 +7,7 @@
 
 #include "RunFlags.h"
 
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -40,7 +41,10 @@ static absl::Status checkRanks(const RunFlags &flags) {
   if (ranks < 1 || ranks > kMostRanks)
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostRanks));
   if (ranks == 1)
-    return absl::OkStatus();
+    return refuseFlag(flags.rankTimeout, "it requires --ranks of 2 or more");
+  if (flags.rankTimeout <= 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
   if (flags.device.getValue().kind != DeviceKind::kCpu)
     return absl::InvalidArgumentError(absl::StrCat("--ranks ", ranks, " requires --device cpu"));
   if (flags.profile)

@@ -14,6 +14,7 @@
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include <mutex>
 #include <thread>
@@ -62,7 +63,8 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
 /// fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
                              const format::EntryT &entry) {
-  std::vector<std::unique_ptr<Communicator>> group = CreateInProcessGroup(flags.ranks);
+  std::vector<std::unique_ptr<Communicator>> group =
+      CreateInProcessGroup(flags.ranks, absl::Seconds(flags.rankTimeout.getValue()));
   std::vector<std::string> texts(group.size());
   std::mutex mutex;
   absl::Status first; // Guarded by mutex.
