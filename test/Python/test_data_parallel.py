@@ -208,6 +208,47 @@ def test_bucket_sent_before_its_last_gradient_is_found(tmp_path: Path) -> None:
         check_program(tmp_path, "\n".join(lines))
 
 
+TWO_USES = """
+func.func @step(%w: tensor<8x8xf32> {cs336.kind = "parameter", cs336.name = "w"},
+                %x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})
+    attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %y = cs336.linear %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %z = cs336.linear %y, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %s = cs336.mul %z, %z : tensor<4x8xf32>
+  %loss = cs336.reduce sum %s axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+"""
+
+
+def test_gradient_sent_before_its_last_addition_is_found(tmp_path: Path) -> None:
+    """The second of two GEMMs adds to the gradient of the first; the wrong program exchanges it in between."""
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal((8, 8), np.float32)
+    inputs = [{"x": rng.standard_normal((4, 8), np.float32)} for _ in range(2)]
+    session = cs336.Session(cs336.compile(TWO_USES), num_threads=1)
+    session["w"] = w
+    parts = [session.run("step", each)["w"] for each in inputs]
+
+    def check(text: str) -> None:
+        results = run_ranks(tmp_path, cs336.compile(text), inputs, {"w": w})
+        assert_ranks_equal(results)
+        np.testing.assert_array_equal(results[0]["w"], mean_of("fp32", "w", parts))
+
+    text = str(cs336.parse(TWO_USES).run_passes("cs336-pipeline{world-size=2 distribute=overlap}"))
+    check(text)
+    lines = text.splitlines()
+    addition, exchange = (next(i for i, line in enumerate(lines) if word in line) for word in (" add(", " outs(%w_"))
+    first, whole = re.findall(r"(?:add|outs)\((%\w[\w.]*)", lines[addition])
+    output = re.findall(r"outs\((%\w[\w.]*)", lines[exchange])[0]
+    early = lines[exchange].replace(f"{whole} ", f"{first} ").replace(f"{output} ", f"{first} ")
+    lines[addition] = early + "\n" + lines[addition].replace(f"outs({whole} ", f"outs({output} ")
+    del lines[exchange]
+    with pytest.raises(AssertionError, match="of rank 1"):
+        check("\n".join(lines))
+
+
 def test_missing_exchange_is_found(tmp_path: Path) -> None:
     lines = planned_text("overlap").splitlines()
     position = max(i for i, line in enumerate(lines) if "exec.collective" in line)
