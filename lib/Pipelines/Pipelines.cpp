@@ -54,6 +54,30 @@ StringRef cs336::stringifyFusion(Fusion level) {
   llvm_unreachable("every level has a name");
 }
 
+StringRef cs336::stringifyDistributeMode(DistributeMode mode) {
+  switch (mode) {
+  case DistributeMode::PerParameter:
+    return "per-parameter";
+  case DistributeMode::Flat:
+    return "flat";
+  case DistributeMode::Overlap:
+    return "overlap";
+  case DistributeMode::Bucket:
+    return "bucket";
+  }
+  llvm_unreachable("every mode has a name");
+}
+
+llvm::cl::ValuesClass cs336::getDistributeValues() {
+  auto value = [](DistributeMode mode, StringRef description) {
+    return llvm::cl::OptionEnumValue{stringifyDistributeMode(mode), static_cast<int>(mode), description};
+  };
+  return {value(DistributeMode::PerParameter, "one collective per gradient, after the backward pass"),
+          value(DistributeMode::Flat, "one collective of all gradients, after the backward pass"),
+          value(DistributeMode::Overlap, "one collective per gradient, as soon as it is ready"),
+          value(DistributeMode::Bucket, "one collective per bucket, as soon as its last gradient is ready")};
+}
+
 llvm::cl::ValuesClass cs336::getComputeTypeValues() {
   auto value = [](ComputeType type, StringRef description) {
     return llvm::cl::OptionEnumValue{stringifyComputeType(type), static_cast<int>(type), description};
@@ -67,11 +91,12 @@ llvm::cl::ValuesClass cs336::getFusionValues() {
   auto value = [](Fusion level, StringRef description) {
     return llvm::cl::OptionEnumValue{stringifyFusion(level), static_cast<int>(level), description};
   };
-  return {value(Fusion::None, "one kernel per operation"),
-          value(Fusion::Elementwise, "fuse chains of element-wise operations and row reductions, and epilogues of GEMMs"),
-          value(Fusion::Softmax, "also fuse softmax, forward and backward"),
-          value(Fusion::Flash, "also fuse attention, which then never stores scores"),
-          value(Fusion::All, "all fusions; at present the same as flash")};
+  return {
+      value(Fusion::None, "one kernel per operation"),
+      value(Fusion::Elementwise, "fuse chains of element-wise operations and row reductions, and epilogues of GEMMs"),
+      value(Fusion::Softmax, "also fuse softmax, forward and backward"),
+      value(Fusion::Flash, "also fuse attention, which then never stores scores"),
+      value(Fusion::All, "all fusions; at present the same as flash")};
 }
 
 llvm::Error PipelineOptions::read(StringRef text) {
@@ -191,6 +216,14 @@ static void addDifferentiation(OpPassManager &manager, const PipelineOptions &op
   addRecomputation(manager, options);
 }
 
+/// Runs after recomputation, which reads the backward pass alone, and before the optimizer, which reads averaged
+/// gradients.
+static void addDistribution(OpPassManager &manager, const PipelineOptions &options) {
+  if (options.worldSize != 1)
+    manager.addNestedPass<func::FuncOp>(
+        createDistributePass({options.worldSize, options.distribute, options.bucketMiB}));
+}
+
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createOptimizerPass());
   // Runs after updates are built, because they write the derived weights.
@@ -227,6 +260,7 @@ LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions
   addDifferentiation(manager, options);
   if (failed(addExtra(manager, options.extraAfterDifferentiation, error)))
     return failure();
+  addDistribution(manager, options);
   addOptimizer(manager, options);
   if (failed(addExtra(manager, options.extraAfterOptimizer, error)))
     return failure();

@@ -9,7 +9,7 @@ from typing import get_args
 
 from cs336 import _cs336
 from cs336._checks import check_type
-from cs336._config import ComputeType, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
+from cs336._config import ComputeType, Distribute, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
 from cs336._files import read_file, write_file
 
 
@@ -148,6 +148,11 @@ class Executable:
         return {name: Output(dtype, shape) for name, dtype, shape in self._executable.outputs(entry)}
 
     @property
+    def ranks(self) -> int:
+        """Number of ranks that run the program together. A program without collectives has 1."""
+        return self._executable.world_size
+
+    @property
     def variables(self) -> Mapping[str, Variable]:
         """Variables by checkpoint name. Packed parameters appear as their named views."""
         return {n: Variable(dtype, shape, kind) for n, dtype, shape, kind in self._executable.variables()}
@@ -212,6 +217,21 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_cs336.Module.parse(text, name))
 
 
+def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: float | None) -> None:
+    """Raise ValueError for numbers out of range, and for arguments that have no effect without another."""
+    if ranks is not None and ranks < 1:
+        raise ValueError(f"ranks is {ranks}, must be at least 1")
+    if (ranks is None) != (distribute is None):
+        given, missing = ("ranks", "distribute") if distribute is None else ("distribute", "ranks")
+        raise ValueError(f"{given} requires {missing}: pass both, or neither")
+    if bucket_mib is None:
+        return
+    if distribute != "bucket":
+        raise ValueError('bucket_mib requires distribute="bucket"')
+    if not 0 < bucket_mib < float("inf"):
+        raise ValueError(f"bucket_mib is {bucket_mib}, must be above 0 and finite")
+
+
 def compile(
     module: Module | str,
     pipeline: str = "",
@@ -223,6 +243,9 @@ def compile(
     dtype: ComputeType | None = None,
     fusion: Fusion | None = None,
     checkpoint: int | None = None,
+    ranks: int | None = None,
+    distribute: Distribute | None = None,
+    bucket_mib: float | None = None,
 ) -> Executable:
     """Run the whole pipeline and generate code for this machine's CPU or for GPUs.
 
@@ -249,12 +272,21 @@ def compile(
     checkpoint
         Number of layers per checkpoint: only the input of each such group of layers is kept for the backward pass, the
         rest is recomputed. 0 (the default) keeps all activations.
+    ranks
+        Number of ranks that run the program together, each on inputs of its own. Requires `distribute`. Default: 1.
+    distribute
+        Where the ranks average gradients and the loss: "per-parameter" or "flat" (one collective of all gradients)
+        after the backward pass, "overlap" as soon as a gradient is ready, or "bucket" as soon as all gradients of a
+        bucket are. Requires `ranks`.
+    bucket_mib
+        Size in MiB at which a bucket is complete. Requires `distribute="bucket"`. Default: 25.
 
     Raises
     ------
     ValueError
         If the module does not compile, or the folder cannot be written; the message contains the diagnostics. If
-        `dtype` or `fusion` is unknown, or `pipeline` contains an option that is also an argument.
+        `dtype`, `fusion` or `distribute` is unknown, or `pipeline` contains an option that is also an argument. If
+        only one of `ranks` and `distribute` is given, or `bucket_mib` without buckets.
     TypeError
         If `module` is neither a Module nor text.
 
@@ -264,17 +296,30 @@ def compile(
         Warnings of the compiler, such as a cache that is not used or not written, and why.
     """
     check_type(module, (Module, str), "the module to compile", _MODULES)
-    for name, value, known in (("dtype", dtype, get_args(ComputeType)), ("fusion", fusion, get_args(Fusion))):
+    for name, value, known in (
+        ("dtype", dtype, get_args(ComputeType)),
+        ("fusion", fusion, get_args(Fusion)),
+        ("distribute", distribute, get_args(Distribute)),
+    ):
         if value is not None and value not in known:
             raise ValueError(f"unknown {name} {value!r}: expected {', '.join(known[:-1])} or {known[-1]}")
+    _check_ranks(ranks, distribute, bucket_mib)
     parsed = parse(module) if isinstance(module, str) else module
     given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(pipeline)}
-    chosen = {"dtype": dtype, "fusion": fusion, "checkpoint": checkpoint}
-    chosen = {key: value for key, value in chosen.items() if value is not None}
-    for key, value in chosen.items():
-        if key in given:
-            raise ValueError(f"{key}={value!r} conflicts with '{given[key]}' in pipeline: pass only one of them")
-    options = " ".join([pipeline, *(f"{key}={value}" for key, value in chosen.items())])
+    # By the option of the pipeline, each argument's name and value.
+    arguments = {
+        "dtype": ("dtype", dtype),
+        "fusion": ("fusion", fusion),
+        "checkpoint": ("checkpoint", checkpoint),
+        "world-size": ("ranks", ranks),
+        "distribute": ("distribute", distribute),
+        "bucket-mib": ("bucket_mib", bucket_mib),
+    }
+    chosen = {option: argument for option, argument in arguments.items() if argument[1] is not None}
+    for option, (name, value) in chosen.items():
+        if option in given:
+            raise ValueError(f"{name}={value!r} conflicts with '{given[option]}' in pipeline: pass only one of them")
+    options = " ".join([pipeline, *(f"{option}={value}" for option, (_, value) in chosen.items())])
     folder = os.fspath(dump_dir) if dump_dir is not None else ""
     return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache, folder))
 

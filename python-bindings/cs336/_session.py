@@ -59,7 +59,7 @@ class WrittenValue:
     index
         Position of the command in the entry.
     phase
-        "forward", "backward", "optimizer" or "prepare".
+        "forward", "backward", "communication", "optimizer" or "prepare".
     location
         The layer and operation of the program.
     kind, command
@@ -86,7 +86,7 @@ class ProfileRow:
     Attributes
     ----------
     phase
-        "forward", "backward", "optimizer" or "prepare"; "" for a kernel, which phases share.
+        "forward", "backward", "communication", "optimizer" or "prepare"; "" for a kernel, which phases share.
     name
         Name of the command or the kernel.
     count

@@ -135,6 +135,7 @@ void python::bindRuntime(nb::module_ &module) {
   nb::class_<ProgramFile>(module, "Executable")
       .def(nb::init<nb::bytes>(), nb::arg("bytes"))
       .def_prop_ro("bytes", [](const ProgramFile &file) { return file.bytes; })
+      .def_prop_ro("world_size", [](const ProgramFile &file) { return file.executable->description().world_size; })
       .def("entries", &ProgramFile::getEntries)
       .def("inputs", &ProgramFile::getInputs, nb::arg("entry"))
       .def("outputs", &ProgramFile::getOutputs, nb::arg("entry"))

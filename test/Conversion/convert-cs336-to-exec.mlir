@@ -214,6 +214,38 @@ func.func @bucket(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}, 
 
 // -----
 
+// An all-reduce and a broadcast write over operands that nothing reads later. Other kinds do not, and neither does an
+// operand that is read again or has two positions.
+// CHECK-LABEL: exec.entry @in_place
+func.func @in_place(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}) -> (tensor<4x8xf32> {cs336.kind = "output", cs336.name = "y"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.launch {{.*}} outs(%[[A:.*]] : memref<4x8xf32>)
+  // CHECK-NEXT: exec.alloc
+  // CHECK-NEXT: exec.launch {{.*}} outs(%[[B:.*]] : memref<4x8xf32>)
+  %a = cs336.exp %x : tensor<4x8xf32>
+  %b = cs336.sigmoid %x : tensor<4x8xf32>
+  // CHECK-NEXT: exec.collective all_reduce mean ins(%[[A]], %[[B]] : memref<4x8xf32>, memref<4x8xf32>) outs(%[[A]], %[[B]] : memref<4x8xf32>, memref<4x8xf32>) group = 4
+  %r:2 = cs336.collective all_reduce mean(%a, %b) group = 4 : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK-NEXT: exec.collective broadcast ins(%[[A]] : memref<4x8xf32>) outs(%[[A]] : memref<4x8xf32>)
+  %c = cs336.collective broadcast(%r#0) group = 4 root = 1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: %[[D:.*]] = exec.alloc
+  // CHECK-NEXT: exec.collective all_to_all ins(%[[A]] : memref<4x8xf32>) outs(%[[D]] : memref<4x8xf32>)
+  %d = cs336.collective all_to_all(%c) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: %[[E:.*]] = exec.alloc
+  // CHECK-NEXT: exec.collective all_reduce max ins(%[[D]] : memref<4x8xf32>) outs(%[[E]] : memref<4x8xf32>)
+  %e = cs336.collective all_reduce max(%d) group = 4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: %[[F:.*]] = exec.alloc
+  // CHECK-NEXT: %[[G:.*]] = exec.alloc
+  // CHECK-NEXT: exec.collective all_reduce sum ins(%[[D]], %[[D]] : {{.*}}) outs(%[[F]], %[[G]] : memref<4x8xf32>, memref<4x8xf32>)
+  %f:2 = cs336.collective all_reduce sum(%d, %d) group = 4 : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %g = cs336.add %f#0, %f#1 : tensor<4x8xf32>
+  %h = cs336.add %e, %r#1 : tensor<4x8xf32>
+  %y = cs336.add %g, %h : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
 // Attention reads heads, and parts of a packed product, where they lie, as long as the last axis is contiguous; merging
 // heads is a view.
 // CHECK-LABEL: exec.entry @attention

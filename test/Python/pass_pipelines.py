@@ -11,11 +11,12 @@ CLEANUP = ["--canonicalize", "--cse"]
 GRADIENTS = ["--cs336-decompose", *CLEANUP, "--cs336-differentiate"]
 DIFFERENTIATE = [*GRADIENTS, "--cs336-optimizer", *CLEANUP]
 
-# Passes whose contract requires gradients, or primitives, before them.
+# Passes whose contract requires gradients before them, or the whole step.
 AFTER_DIFFERENTIATE = [
     "cs336-hoist-invariants",
     "cs336-fuse-epilogues",
 ]
+ON_GRADIENTS = ["cs336-checkpoint", "cs336-distribute", "cs336-recompute-pointwise", "cs336-optimizer"]
 REQUIRED = {
     "cs336-bound-indices": ["--cs336-name-ports"],
     # In one type of elements, all layout operations of the model are at the borders of kernels.
@@ -23,7 +24,7 @@ REQUIRED = {
     "cs336-fuse-elementwise": [*DIFFERENTIATE, "--cs336-move-layouts"],
     # Without casts there is nothing to keep a shadow of.
     "cs336-weight-shadows": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
-    **dict.fromkeys(["cs336-checkpoint", "cs336-recompute-pointwise", "cs336-optimizer"], GRADIENTS),
+    **dict.fromkeys(ON_GRADIENTS, GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),
 }
 

@@ -48,7 +48,7 @@ IMPORT = ["cs336-translate", "--import-transformer"]
         ),
         (
             ["cs336-bench", "plan", "--size", "tiny", "--pipeline-options", "odd=1"],
-            "unknown option 'odd': expected check",
+            "unknown option 'odd': expected bucket-mib",
         ),
         (["cs336-opt", "--cs336-pipeline=dtype=odd"], DTYPES),
         (["cs336-opt", "--cs336-pipeline=target=odd"], "unknown target 'odd': expected cpu or cuda"),
@@ -81,7 +81,7 @@ def test_python_lists_the_known_values() -> None:
         ({"fusion": "odd"}, FUSIONS),
         ({"device": "odd"}, DEVICES),
         ({"pipeline": "fusion=odd"}, FUSIONS),
-        ({"pipeline": "odd=1"}, "unknown option 'odd': expected checkpoint, dtype, "),
+        ({"pipeline": "odd=1"}, "unknown option 'odd': expected bucket-mib, checkpoint, distribute, dtype, "),
     ):
         with pytest.raises(ValueError, match=message):
             cs336.compile(module, **arguments)

@@ -7,6 +7,7 @@
 
 #include "RunFlags.h"
 
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -40,7 +41,10 @@ static absl::Status checkRanks(const RunFlags &flags) {
   if (ranks < 1 || ranks > kMostRanks)
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostRanks));
   if (ranks == 1)
-    return absl::OkStatus();
+    return refuseFlag(flags.rankTimeout, "it requires --ranks of 2 or more");
+  if (flags.rankTimeout <= 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
   if (flags.device.getValue().kind != DeviceKind::kCpu)
     return absl::InvalidArgumentError(absl::StrCat("--ranks ", ranks, " requires --device cpu"));
   if (flags.profile)
@@ -54,6 +58,8 @@ static absl::Status checkRanks(const RunFlags &flags) {
 }
 
 absl::Status RunFlags::check() const {
+  if (absl::Status status = checkRanks(*this); !status.ok())
+    return status;
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (steps < 1)
@@ -63,8 +69,6 @@ absl::Status RunFlags::check() const {
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (randomInputs && !inputs.empty())
     return absl::InvalidArgumentError("--inputs and --random-inputs exclude each other");
-  if (absl::Status status = checkRanks(*this); !status.ok())
-    return status;
   for (const std::string *path : {&outputs.getValue(), &saveParams.getValue(), &saveState.getValue()})
     for (int rank = 0; rank != ranks && !path->empty(); ++rank)
       if (absl::Status status = checkOutputPath(getPathOfRank(*path, rank)); !status.ok())

@@ -72,9 +72,14 @@ struct RunFlags {
       llvm::cl::desc("Run the program on this many ranks of one process, from 1 to 8 (default 1); all "
                      "start from the same parameters"),
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
+  RealFlag rankTimeout{"rank-timeout",
+                       llvm::cl::desc("Seconds that a rank waits for the others at a collective before the run fails "
+                                      "(default 300). Requires --ranks of 2 or more"),
+                       llvm::cl::value_desc("number"), llvm::cl::init(300), llvm::cl::cat(category)};
   DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::OptionCategory compileCategory{"Compiling (of IR)"};
-  CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel()};
+  DistributeFlags distribute{ranks, compileCategory, llvm::cl::SubCommand::getTopLevel()};
+  CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel(), CompileFlags::Sweep::No, &distribute};
 
   /// Returns an error if flags have impossible values, or conflict.
   absl::Status check() const;

@@ -14,6 +14,7 @@
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include <mutex>
 #include <thread>
@@ -50,9 +51,11 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
       return status;
   int64_t worldSize = program->executable->description().world_size;
   if (worldSize != flags.ranks)
-    return absl::InvalidArgumentError(absl::StrCat(flags.program.getValue(), " is a program for ", worldSize,
-                                                   worldSize == 1 ? " rank" : " ranks", ", but --ranks is ",
-                                                   flags.ranks.getValue(), ": pass --ranks ", worldSize));
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.program.getValue(), " is a program for ", worldSize, worldSize == 1 ? " rank" : " ranks",
+        ", but --ranks is ", flags.ranks.getValue(), ": pass --ranks ", worldSize,
+        worldSize == 1 && !flags.distribute.areGiven() ? ", or --distribute, which averages gradients over ranks"
+                                                       : ""));
   return std::move(program->executable);
 }
 
@@ -60,7 +63,8 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
 /// fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
                              const format::EntryT &entry) {
-  std::vector<std::unique_ptr<Communicator>> group = CreateInProcessGroup(flags.ranks);
+  std::vector<std::unique_ptr<Communicator>> group =
+      CreateInProcessGroup(flags.ranks, absl::Seconds(flags.rankTimeout.getValue()));
   std::vector<std::string> texts(group.size());
   std::mutex mutex;
   absl::Status first; // Guarded by mutex.

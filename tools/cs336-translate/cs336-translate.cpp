@@ -69,7 +69,11 @@ struct Flags {
                               cl::init("-"), cl::cat(category)};
   cl::OptionCategory compileCategory{"Compiling (--emit-executable)"};
   cs336::DeviceFlag device{compileCategory, cl::SubCommand::getTopLevel()};
-  cs336::CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel()};
+  cl::opt<int> ranks{"ranks", cl::desc("Number of ranks that run the program together (default 1)"),
+                     cl::value_desc("number"), cl::init(1), cl::cat(compileCategory)};
+  cs336::DistributeFlags distribute{ranks, compileCategory, cl::SubCommand::getTopLevel()};
+  cs336::CompileFlags compile{compileCategory, cl::SubCommand::getTopLevel(), cs336::CompileFlags::Sweep::No,
+                              &distribute};
   cl::OptionCategory cudaCategory{"CUDA text (--emit-cuda)"};
   cl::opt<bool> requireAll{"require-all", cl::desc("Fail if there is a kernel that no schedule accepts"),
                            cl::cat(cudaCategory)};
@@ -156,6 +160,8 @@ static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &
 
 static LogicalResult emitExecutable(const Flags &flags, MLIRContext &context) {
   absl::Status status = flags.compile.check(flags.device);
+  if (!flags.distribute.areGiven())
+    status.Update(cs336::refuseFlag(flags.ranks, "it requires --distribute"));
   status.Update(flags.compile.checkOutputs({{"-o", flags.output.getValue()}}));
   if (!status.ok()) {
     llvm::WithColor::error(llvm::errs()) << std::string(status.message()) << "\n";

@@ -61,8 +61,12 @@ llvm::StringRef stringifyComputeType(ComputeType type);
 /// Returns "none", "elementwise", "softmax", "flash" or "all".
 llvm::StringRef stringifyFusion(Fusion level);
 
-/// Return the values of `--dtype` and `--fusion`, for flags and options.
+/// Returns "per-parameter", "flat", "overlap" or "bucket".
+llvm::StringRef stringifyDistributeMode(DistributeMode mode);
+
+/// Return the values of `--dtype`, `--fusion` and `--distribute`, for flags and options.
 llvm::cl::ValuesClass getComputeTypeValues();
+llvm::cl::ValuesClass getDistributeValues();
 llvm::cl::ValuesClass getFusionValues();
 
 /// A place in `--cs336-pipeline` where an option adds passes: its text is a pass pipeline on the module.
@@ -93,6 +97,15 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
           "Size in bytes of the smallest element-wise result that the backward pass computes again from kept "
           "operands; 0 keeps all results. Default: 0 with fusion; without fusion 1 MiB, if the largest live "
           "set shrinks by 5 %")};
+  Option<int64_t> worldSize{*this, "world-size",
+                            llvm::cl::desc("Number of ranks that run the program together (see --cs336-distribute)"),
+                            llvm::cl::init(1)};
+  Option<DistributeMode> distribute{*this, "distribute",
+                                    llvm::cl::desc("Exchange of gradients between ranks. Requires world-size above 1"),
+                                    llvm::cl::init(DistributeMode::Bucket), getDistributeValues()};
+  Option<double> bucketMiB{*this, "bucket-mib",
+                           llvm::cl::desc("Size in MiB at which a bucket of gradients is complete"),
+                           llvm::cl::init(25)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

@@ -33,6 +33,11 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
                                results, collective.getGroupAttr(), collective.getRootAttr());
     return success();
   }
+
+  bool mayWriteOver(Operation *op, unsigned operand, unsigned result) const {
+    CollectiveKind kind = cast<CollectiveOp>(op).getKind();
+    return operand == result && (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast);
+  }
 };
 
 struct CheckBoundModel : CommandLoweringInterface::ExternalModel<CheckBoundModel, CheckBoundOp> {

@@ -210,8 +210,9 @@ void EntryBuilder::launch(Operation *op) {
   }
   KernelOp kernel = kernels.getOrCreate(group, types);
   SmallVector<Value> targets;
+  auto mayWriteOver = [&](unsigned operand, unsigned result) { return kernel.canWriteOver(operand, result); };
   for (OpResult result : op->getResults())
-    targets.push_back(chooseStorage(op, result, result.getResultNumber(), kernel, operands, targets));
+    targets.push_back(chooseStorage(op, result, result.getResultNumber(), mayWriteOver, operands, targets));
   LaunchOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel), buffers, targets);
   ++counts.launches;
   for (auto [result, target] : llvm::zip_equal(op->getResults(), targets))
@@ -225,8 +226,9 @@ LogicalResult EntryBuilder::convertToCommands(CommandLoweringInterface op) {
     operands.push_back(getPlacement(operand));
     buffers.push_back(getBuffer(operand));
   }
+  auto mayWriteOver = [&](unsigned operand, unsigned result) { return op.mayWriteOver(operand, result); };
   for (OpResult result : op->getResults())
-    targets.push_back(chooseStorage(op, result, result.getResultNumber(), KernelOp(), operands, targets));
+    targets.push_back(chooseStorage(op, result, result.getResultNumber(), mayWriteOver, operands, targets));
   if (failed(op.lowerToCommands(builder, buffers, targets)))
     return failure();
   for (auto [result, target] : llvm::zip_equal(op->getResults(), targets))
@@ -238,24 +240,23 @@ LogicalResult EntryBuilder::convertToCommands(CommandLoweringInterface op) {
 // Destinations
 //===----------------------------------------------------------------------===//
 
-bool EntryBuilder::mayLaunchInto(Value storage, unsigned index, KernelOp kernel, ArrayRef<Placement> operands) {
+bool EntryBuilder::mayStoreInto(Value storage, unsigned index, WritesOver mayWriteOver, ArrayRef<Placement> operands) {
   for (auto [position, operand] : llvm::enumerate(operands))
-    if (operand.storage == storage &&
-        (!kernel || operand.type != bufferType(storage) || !kernel.canWriteOver(position, index)))
+    if (operand.storage == storage && (operand.type != bufferType(storage) || !mayWriteOver(position, index)))
       return false;
   return true;
 }
 
-bool EntryBuilder::mayReplaceVariable(const VariableResult &variable, Operation *op, unsigned index, KernelOp kernel,
-                                      ArrayRef<Placement> operands) {
+bool EntryBuilder::mayReplaceVariable(const VariableResult &variable, Operation *op, unsigned index,
+                                      WritesOver mayWriteOver, ArrayRef<Placement> operands) {
   return (!variable.oldValue || lastUses.isDeadAfter(variable.oldValue, op)) &&
-         mayLaunchInto(variable.storage, index, kernel, operands);
+         mayStoreInto(variable.storage, index, mayWriteOver, operands);
 }
 
-Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, KernelOp kernel,
+Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, WritesOver mayWriteOver,
                                   ArrayRef<Placement> operands, ArrayRef<Value> taken) {
   if (VariableResult *variable = results.findVariable(result)) {
-    if (mayReplaceVariable(*variable, op, index, kernel, operands)) {
+    if (mayReplaceVariable(*variable, op, index, mayWriteOver, operands)) {
       variable->isWritten = true;
       ++counts.inPlace;
       return variable->storage;
@@ -268,14 +269,12 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, K
     return output->storage;
   }
   MemRefType type = getDenseType(cast<RankedTensorType>(result.getType()));
-  if (kernel) {
-    for (const Placement &operand : operands) {
-      Value storage = operand.storage;
-      if (isa<AllocOp>(storage.getDefiningOp()) && bufferType(storage) == type && !llvm::is_contained(taken, storage) &&
-          lastUses.isDeadAfter(contents.lookup(storage), op) && mayLaunchInto(storage, index, kernel, operands)) {
-        ++counts.inPlace;
-        return storage;
-      }
+  for (const Placement &operand : operands) {
+    Value storage = operand.storage;
+    if (isa<AllocOp>(storage.getDefiningOp()) && bufferType(storage) == type && !llvm::is_contained(taken, storage) &&
+        lastUses.isDeadAfter(contents.lookup(storage), op) && mayStoreInto(storage, index, mayWriteOver, operands)) {
+      ++counts.inPlace;
+      return storage;
     }
   }
   return AllocOp::create(builder, op->getLoc(), type, IntegerAttr());

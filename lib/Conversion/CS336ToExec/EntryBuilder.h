@@ -55,15 +55,18 @@ private:
   mlir::Value getBuffer(mlir::Value tensor);
   void place(mlir::Value tensor, mlir::Value storage);
 
+  /// Returns whether a command may write a result over an operand that has its layout, by their positions.
+  using WritesOver = llvm::function_ref<bool(unsigned operand, unsigned result)>;
+
   /// Returns storage for a result of `op`, which reads `operands`: the result's final destination, the storage of an
-  /// operand, or new storage. `kernel` is null for other commands.
-  mlir::Value chooseStorage(mlir::Operation *op, mlir::Value result, unsigned index, exec::KernelOp kernel,
+  /// operand, or new storage.
+  mlir::Value chooseStorage(mlir::Operation *op, mlir::Value result, unsigned index, WritesOver mayWriteOver,
                             llvm::ArrayRef<Placement> operands, llvm::ArrayRef<mlir::Value> taken);
-  bool mayReplaceVariable(const VariableResult &variable, mlir::Operation *op, unsigned index, exec::KernelOp kernel,
+  bool mayReplaceVariable(const VariableResult &variable, mlir::Operation *op, unsigned index, WritesOver mayWriteOver,
                           llvm::ArrayRef<Placement> operands);
-  /// Returns whether a launch of `kernel` may write result `index` to `storage`, parts of which it may read.
-  static bool mayLaunchInto(mlir::Value storage, unsigned index, exec::KernelOp kernel,
-                            llvm::ArrayRef<Placement> operands);
+  /// Returns whether a command may write result `index` to `storage`, parts of which it may read.
+  static bool mayStoreInto(mlir::Value storage, unsigned index, WritesOver mayWriteOver,
+                           llvm::ArrayRef<Placement> operands);
   /// Fills `target` with a returned value. The value is in `source`; if `source` is null, it has no placement yet.
   void fillResult(mlir::Value tensor, mlir::Value source, mlir::Value target, mlir::Location loc);
 

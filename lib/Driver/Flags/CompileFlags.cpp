@@ -18,9 +18,10 @@
 using namespace cs336;
 namespace cl = llvm::cl;
 
-CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep)
-    : dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(), cl::cat(category),
-             cl::sub(subcommand)),
+CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Sweep sweep,
+                           const DistributeFlags *distribute)
+    : distribute(distribute), dtypes("dtype", cl::desc("Mixed precision (default fp32)"), getComputeTypeValues(),
+                                     cl::cat(category), cl::sub(subcommand)),
       fusions("fusion", cl::desc("Operations that may share kernels (default all)"), getFusionValues(),
               cl::cat(category), cl::sub(subcommand)),
       checkpoint("checkpoint",
@@ -71,11 +72,24 @@ static std::string joinValues(const Values &values, Stringify stringify) {
   return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
 }
 
-absl::Status CompileFlags::checkPipelineOptions() const {
-  llvm::StringMap<std::string> values{{"dtype", joinValues(dtypes, stringifyComputeType)},
-                                      {"fusion", joinValues(fusions, stringifyFusion)}};
+std::vector<FlagOption> CompileFlags::getSingleOptions() const {
+  std::vector<FlagOption> options;
   if (checkpoint.getNumOccurrences() > 0)
-    values["checkpoint"] = std::to_string(checkpoint);
+    options.push_back({"checkpoint", std::to_string(checkpoint), "--checkpoint"});
+  if (distribute)
+    llvm::append_range(options, distribute->getOptions());
+  return options;
+}
+
+absl::Status CompileFlags::checkPipelineOptions() const {
+  // Each option as its flag was given: "--checkpoint 2".
+  llvm::StringMap<std::string> values;
+  if (!dtypes.empty())
+    values["dtype"] = "--dtype " + joinValues(dtypes, stringifyComputeType);
+  if (!fusions.empty())
+    values["fusion"] = "--fusion " + joinValues(fusions, stringifyFusion);
+  for (const FlagOption &option : getSingleOptions())
+    values[option.name] = option.flag + " " + option.value;
   llvm::StringMap<llvm::StringRef> given;
   for (llvm::StringRef option : splitPipelineOptions(pipeline)) {
     llvm::StringRef name = getOptionName(option);
@@ -83,8 +97,8 @@ absl::Status CompileFlags::checkPipelineOptions() const {
       return absl::InvalidArgumentError(absl::StrCat("--pipeline-options gives '", name.str(), "' twice: '",
                                                      first->second.str(), "' and '", option.str(), "'"));
     if (std::string value = values.lookup(name); !value.empty())
-      return absl::InvalidArgumentError(absl::StrCat("--", name.str(), " ", value, " conflicts with '", option.str(),
-                                                     "' in --pipeline-options: give one of the two"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(value, " conflicts with '", option.str(), "' in --pipeline-options: give one of the two"));
   }
   if (ladder && *ladder)
     for (llvm::StringRef option : splitPipelineOptions(getLadder(ComputeType::FP32).front().options))
@@ -95,7 +109,9 @@ absl::Status CompileFlags::checkPipelineOptions() const {
 }
 
 absl::Status CompileFlags::check(runtime::DeviceId device) const {
-  if (absl::Status status = checkPipelineOptions(); !status.ok())
+  absl::Status status = distribute ? distribute->check() : absl::OkStatus();
+  status.Update(checkPipelineOptions());
+  if (!status.ok())
     return status;
   if (ladder && *ladder && !fusions.empty())
     return absl::InvalidArgumentError("--ladder conflicts with --fusion: it adds the passes of --fusion one at a time");
@@ -144,7 +160,8 @@ std::vector<PipelineVariant> CompileFlags::getPipelines() const {
     append("dtype", dtypes, stringifyComputeType);
     append("fusion", fusions, stringifyFusion);
   }
-  llvm::SmallVector<unsigned, 1> checkpoints(checkpoint.getNumOccurrences() > 0 ? 1 : 0, checkpoint);
-  append("checkpoint", checkpoints, [](unsigned layers) { return std::to_string(layers); });
+  for (const FlagOption &option : getSingleOptions())
+    for (PipelineVariant &variant : variants)
+      variant.options += " " + option.name + "=" + option.value;
   return variants;
 }

@@ -156,6 +156,8 @@ format::Phase cs336::toFormat(exec::CommandPhase phase) {
     return format::Phase::optimizer;
   case exec::CommandPhase::Prepare:
     return format::Phase::prepare;
+  case exec::CommandPhase::Communication:
+    return format::Phase::communication;
   }
   llvm_unreachable("unknown phase");
 }

@@ -52,7 +52,7 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.launch @add ins(%a, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%a : memref<2x4xf32>) {stream = 3 : i64} loc("layers.0.attn.sum")
   exec.record 70 {stream = 3 : i64}
   exec.wait 70
-  exec.collective all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) group = 1 loc("y")
+  exec.collective all_reduce max ins(%a : memref<2x4xf32>) outs(%y : memref<2x4xf32>) group = 1 loc("communication"("y"))
   %at = exec.view %a : memref<2x4xf32> to memref<4x2xf32, strided<[1, 4]>>
   %b = exec.alloc offset = 128 : memref<4x4xf32>
   exec.gemm ins(%at, %y : memref<4x2xf32, strided<[1, 4]>>, memref<2x4xf32>) outs(%b : memref<4x4xf32>) precision = tf32 loc("backward"("layers.0.attn.sum"))
@@ -192,6 +192,7 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(train.commands[3]->body.AsWait()->event, 0u);
   EXPECT_EQ(train.commands[4]->name, "all_reduce_y");
   EXPECT_EQ(train.commands[4]->layer, "");
+  EXPECT_EQ(train.commands[4]->phase, format::Phase::communication);
   EXPECT_EQ(train.commands[4]->body.AsCollective()->reduction, format::Reduction::max);
 
   const format::GemmT &gemm = *train.commands[5]->body.AsGemm();

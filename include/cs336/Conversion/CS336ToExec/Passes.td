@@ -26,8 +26,8 @@ def ConvertCS336ToExecPass : Pass<"convert-cs336-to-exec", "::mlir::ModuleOp"> {
     - **Results.** A result is written directly to the storage of the output or gradient, or to the variable that it
       replaces. For a variable, no later command may read the old value, and the kernel may read it only element by
       element. Otherwise the value is computed in a temporary buffer and copied at the end.
-    - **In place.** An element-wise launch writes over an operand with the layout of its result, if no later command
-      reads that operand.
+    - **In place.** An element-wise launch, an all-reduce or a broadcast writes over an operand with the layout of its
+      result, if no later command reads that operand.
 
     Run it after `cs336-decompose`, on functions with one block. Afterwards, operations of the cs336 dialect are left in
     kernels only. Errors: an operation that is neither fusible nor a view nor a command, functions that disagree on the

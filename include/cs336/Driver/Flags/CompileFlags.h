@@ -11,6 +11,7 @@
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Flags/DeviceFlag.h"
+#include "cs336/Driver/Flags/DistributeFlags.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
@@ -43,7 +44,9 @@ public:
   /// `--ladder`.
   enum class Sweep { No, Yes };
 
-  CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No);
+  /// `distribute` adds its options to every pipeline. It must outlive this object; null stands for one rank.
+  CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No,
+               const DistributeFlags *distribute = nullptr);
 
   /// Returns INVALID_ARGUMENT for flags without an effect: `--fusion` with `--ladder`, an option of
   /// `--pipeline-options` that another flag sets too, and `--arch` for the CPU or without a name.
@@ -86,7 +89,11 @@ public:
 
 private:
   absl::Status checkPipelineOptions() const;
+  /// Returns the options of flags with one value.
+  std::vector<FlagOption> getSingleOptions() const;
 
+  /// Null if the tool has no such flags.
+  const DistributeFlags *distribute;
   llvm::cl::list<ComputeType> dtypes;
   llvm::cl::list<Fusion> fusions;
   /// Null without a sweep.

@@ -18,21 +18,29 @@ StringRef cs336::stringifyPhase(Phase phase) {
     return "forward";
   case Phase::Backward:
     return "backward";
+  case Phase::Communication:
+    return "communication";
   case Phase::Optimizer:
     return "optimizer";
   }
   llvm_unreachable("every phase has a name");
 }
 
+std::optional<Phase> cs336::findPhase(StringRef name) {
+  for (Phase phase : {Phase::Backward, Phase::Communication, Phase::Optimizer})
+    if (name == stringifyPhase(phase))
+      return phase;
+  return std::nullopt;
+}
+
 Phase cs336::getPhase(Location loc) {
   Phase found = Phase::Forward;
   loc->walk([&](Location inner) {
     if (auto named = dyn_cast<NameLoc>(inner))
-      for (Phase phase : {Phase::Backward, Phase::Optimizer})
-        if (named.getName() == stringifyPhase(phase)) {
-          found = phase;
-          return WalkResult::interrupt();
-        }
+      if (std::optional<Phase> phase = findPhase(named.getName())) {
+        found = *phase;
+        return WalkResult::interrupt();
+      }
     return WalkResult::advance();
   });
   return found;

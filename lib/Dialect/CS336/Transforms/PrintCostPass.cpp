@@ -58,28 +58,39 @@ static CostTable countCosts(func::FuncOp function, int64_t &numWithoutCost) {
   return table;
 }
 
-static void printRow(raw_ostream &os, size_t width, StringRef phase, StringRef name, const Cost &cost) {
-  os << llvm::formatv("  {0,-9} {1} {2,8} {3,20} {4,20}\n", phase, llvm::left_justify(name, width), cost.count,
-                      cost.flops, cost.bytes);
+namespace {
+/// The widths of a table's columns of text, in characters.
+struct Widths {
+  size_t phase = StringRef("optimizer").size(), name = StringRef("operation").size();
+};
+} // namespace
+
+template <typename... Cells>
+static void printCells(raw_ostream &os, Widths widths, StringRef phase, StringRef name, Cells... cells) {
+  os << "  " << llvm::left_justify(phase, widths.phase) << ' ' << llvm::left_justify(name, widths.name)
+     << llvm::formatv(" {0,8} {1,20} {2,20}\n", cells...);
+}
+
+static void printRow(raw_ostream &os, Widths widths, StringRef phase, StringRef name, const Cost &cost) {
+  printCells(os, widths, phase, name, cost.count, cost.flops, cost.bytes);
 }
 
 static void printTable(raw_ostream &os, const CostTable &table, int64_t numWithoutCost) {
-  size_t width = StringRef("operation").size();
+  Widths widths;
   for (auto &[key, cost] : table)
-    width = std::max(width, key.second.size());
-  os << llvm::formatv("  {0,-9} {1} {2,8} {3,20} {4,20}\n", "phase", llvm::left_justify("operation", width), "count",
-                      "FLOPs", "bytes");
+    widths = {std::max(widths.phase, stringifyPhase(key.first).size()), std::max(widths.name, key.second.size())};
+  printCells(os, widths, "phase", "operation", "count", "FLOPs", "bytes");
   std::map<Phase, Cost> phases;
   Cost total;
   for (auto &[key, cost] : table) {
-    printRow(os, width, stringifyPhase(key.first), key.second, cost);
+    printRow(os, widths, stringifyPhase(key.first), key.second, cost);
     phases[key.first] += cost;
     total += cost;
   }
   for (auto &[phase, cost] : phases)
-    printRow(os, width, stringifyPhase(phase), "total", cost);
+    printRow(os, widths, stringifyPhase(phase), "total", cost);
   if (phases.size() > 1)
-    printRow(os, width, "all", "total", total);
+    printRow(os, widths, "all", "total", total);
   if (total.wireBytes > 0)
     os << "  " << total.wireBytes << " bytes sent by each rank\n";
   if (numWithoutCost > 0)

@@ -16,11 +16,8 @@ using namespace cs336;
 using namespace cs336::exec;
 
 StringRef exec::getSourcePath(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    bool isPhase =
-        name.getName() == stringifyPhase(Phase::Backward) || name.getName() == stringifyPhase(Phase::Optimizer);
-    return isPhase ? getSourcePath(name.getChildLoc()) : name.getName().getValue();
-  }
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return findPhase(name.getName()) ? getSourcePath(name.getChildLoc()) : name.getName().getValue();
   if (auto call = dyn_cast<CallSiteLoc>(loc))
     return getSourcePath(call.getCallee());
   if (auto fused = dyn_cast<FusedLoc>(loc))
@@ -60,6 +57,8 @@ CommandPhase exec::detail::getCommandPhase(Operation *command) {
     return CommandPhase::Forward;
   case Phase::Backward:
     return CommandPhase::Backward;
+  case Phase::Communication:
+    return CommandPhase::Communication;
   case Phase::Optimizer:
     return CommandPhase::Optimizer;
   }

@@ -26,7 +26,7 @@ struct CommandInfo {
   absl::string_view entry; // "train"
   absl::string_view name;
   absl::string_view layer;    // "layers.0.attn", or empty.
-  absl::string_view phase;    // "forward", "backward", "optimizer", "prepare"
+  absl::string_view phase;    // "forward", "backward", "communication", "optimizer", "prepare"
   absl::string_view kind;     // "launch", "gemm", "copy", "collective", ...
   absl::string_view location; // The source location as text.
 };

@@ -21,6 +21,23 @@ func.func @train(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> 
   return %3 : tensor<4x16xf32>
 }
 
+// CHECK-LABEL: @exchange (train)
+// CHECK-NEXT: {{^}}  phase         operation             count
+// CHECK-NEXT: {{^}}  forward       cs336.exp
+// CHECK-NEXT: {{^}}  communication cs336.collective
+// CHECK-NEXT: {{^}}  optimizer     cs336.add
+// CHECK-NEXT: {{^}}  forward       total
+// CHECK-NEXT: {{^}}  communication total
+// CHECK-NEXT: {{^}}  optimizer     total
+// CHECK-NEXT: {{^}}  all           total
+// CHECK-NEXT: 256 bytes sent by each rank
+func.func @exchange(%x: tensor<64xf32>) -> tensor<64xf32> attributes {cs336.mode = #cs336.mode<train>} {
+  %0 = cs336.exp %x : tensor<64xf32> loc("layers.0.exp")
+  %1 = cs336.collective all_reduce mean(%0) group = 2 : (tensor<64xf32>) -> tensor<64xf32> loc("communication"("backward"("w")))
+  %2 = cs336.add %1, %x : tensor<64xf32> loc("optimizer"("w"))
+  return %2 : tensor<64xf32>
+}
+
 // FLOPs of a group's operations are added; only its operands and results count as bytes.
 // CHECK-LABEL: @group{{$}}
 // CHECK-NEXT: phase operation count FLOPs bytes

@@ -10,14 +10,19 @@
 
 #include "mlir/IR/Location.h"
 
+#include <optional>
+
 namespace cs336 {
 
 /// The part of a training step that a location carries: `loc("backward"(loc("layers.0.attn.q_proj")))`. Locations
 /// without a phase are forward.
-enum class Phase { Forward, Backward, Optimizer };
+enum class Phase { Forward, Backward, Communication, Optimizer };
 
-/// Returns "forward", "backward" or "optimizer".
+/// Returns "forward", "backward", "communication" or "optimizer".
 llvm::StringRef stringifyPhase(Phase phase);
+
+/// Returns the phase that a name in a location stands for. Forward has no name there.
+std::optional<Phase> findPhase(llvm::StringRef name);
 
 /// Returns the phase that `loc` names.
 Phase getPhase(mlir::Location loc);

@@ -31,6 +31,12 @@ public:
 };
 
 template <>
+class parser<cs336::DistributeMode> : public cs336::EnumParser<cs336::DistributeMode> {
+public:
+  using EnumParser::EnumParser;
+};
+
+template <>
 class parser<cs336::Mode> : public cs336::EnumParser<cs336::Mode> {
 public:
   using EnumParser::EnumParser;

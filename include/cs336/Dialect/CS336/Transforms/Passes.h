@@ -21,6 +21,9 @@ enum class AutocastType { BF16, FP16, TF32 };
 /// The optimizer at the end of a training step.
 enum class OptimizerKind { AdamW };
 
+/// Where the gradients are exchanged between ranks, and how many at a time.
+enum class DistributeMode { PerParameter, Flat, Overlap, Bucket };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "cs336/Dialect/CS336/Transforms/Passes.h.inc"

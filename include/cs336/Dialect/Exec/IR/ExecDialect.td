@@ -72,7 +72,8 @@ def Exec_StorageKind : Exec_Enum<"StorageKind", "kind of storage that holds a bu
 
 def Exec_CommandPhase : Exec_Enum<"CommandPhase", "phase of a step that a command belongs to", [
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"Backward", 1, "backward">,
-  I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Prepare", 3, "prepare">]>;
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">, I32EnumAttrCase<"Prepare", 3, "prepare">,
+  I32EnumAttrCase<"Communication", 4, "communication">]>;
 
 def Exec_IsBuffer : CPred<"::cs336::exec::isBuffer($_self)">;
 def Exec_IsDense : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;

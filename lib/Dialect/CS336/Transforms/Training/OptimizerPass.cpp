@@ -8,6 +8,7 @@
 #include "GradientStatistics.h"
 #include "LearningRate.h"
 #include "LossScaling.h"
+#include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
@@ -43,15 +44,6 @@ static FloatType getComputeType(Type elementType) {
 static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   RankedTensorType type = tensorType(value);
   return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
-}
-
-/// Returns a gradient before it was widened: updates compute in float32 or wider in any case, and a narrow gradient
-/// takes fewer bytes to read.
-static Value skipExtension(Value gradient) {
-  auto cast = gradient.getDefiningOp<CastOp>();
-  auto from = cast ? dyn_cast<FloatType>(cast.getOperand().getType().getElementType()) : FloatType();
-  auto to = cast ? dyn_cast<FloatType>(cast.getType().getElementType()) : FloatType();
-  return from && to && from.getWidth() < to.getWidth() ? Value(cast.getOperand()) : gradient;
 }
 
 static ArrayAttr prefixViews(ArrayAttr views, StringRef prefix) {
@@ -141,6 +133,7 @@ LogicalResult AdamWBuilder::collectUpdates() {
     if (!argument || argument.getType() != value.getType())
       return function.emitOpError() << "returns a gradient called '" << name
                                     << "', but has no parameter with that name and type";
+    // Updates compute in float32 or wider in any case, and a narrow gradient takes fewer bytes to read.
     updates.push_back({argument, skipExtension(value), name, getPortViews(port)});
   }
   return success();

@@ -63,6 +63,83 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
+  let summary = "Average gradients and the loss over ranks (data parallelism)";
+  let description = [{
+    Replaces every returned gradient, and the output "loss", with its mean over `world-size` ranks. All ranks run the
+    same program on inputs of their own. The pass changes functions of mode `train` and `forward_backward` that return
+    gradients. Functions of other modes run on each rank alone.
+
+    The loss must be a mean over the inputs, and all ranks must have inputs of the same shapes. The results are then
+    those of one rank with the inputs of all ranks, but for rounding.
+
+    The mode places the collectives (`cs336.collective all_reduce mean`). A gradient is ready after the operation that
+    computes it, and after the last addition if a parameter has several uses:
+
+    | `mode` | collectives | position |
+    |---|---|---|
+    | `per-parameter` | one per gradient | at the end, in the order of the results |
+    | `flat` | one, of all gradients | at the end |
+    | `overlap` | one per gradient | where the gradient is ready |
+    | `bucket` | one per bucket | where the last gradient of the bucket is ready |
+
+    Gradients enter buckets in the order in which they are ready. A bucket is complete when it has `bucket-mib` MiB or
+    more; the last bucket has the rest. The loss is ready before all gradients, and is exchanged like one.
+
+    If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
+    widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
+    is a constant is equal on all ranks and is not exchanged.
+
+    Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
+    averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
+    rank remains in the mean, so all ranks skip the same steps. New operations have the location
+    `loc("communication"(loc("<parameter>")))`; collectives of several gradients have "gradients" or "bucket<n>" in
+    place of the parameter.
+
+    With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
+    below 1, a `bucket-mib` that is not above 0, a `train` function without gradients, and a function with several
+    blocks.
+
+    Remarks: `Distributed` for each function; `Bucketed` for each collective of several values, with their names and
+    bytes; `HasCollectives` (missed) for a function that contains collectives.
+
+    Before:
+
+    ```mlir
+    %dv = cs336.matmul %y, %dz {transpose_a} : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<8x2xf32>
+    …
+    %dw = cs336.matmul %x, %dy {transpose_a} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+    return %loss, %dw, %dv : tensor<f32>, tensor<8x8xf32>, tensor<8x2xf32>
+    ```
+
+    After `--cs336-distribute='world-size=4 mode=overlap'`:
+
+    ```mlir
+    %loss_mean = cs336.collective all_reduce mean(%loss) group = 4 : (tensor<f32>) -> tensor<f32>
+    …
+    %dv = cs336.matmul %y, %dz {transpose_a} : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<8x2xf32>
+    %dv_mean = cs336.collective all_reduce mean(%dv) group = 4 : (tensor<8x2xf32>) -> tensor<8x2xf32>
+    …
+    %dw = cs336.matmul %x, %dy {transpose_a} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+    %dw_mean = cs336.collective all_reduce mean(%dw) group = 4 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %loss_mean, %dw_mean, %dv_mean : tensor<f32>, tensor<8x8xf32>, tensor<8x2xf32>
+    ```
+
+    Counts `num-collectives`, collectives added; `num-exchanged`, gradients and losses exchanged.
+  }];
+  let options = [
+    Option<"worldSize", "world-size", "int64_t", "1", "Number of ranks that run the program together (default: 1)">,
+    Option<"mode", "mode", "::cs336::DistributeMode", "::cs336::DistributeMode::Bucket",
+           "Position of the collectives, and the gradients in each (default: bucket)",
+           [{::llvm::cl::values(
+      clEnumValN(::cs336::DistributeMode::PerParameter, "per-parameter", "one per gradient, after the backward pass"),
+      clEnumValN(::cs336::DistributeMode::Flat, "flat", "one of all gradients, after the backward pass"),
+      clEnumValN(::cs336::DistributeMode::Overlap, "overlap", "one per gradient, as soon as it is ready"),
+      clEnumValN(::cs336::DistributeMode::Bucket, "bucket", "one per bucket, as soon as its last gradient is ready"))}]>,
+    Option<"bucketMiB", "bucket-mib", "double", "25", "Size in MiB at which a bucket is complete (default: 25)">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
   let summary = "Turn gradients into updates of parameters and optimizer state";
   let description = [{

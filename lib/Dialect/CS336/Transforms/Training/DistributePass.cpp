@@ -1,0 +1,263 @@
+//===- DistributePass.cpp - Means of gradients over ranks ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WidenedGradient.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
+#include "cs336/Dialect/CS336/IR/TensorTypes.h"
+#include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
+#include "cs336/Dialect/CS336/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace cs336 {
+#define GEN_PASS_DEF_DISTRIBUTEPASS
+#include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
+} // namespace cs336
+
+using namespace mlir;
+using namespace cs336;
+
+static constexpr RemarkOptions remarkOptions("cs336-distribute");
+static constexpr double kMiB = 1 << 20;
+
+namespace {
+/// A value to exchange, and the results that it becomes, as positions in the return operation.
+struct Member {
+  Value value;
+  std::string name;
+  SmallVector<unsigned, 1> results;
+};
+
+/// The values that one collective exchanges.
+using Bucket = SmallVector<Member *>;
+
+/// The options of the pass.
+struct Distribution {
+  int64_t worldSize;
+  DistributeMode mode;
+  /// The size in bytes at which a bucket is complete.
+  double bucketBytes;
+};
+
+/// Rewrites one function.
+class Distributor {
+public:
+  Distributor(func::FuncOp function, const Distribution &distribution)
+      : function(function), distribution(distribution), terminator(function.getBody().front().getTerminator()) {}
+
+  void run();
+
+  int64_t numCollectives = 0;
+  int64_t numExchanged() const { return members.size(); }
+
+private:
+  void collectMembers();
+  /// Returns whether `a` is computed before `b`.
+  static bool isReadyBefore(const Member *a, const Member *b);
+  SmallVector<Bucket> chooseBuckets();
+  bool waitsForAllGradients() const {
+    return distribution.mode == DistributeMode::PerParameter || distribution.mode == DistributeMode::Flat;
+  }
+  std::string nameBucket(const Bucket &bucket) const;
+  void exchange(const Bucket &bucket);
+  void replaceResults(const Member &member, Value mean, OpBuilder &builder);
+
+  func::FuncOp function;
+  const Distribution &distribution;
+  Operation *terminator;
+  SmallVector<Member> members;
+};
+} // namespace
+
+static int64_t getBytes(const Bucket &bucket) {
+  int64_t bytes = 0;
+  for (const Member *member : bucket)
+    bytes += getTensorBytes(member->value);
+  return bytes;
+}
+
+static std::string formatMiB(int64_t bytes) {
+  return llvm::formatv("{0:f3} MiB", static_cast<double>(bytes) / kMiB).str();
+}
+
+/// Returns whether a result is a gradient or the loss.
+static bool isAveraged(DictionaryAttr port, Value value) {
+  if (getPortKind(port) == port::kGradient)
+    return true;
+  RankedTensorType type = tensorType(value);
+  return getPortKind(port) == port::kOutput && getPortName(port) == "loss" && type.getRank() == 0 &&
+         isa<FloatType>(type.getElementType());
+}
+
+void Distributor::collectMembers() {
+  llvm::MapVector<Value, Member> byValue;
+  for (auto [index, result] : llvm::enumerate(terminator->getOperands())) {
+    DictionaryAttr port = function.getResultAttrDict(index);
+    if (!isAveraged(port, result))
+      continue;
+    Value value = getPortKind(port) == port::kGradient ? skipExtension(result) : result;
+    if (value.getDefiningOp<ConstantOp>())
+      continue;
+    Member &member = byValue[value];
+    if (member.results.empty())
+      member = {value, getPortName(port).str(), {}};
+    member.results.push_back(index);
+  }
+  for (auto &[value, member] : byValue)
+    members.push_back(std::move(member));
+}
+
+bool Distributor::isReadyBefore(const Member *a, const Member *b) {
+  Operation *first = a->value.getDefiningOp(), *second = b->value.getDefiningOp();
+  if (!first || !second)
+    return !first && second;
+  return first->isBeforeInBlock(second);
+}
+
+SmallVector<Bucket> Distributor::chooseBuckets() {
+  Bucket order;
+  for (Member &member : members)
+    order.push_back(&member);
+  if (!waitsForAllGradients())
+    llvm::stable_sort(order, isReadyBefore);
+
+  SmallVector<Bucket> buckets;
+  auto isComplete = [&](const Bucket &bucket) {
+    switch (distribution.mode) {
+    case DistributeMode::PerParameter:
+    case DistributeMode::Overlap:
+      return true;
+    case DistributeMode::Flat:
+      return false;
+    case DistributeMode::Bucket:
+      return static_cast<double>(getBytes(bucket)) >= distribution.bucketBytes;
+    }
+    llvm_unreachable("every mode has a case");
+  };
+  for (Member *member : order) {
+    if (buckets.empty() || isComplete(buckets.back()))
+      buckets.emplace_back();
+    buckets.back().push_back(member);
+  }
+  return buckets;
+}
+
+std::string Distributor::nameBucket(const Bucket &bucket) const {
+  if (bucket.size() == 1)
+    return bucket.front()->name;
+  if (distribution.mode == DistributeMode::Flat)
+    return "gradients";
+  return "bucket" + std::to_string(numCollectives);
+}
+
+void Distributor::exchange(const Bucket &bucket) {
+  OpBuilder builder(terminator);
+  if (!waitsForAllGradients()) {
+    Value last = bucket.back()->value;
+    builder.setInsertionPointAfterValue(last);
+  }
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  for (const Member *member : bucket) {
+    values.push_back(member->value);
+    types.push_back(member->value.getType());
+  }
+  MLIRContext *context = function.getContext();
+  std::string name = nameBucket(bucket);
+  Location loc = inPhase(Phase::Communication, NameLoc::get(StringAttr::get(context, name)));
+  auto collective = CollectiveOp::create(builder, loc, types, CollectiveKind::AllReduce,
+                                         CollectiveReductionAttr::get(context, CollectiveReduction::Mean), values,
+                                         distribution.worldSize, /*root=*/IntegerAttr());
+  for (auto [member, mean] : llvm::zip_equal(bucket, collective.getResults()))
+    replaceResults(*member, mean, builder);
+  ++numCollectives;
+  if (bucket.size() == 1)
+    return;
+  auto names = llvm::map_range(bucket, [](const Member *member) -> StringRef { return member->name; });
+  remark::passed(loc, remarkOptions("Bucketed"))
+      << remark::add("@{0}: {1} has {2} values, {3}: {4}", function.getName(), name, bucket.size(),
+                     formatMiB(getBytes(bucket)), llvm::join(names, ", "));
+}
+
+void Distributor::replaceResults(const Member &member, Value mean, OpBuilder &builder) {
+  for (unsigned index : member.results) {
+    Value old = terminator->getOperand(index), result = mean;
+    if (old.getType() != mean.getType())
+      result = CastOp::create(builder, inPhase(Phase::Communication, old.getLoc()), old.getType(), mean);
+    terminator->setOperand(index, result);
+    if (Operation *widening = old.getDefiningOp(); widening && isOpTriviallyDead(widening))
+      widening->erase();
+  }
+}
+
+void Distributor::run() {
+  collectMembers();
+  for (const Bucket &bucket : chooseBuckets())
+    exchange(bucket);
+}
+
+namespace {
+class DistributePass : public cs336::impl::DistributePassBase<DistributePass>, public CountingPass {
+public:
+  using DistributePassBase::DistributePassBase;
+
+private:
+  void runOnOperation() override;
+  LogicalResult checkOptions(func::FuncOp function);
+
+  PassCounter numCollectives{this, "num-collectives", "Number of collectives added"};
+  PassCounter numExchanged{this, "num-exchanged", "Number of gradients and losses exchanged"};
+};
+} // namespace
+
+LogicalResult DistributePass::checkOptions(func::FuncOp function) {
+  if (worldSize < 1)
+    return function.emitOpError() << "cannot be distributed: world-size is " << worldSize.getValue()
+                                  << ", must be at least 1";
+  // The negated comparison also rejects NaN.
+  if (!(bucketMiB > 0))
+    return function.emitOpError() << "cannot be distributed: bucket-mib is "
+                                  << llvm::formatv("{0:f}", bucketMiB.getValue()).str() << ", must be above 0";
+  return success();
+}
+
+void DistributePass::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (failed(checkOptions(function)))
+    return signalPassFailure();
+  std::optional<Mode> functionMode = getMode(function);
+  if (function.isExternal() || worldSize == 1 || (functionMode != Mode::Train && functionMode != Mode::ForwardBackward))
+    return;
+  if (function.walk([](CollectiveOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+    remark::missed(function.getLoc(), remarkOptions("HasCollectives"))
+        << remark::add("@{0} contains collectives and is not changed", function.getName());
+    return;
+  }
+  if (functionMode == Mode::Train && !hasResultOfKind(function, port::kGradient)) {
+    function.emitOpError() << "returns no gradients to average over ranks; run --cs336-distribute after "
+                              "--cs336-differentiate and before --cs336-optimizer";
+    return signalPassFailure();
+  }
+  if (!function.getBody().hasOneBlock()) {
+    function.emitOpError() << "has several blocks; only straight-line functions are distributed";
+    return signalPassFailure();
+  }
+  Distribution distribution{worldSize, mode, bucketMiB * kMiB};
+  Distributor distributor(function, distribution);
+  distributor.run();
+  numCollectives += distributor.numCollectives;
+  numExchanged += distributor.numExchanged();
+  remark::passed(function.getLoc(), remarkOptions("Distributed"))
+      << remark::add("@{0}: {1} values become means over {2} ranks, in {3} collectives", function.getName(),
+                     distributor.numExchanged(), worldSize.getValue(), distributor.numCollectives);
+}

@@ -1,0 +1,26 @@
+// RUN: cs336-opt %s --split-input-file --cs336-distribute=world-size=2 --verify-diagnostics
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute=world-size=0 2>&1 | FileCheck %s --check-prefix=WORLD
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=0' 2>&1 | FileCheck %s --check-prefix=BUCKET
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=nan' 2>&1 | FileCheck %s --check-prefix=NAN
+// RUN: not cs336-opt %s --cs336-distribute=mode=ring 2>&1 | FileCheck %s --check-prefix=MODE
+
+// WORLD: cannot be distributed: world-size is 0, must be at least 1
+// BUCKET: cannot be distributed: bucket-mib is 0.00, must be above 0
+// NAN: cannot be distributed: bucket-mib is nan, must be above 0
+// MODE: unknown mode 'ring': expected per-parameter, flat, overlap or bucket
+
+// expected-error@+1 {{returns no gradients to average over ranks; run --cs336-distribute after --cs336-differentiate and before --cs336-optimizer}}
+func.func @no_gradients(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{has several blocks; only straight-line functions are distributed}}
+func.func @blocks(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  cf.br ^next
+^next:
+  return %a : tensor<f32>
+}
