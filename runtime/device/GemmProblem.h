@@ -31,7 +31,7 @@ struct GemmProblem {
   Dims batch;
   GemmMatrix a, b, c;
   GemmMatrix d;    // Has the layout of C; often it is C.
-  bool accumulate; // Whether D is added.
+  bool accumulate; // True if D is added.
   format::Precision precision = format::Precision::ieee;
   char *bias = nullptr; // c.columns elements of C's type.
   bool relu = false;    // Keeps a NaN.
