@@ -138,13 +138,14 @@ static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs)
   result.target = Target::CUDA;
   for (const CUDAKernel &kernel : kernels) {
     CompiledKernel &compiled = result.kernels[kernel.name];
-    compiled.functions.assign(kernel.functions.begin(), kernel.functions.end());
-    compiled.text = kernel.text;
-    compiled.workspaceBytes = kernel.workspaceBytes;
+    KernelImplementation &implementation = compiled.implementations.emplace_back();
+    implementation.functions.assign(kernel.functions.begin(), kernel.functions.end());
+    implementation.text = kernel.text;
+    implementation.workspaceBytes = kernel.workspaceBytes;
     compiled.alignments.assign(kernel.alignments.begin(), kernel.alignments.end());
   }
   for (const Job &job : jobs) {
-    result.kernels[job.kernel->name].objects.push_back(result.objects.size());
+    result.kernels[job.kernel->name].implementations.front().objects.push_back(result.objects.size());
     result.objects.push_back({job.cubin->architecture, {}, {job.cubin->image.begin(), job.cubin->image.end()}});
   }
   return result;
