@@ -8,17 +8,15 @@
 #include "AttentionTiles.h"
 
 #include "ExpressionPrinter.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace cs336::cuda;
 
-/// Shared memory that a block may use on every architecture from 8.0 on.
-static constexpr int64_t maxSharedBytes = 99 * 1024;
-
-/// Three blocks per multiprocessor of the largest GPU. With fewer blocks smaller tiles are faster, although larger
+/// Three blocks per multiprocessor. With fewer blocks smaller tiles are faster, although larger
 /// tiles reuse more of the elements that they read.
-static constexpr int64_t manyBlocks = 3 * 132;
+static constexpr int64_t manyBlocks = 3 * portableTarget.multiprocessors;
 static constexpr int64_t manyRows = 2048;
 
 // Measured tile sizes, fastest first (docs/Rationale/AttentionKernels.md). The first tiles that fit are used.
@@ -87,7 +85,7 @@ AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes
 bool AttentionTiles::fits() const {
   int64_t streamed = stage == AttentionStage::BackwardKeys ? sizes.queries : sizes.keys;
   return getDepth() <= choice.maxDepth && getBlocks() >= choice.minBlocks && streamed >= choice.minStreamed &&
-         getSharedBytes() <= maxSharedBytes;
+         getSharedBytes() <= portableTarget.sharedBytesPerBlock;
 }
 
 int64_t AttentionTiles::getDepth() const {

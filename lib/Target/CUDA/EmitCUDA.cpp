@@ -13,6 +13,7 @@
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -49,9 +50,12 @@ using Refusals = SmallVector<std::pair<std::string, std::string>>;
 
 class KernelEmitter {
 public:
-  explicit KernelEmitter(ModuleOp module) : schedules(createKernelSchedules()) {
+  KernelEmitter(ModuleOp module, const TargetDescription &target)
+      : ofOperations(createOperationSchedules(target)), wholeKernelSchedules(createWholeKernelSchedules(target)),
+        schedules(createKernelSchedules(target)) {
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
+  KernelEmitter(KernelEmitter &&) = default;
 
   /// Emits a kernel. The result has no grids if no schedule accepts a part of it; `whyNot` is then the reason.
   /// Thread-safe.
@@ -69,8 +73,8 @@ private:
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
                    const KernelText &text, raw_ostream &os) const;
 
-  SmallVector<std::unique_ptr<KernelSchedule>> ofOperations = createOperationSchedules();
-  SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules = createWholeKernelSchedules();
+  SmallVector<std::unique_ptr<KernelSchedule>> ofOperations;
+  SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules;
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
 };
@@ -116,6 +120,8 @@ static std::string describeGrid(const KernelFunction &function) {
                      std::to_string(function.threads) + " threads";
   if (function.sharedBytes != 0)
     text += " with " + std::to_string(function.sharedBytes) + " bytes of shared memory";
+  if (function.cluster != 1)
+    text += " in clusters of " + std::to_string(function.cluster);
   return text;
 }
 
@@ -268,7 +274,10 @@ static void emitHead(const DeviceSources &sources, raw_ostream &os) {
 }
 
 LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOptions &options) {
-  KernelEmitter emitter(module);
+  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
+  if (failed(architectures))
+    return failure();
+  KernelEmitter emitter(module, architectures->empty() ? portableTarget : getTarget(architectures->front()));
   DeviceSources sources;
   std::string kernels;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
@@ -290,8 +299,9 @@ LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOption
   return success();
 }
 
-/// Emits the kernel with its own translation unit.
-static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel) {
+/// Emits the kernel with its own translation unit, without architectures.
+static FailureOr<CUDAImplementation> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel,
+                                              SmallVector<int64_t> &alignments) {
   std::string whyNot;
   FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
   if (failed(text))
@@ -302,29 +312,77 @@ static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::Kernel
   llvm::raw_string_ostream os(unit);
   emitHead(text->sources, os);
   os << text->functions;
-  return CUDAKernel{kernel.getSymName().str(), std::move(unit),  text->grids,
-                    text->workspaceBytes,      text->alignments, kernel.getLoc()};
+  alignments = text->alignments;
+  return CUDAImplementation{{}, std::move(unit), text->grids, text->workspaceBytes};
 }
 
-FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {
-  KernelEmitter emitter(module);
-  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(),
-                                          [&](exec::KernelOp kernel) { return emitter.isLaunched(kernel); });
+namespace {
+/// The architectures of one description, and the texts for them.
+struct TargetEmitter {
+  SmallVector<std::string> architectures;
+  KernelEmitter emitter;
+};
+} // namespace
+
+/// Returns the descriptions of the architectures, in order; one without architectures if there are none.
+static std::vector<TargetEmitter> createEmitters(ModuleOp module, ArrayRef<std::string> architectures) {
+  llvm::MapVector<const TargetDescription *, SmallVector<std::string>> architecturesOf;
+  for (const std::string &architecture : architectures)
+    if (auto &names = architecturesOf[&getTarget(architecture)]; !llvm::is_contained(names, architecture))
+      names.push_back(architecture);
+  if (architectures.empty())
+    architecturesOf[&portableTarget] = {};
+  std::vector<TargetEmitter> emitters;
+  for (auto &[target, names] : architecturesOf)
+    emitters.push_back({names, KernelEmitter(module, *target)});
+  return emitters;
+}
+
+/// Emits the kernel for all targets. Targets with one text share an implementation.
+static FailureOr<CUDAKernel> emitKernel(ArrayRef<TargetEmitter> emitters, exec::KernelOp kernel) {
+  CUDAKernel result{kernel.getSymName().str(), {}, {}, kernel.getLoc()};
+  for (const TargetEmitter &target : emitters) {
+    FailureOr<CUDAImplementation> unit = emitUnit(target.emitter, kernel, result.alignments);
+    if (failed(unit))
+      return failure();
+    auto *known = llvm::find_if(result.implementations, [&](const CUDAImplementation &other) {
+      return other.text == unit->text && other.functions == unit->functions &&
+             other.workspaceBytes == unit->workspaceBytes;
+    });
+    if (known == result.implementations.end())
+      known = &result.implementations.emplace_back(std::move(*unit));
+    llvm::append_range(known->architectures, target.architectures);
+  }
+  return result;
+}
+
+int64_t CUDAKernel::getWorkspaceBytes() const {
+  int64_t bytes = 0;
+  for (const CUDAImplementation &implementation : implementations)
+    bytes = std::max(bytes, implementation.workspaceBytes);
+  return bytes;
+}
+
+FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, ArrayRef<std::string> architectures) {
+  std::vector<TargetEmitter> emitters = createEmitters(module, architectures);
+  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(), [&](exec::KernelOp kernel) {
+    return emitters.front().emitter.isLaunched(kernel);
+  });
   SmallVector<exec::KernelOp> sources(launched);
-  SmallVector<std::optional<CUDAKernel>> units(sources.size());
+  std::vector<std::optional<CUDAKernel>> emitted(sources.size());
   ParallelDiagnosticHandler diagnostics(module.getContext());
   LogicalResult areEmitted = failableParallelForEachN(module.getContext(), 0, sources.size(), [&](size_t index) {
     diagnostics.setOrderIDForThread(index);
-    FailureOr<CUDAKernel> unit = emitUnit(emitter, sources[index]);
+    FailureOr<CUDAKernel> kernel = emitKernel(emitters, sources[index]);
     diagnostics.eraseOrderIDForThread();
-    if (succeeded(unit))
-      units[index] = std::move(*unit);
-    return failure(failed(unit));
+    if (succeeded(kernel))
+      emitted[index] = std::move(*kernel);
+    return failure(failed(kernel));
   });
   if (failed(areEmitted))
     return failure();
   std::vector<CUDAKernel> kernels;
-  for (std::optional<CUDAKernel> &unit : units)
-    kernels.push_back(std::move(*unit));
+  for (std::optional<CUDAKernel> &kernel : emitted)
+    kernels.push_back(std::move(*kernel));
   return kernels;
 }

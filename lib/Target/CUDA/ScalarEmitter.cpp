@@ -18,7 +18,7 @@ using namespace cs336::cuda;
 //===----------------------------------------------------------------------===//
 
 void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, StringRef symbol, int64_t threads,
-                                bool hasWorkspace) {
+                                bool hasWorkspace, size_t numTensorMaps) {
   SmallVector<std::string> parameters;
   for (auto [i, type] : llvm::enumerate(kernel.operands))
     parameters.push_back((i < kernel.numInputs ? "const " : "") +
@@ -26,6 +26,8 @@ void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, Str
                          kernel.getOperandName(i));
   if (hasWorkspace)
     parameters.push_back("unsigned char *workspace");
+  for (size_t i = 0; i < numTensorMaps; ++i)
+    parameters.push_back("const __grid_constant__ TensorMap map" + std::to_string(i));
 
   constexpr size_t lineWidth = 120;
   std::string line = (symbol + "(").str();

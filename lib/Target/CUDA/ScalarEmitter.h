@@ -20,9 +20,10 @@ struct VectorAxis {
 };
 
 /// Writes the `extern "C" __global__` line and the parameters, up to the opening brace: one pointer per operand, then
-/// the workspace as bytes, if there is one.
+/// the workspace as bytes, if there is one, then the tensor maps `map0`, `map1`, …, of the type `TensorMap` of the
+/// device library.
 void emitSignature(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef symbol, int64_t threads,
-                   bool hasWorkspace = false);
+                   bool hasWorkspace = false, size_t numTensorMaps = 0);
 
 /// Writes the tables of constants that the program reads, before the functions.
 void emitTables(llvm::raw_ostream &os, const DeviceKernel &kernel, const KernelProgram &program);

@@ -9,6 +9,7 @@
 #define CS336_TARGET_CUDA_KERNELSCHEDULE_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -131,14 +132,15 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 /// TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
-/// Creates the schedules of single operations with their own kernels. They come first.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules();
+/// Creates the schedules of single operations with their own kernels. They come first. Schedules for the instructions
+/// of the target precede those for all architectures.
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules(const TargetDescription &target);
 
 /// Creates the schedules of outputs of any shapes. They come before those of outputs of one shape.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules();
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules(const TargetDescription &target);
 
 /// Creates all schedules of outputs of one shape, the most specialised first.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules(const TargetDescription &target);
 
 } // namespace cs336::cuda
 

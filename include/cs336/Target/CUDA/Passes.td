@@ -14,7 +14,8 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
   let summary = "Add the workspaces that launches and GEMMs need on the GPU";
   let description = [{
     Adds an `exec.alloc` as workspace to launches and GEMMs. A launch gets a workspace if the schedule of its kernel
-    passes partial results from one function to the next. The schedule determines the size. Every GEMM gets a workspace
+    passes partial results from one function to the next. The schedule determines the size. With several architectures
+    in the module's `exec.architectures`, the size is the largest of them. Every GEMM gets a workspace
     of `gemm-bytes`. Without it, cuBLASLt cannot use the algorithms that split the summed axis among blocks. The default
     is the size that cuBLAS recommends for compute capability 9.0.
 
