@@ -9,6 +9,7 @@
 
 #include "DeviceSources.h"
 #include "OutputBoxes.h"
+#include "ScheduleSelection.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
@@ -51,8 +52,8 @@ using Refusals = SmallVector<std::pair<std::string, std::string>>;
 class KernelEmitter {
 public:
   KernelEmitter(ModuleOp module, const TargetDescription &target)
-      : ofOperations(createOperationSchedules(target)), wholeKernelSchedules(createWholeKernelSchedules(target)),
-        schedules(createKernelSchedules(target)) {
+      : target(target), ofOperations(createOperationSchedules(target)),
+        wholeKernelSchedules(createWholeKernelSchedules(target)), schedules(createKernelSchedules(target)) {
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
   KernelEmitter(KernelEmitter &&) = default;
@@ -61,18 +62,26 @@ public:
   /// Thread-safe.
   FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot) const;
 
+  /// Returns the schedules of a kernel's parts, or nothing if no schedule accepts a part; `whyNot` is then the reason.
+  FailureOr<ScheduleSelection> select(exec::KernelOp kernel, std::string &whyNot) const;
+
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel, OpBuilder &builder) const;
-  /// Splits the kernel into the necessary number of grids. Returns nothing if no schedule accepts a part; `whyNot` is
-  /// then the reason.
-  SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  /// Splits the kernel into the necessary number of grids, by the kernel's selection for the target if it has one.
+  /// Returns nothing if no schedule accepts a part; `whyNot` is then the reason.
+  FailureOr<SmallVector<ScheduledPart>> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  SmallVector<ScheduledPart> chooseParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  /// Returns nothing, with the reason in `whyNot`, if the kernel cannot have these schedules.
+  SmallVector<ScheduledPart> selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
+                                         std::string &whyNot) const;
   /// Returns null if no schedule accepts the part; `whyNot` is then the reason.
   ScheduledPart schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const;
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
                    const KernelText &text, raw_ostream &os) const;
 
+  const TargetDescription &target;
   SmallVector<std::unique_ptr<KernelSchedule>> ofOperations;
   SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules;
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
@@ -200,14 +209,14 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
   SmallVector<DeviceKernel> parts;
   for (auto &[shape, numbers] : outputs) {
     DeviceKernel &part = parts.emplace_back(kernel);
-    part.outputs = numbers;
+    part.outputs.assign(numbers.begin(), numbers.end());
     if (outputs.size() > 1)
       part.name += "_" + std::to_string(parts.size() - 1);
   }
   return parts;
 }
 
-SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const {
+SmallVector<ScheduledPart> KernelEmitter::chooseParts(const DeviceKernel &kernel, std::string &whyNot) const {
   SmallVector<ScheduledPart> parts;
   Refusals refusals;
   auto scheduleWhole = [&](const KernelSchedule &schedule, std::string &reason) {
@@ -236,6 +245,100 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
   return parts;
 }
 
+static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
+  return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
+}
+
+/// Returns the part with the selected schedule if it is one of `schedules`, or else a part without a kernel, and in
+/// `whyNot` the reason if the schedule rejects the part.
+static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> schedules, const DeviceKernel &part,
+                                    const SelectedSchedule &selected, std::string &whyNot) {
+  for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
+    if (schedule->getName() != selected.name)
+      continue;
+    DeviceKernel withParameters = part;
+    withParameters.parameters = selected.parameters;
+    std::string reason;
+    std::unique_ptr<ScheduledKernel> scheduled = scheduleInPlace(*schedule, withParameters, reason);
+    // Only a schedule of single operations gives no reason.
+    if (!scheduled)
+      whyNot = "cannot have the selected schedule '" + selected.name + "': it " +
+               (reason.empty() ? "is another operation" : reason);
+    else if (selected.parameters && selected.parameters != scheduled->getParameters())
+      whyNot = "selects parameters that schedule '" + selected.name + "' does not have";
+    else
+      return {schedule->getName(), std::move(scheduled)};
+    return {};
+  }
+  return {};
+}
+
+SmallVector<ScheduledPart> KernelEmitter::selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
+                                                      std::string &whyNot) const {
+  SmallVector<ScheduledPart> parts;
+  for (ArrayRef<std::unique_ptr<KernelSchedule>> whole : {ArrayRef(ofOperations), ArrayRef(wholeKernelSchedules)}) {
+    if (selection.size() != 1 || !whyNot.empty())
+      break;
+    ScheduledPart part = selectSchedule(whole, kernel, selection.front(), whyNot);
+    if (part.kernel) {
+      parts.push_back(std::move(part));
+      return parts;
+    }
+  }
+  if (!whyNot.empty())
+    return {};
+  SmallVector<DeviceKernel> split = splitByShape(kernel);
+  if (split.size() != selection.size()) {
+    whyNot = "selects " + std::to_string(selection.size()) + " schedules for its " + std::to_string(split.size()) +
+             " parts, or one that does not exist";
+    return {};
+  }
+  for (auto [part, selected] : llvm::zip_equal(split, selection)) {
+    parts.push_back(selectSchedule(schedules, part, selected, whyNot));
+    if (parts.back().kernel)
+      continue;
+    if (whyNot.empty()) {
+      auto getName = [](const std::unique_ptr<KernelSchedule> &schedule) { return schedule->getName(); };
+      whyNot = "selects schedule '" + selected.name + "', which does not exist; there are " +
+               llvm::join(llvm::map_range(llvm::concat<const std::unique_ptr<KernelSchedule>>(
+                                              ofOperations, wholeKernelSchedules, schedules),
+                                          getName),
+                          ", ");
+    }
+    return {};
+  }
+  return parts;
+}
+
+FailureOr<SmallVector<ScheduledPart>> KernelEmitter::scheduleParts(const DeviceKernel &kernel,
+                                                                   std::string &whyNot) const {
+  FailureOr<std::optional<ScheduleSelection>> selection = readSelection(kernel.source, target);
+  if (failed(selection))
+    return failure();
+  if (!*selection)
+    return chooseParts(kernel, whyNot);
+  SmallVector<ScheduledPart> parts = selectParts(kernel, **selection, whyNot);
+  // A choice by hand is never replaced silently.
+  if (parts.empty())
+    return emitRefusal(kernel.source, whyNot);
+  return parts;
+}
+
+FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::string &whyNot) const {
+  OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
+  FailureOr<DeviceKernel> form = readKernel(kernel, builder);
+  if (failed(form))
+    return failure();
+  FailureOr<SmallVector<ScheduledPart>> parts = scheduleParts(*form, whyNot);
+  if (failed(parts))
+    return failure();
+  ScheduleSelection selection;
+  for (const ScheduledPart &part : *parts)
+    selection.push_back({part.schedule.str(), part.kernel->getParameters()});
+  return selection;
+}
+
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
@@ -247,7 +350,10 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
     return failure();
 
   KernelText text;
-  SmallVector<ScheduledPart> parts = scheduleParts(*form, whyNot);
+  FailureOr<SmallVector<ScheduledPart>> scheduled = scheduleParts(*form, whyNot);
+  if (failed(scheduled))
+    return failure();
+  ArrayRef<ScheduledPart> parts = *scheduled;
   if (parts.empty())
     return KernelText();
   text.alignments = form->alignments;
@@ -260,10 +366,6 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
   emitComment(kernel, *form, parts, text, os);
   llvm::interleave(parts, os, [&](const ScheduledPart &part) { part.kernel->emit(os); }, "\n");
   return text;
-}
-
-static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
-  return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
 }
 
 /// Writes the head of a translation unit, with the device library's files.
@@ -385,4 +487,28 @@ FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, Array
   for (std::optional<CUDAKernel> &kernel : emitted)
     kernels.push_back(std::move(*kernel));
   return kernels;
+}
+
+LogicalResult cs336::selectSchedules(ModuleOp module) {
+  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
+  if (failed(architectures))
+    return failure();
+  llvm::SmallSetVector<const TargetDescription *, 4> targets;
+  for (const std::string &architecture : *architectures)
+    targets.insert(&getTarget(architecture));
+  if (targets.empty())
+    targets.insert(&portableTarget);
+  for (const TargetDescription *target : targets) {
+    KernelEmitter emitter(module, *target);
+    for (auto kernel : module.getOps<exec::KernelOp>()) {
+      std::string whyNot;
+      FailureOr<ScheduleSelection> selection = emitter.select(kernel, whyNot);
+      if (failed(selection))
+        return failure();
+      if (selection->empty())
+        return emitRefusal(kernel, whyNot);
+      writeSelection(kernel, *target, *selection);
+    }
+  }
+  return success();
 }

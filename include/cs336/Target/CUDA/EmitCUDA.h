@@ -68,6 +68,11 @@ struct CUDAKernel {
 mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module,
                                                                llvm::ArrayRef<std::string> architectures);
 
+/// Writes the schedules and parameters of every kernel as the attribute `exec.schedules`, for the architectures of the
+/// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. Fails with a
+/// diagnostic if no schedule accepts a kernel.
+mlir::LogicalResult selectSchedules(mlir::ModuleOp module);
+
 } // namespace cs336
 
 #endif // CS336_TARGET_CUDA_EMITCUDA_H

@@ -37,10 +37,12 @@ struct DeviceKernel {
   llvm::SmallVector<int64_t> alignments;
   unsigned numInputs;
   /// The outputs to write.
-  llvm::SmallVector<unsigned> outputs;
+  llvm::SmallVector<unsigned, 8> outputs;
   /// Returns whether a launch writes an output over an input that rows of it are computed from, so that a whole row
   /// must be read first.
   bool overwritesRows = false;
+  /// Parameters that were selected for the schedule, by name; null if it chooses by itself.
+  mlir::DictionaryAttr parameters = {};
 
   /// The least alignment of storage.
   static constexpr int64_t storageAlignment = 16;
@@ -69,6 +71,9 @@ public:
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
   /// Returns one sentence for the comment above the kernel: the work of a thread.
   virtual std::string describe() const = 0;
+  /// Returns the parameters that were chosen, with which the schedule would make the same kernel again; null if there
+  /// is nothing to choose.
+  virtual mlir::DictionaryAttr getParameters() const { return {}; }
   /// Returns lines of that comment that describe the operands together, where one line per operand would be too many.
   virtual std::string describeOperands() const { return ""; }
   /// Writes the functions.

@@ -117,4 +117,39 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
+  let summary = "Write onto each kernel which schedule emits it, and with which parameters";
+  let description = [{
+    Gives each `exec.kernel` the attribute `exec.schedules`: for each architecture the schedules of its parts, with their
+    parameters. A kernel has several parts if its outputs have several shapes. Emitting CUDA text follows the attribute
+    where it is present, so a person can read and edit the choice. Without it, emitting makes the same choice as this
+    pass. A selection that a kernel already has stays.
+
+    An edited parameter that the schedule does not have, or a schedule that does not accept the kernel, is an error when
+    text is emitted. The error lists the legal values.
+
+    Before:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16> {
+    ```
+
+    After `--cuda-select-schedules=arch=sm_80`:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16>
+        attributes {exec.schedules = {sm_80 = [{
+          forward = {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 64 : i64, warps = 4 : i64},
+          schedule = "attention"} ]}} {
+    ```
+  }];
+  let options = [ListOption<"architectures", "arch", "std::string",
+                            "Architectures to select for, such as sm_80; they become the module's exec.architectures "
+                            "(default: those that the module has, or else the limits that all have)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif // CS336_TARGET_CUDA_PASSES_TD
