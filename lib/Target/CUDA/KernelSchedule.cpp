@@ -46,8 +46,10 @@ std::unique_ptr<ScheduledKernel> cs336::cuda::requireGrid(std::unique_ptr<Schedu
 // No schedule asks for more than portableTarget has yet.
 
 llvm::SmallVector<std::unique_ptr<KernelSchedule>>
-cs336::cuda::createOperationSchedules(const TargetDescription & /*target*/) {
+cs336::cuda::createOperationSchedules(const TargetDescription &target) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
+  if (target.hasWgmma && target.hasTensorMaps)
+    schedules.push_back(createWarpgroupAttentionSchedule(target));
   schedules.push_back(createAttentionSchedule());
   schedules.push_back(createPlainAttentionSchedule());
   return schedules;

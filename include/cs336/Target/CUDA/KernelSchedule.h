@@ -100,6 +100,9 @@ public:
 /// Creates the schedule of attention and its gradient, without scores in memory. See AttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createAttentionSchedule();
 
+/// Creates the schedule of attention for the tensor cores and copies of sm_90a. See WarpgroupAttentionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createWarpgroupAttentionSchedule(const TargetDescription &target);
+
 /// Creates the schedule of attention without tiles, of any sizes and in float64. See PlainAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
 
