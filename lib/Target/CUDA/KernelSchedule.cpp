@@ -43,8 +43,6 @@ std::unique_ptr<ScheduledKernel> cs336::cuda::requireGrid(std::unique_ptr<Schedu
   return nullptr;
 }
 
-// No schedule asks for more than portableTarget has yet.
-
 llvm::SmallVector<std::unique_ptr<KernelSchedule>>
 cs336::cuda::createOperationSchedules(const TargetDescription &target) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;

@@ -64,7 +64,7 @@ private:
 
   void add(StringRef suffix, const WarpgroupTiles &tiles, ArrayRef<RoleMap> maps, ArrayRef<StringRef> pointers,
            StringRef last = "");
-  TensorMap getMap(const RoleMap &map) const;
+  TensorMapRecipe getMap(const RoleMap &map) const;
   void emitFunction(raw_ostream &os, const Function &function) const;
 
   const DeviceKernel kernel;
@@ -181,7 +181,7 @@ void WarpgroupAttentionKernel::add(StringRef suffix, const WarpgroupTiles &tiles
 }
 
 /// Describes an operand as [batch, head, position, element], so that tiles end with a head's positions.
-TensorMap WarpgroupAttentionKernel::getMap(const RoleMap &map) const {
+TensorMapRecipe WarpgroupAttentionKernel::getMap(const RoleMap &map) const {
   unsigned operand = *problem.getOperand(map.role);
   ArrayRef<int64_t> shape = kernel.operands[operand].getShape();
   AttentionProblem::Layout layout = AttentionProblem::getLayout(kernel, operand);
@@ -194,8 +194,8 @@ TensorMap WarpgroupAttentionKernel::getMap(const RoleMap &map) const {
           .strides = {1, getStride(shape[1], layout.position), getStride(shape[2], layout.head),
                       getStride(shape[0], layout.batch)},
           .box = {WarpgroupTiles::slabColumns, map.rows, 1, 1},
-          .swizzle = TensorMap::Swizzle::Bytes128,
-          .promotion = TensorMap::L2Promotion::Bytes128};
+          .swizzle = TensorMapRecipe::Swizzle::Bytes128,
+          .promotion = TensorMapRecipe::L2Promotion::Bytes128};
 }
 
 int64_t WarpgroupAttentionKernel::getWorkspaceBytes() const {
