@@ -7,8 +7,8 @@
 
 #ifdef __CUDACC__
 
-/// The mean of a sample of a head's keys: the first rows of each tile. The last three warps of the first warpgroup compute
-/// it; a thread sums one chunk of one row per tile.
+/// The mean of a sample of a head's keys: the first rows of each tile. The last three warps of the first warpgroup
+/// compute it; a thread sums one chunk of one row per tile.
 template <class Element, class Keys, int headDim>
 class SampledMean {
   static constexpr int threads = 96, chunks = headDim / 8;
@@ -31,8 +31,8 @@ public:
     }
   }
 
-  /// Writes the mean over `tiles` tiles, of a head with `keys` keys, to `to`, and starts anew. `ring` has one stage: the
-  /// mean, which the computing warpgroups use.
+  /// Writes the mean over `tiles` tiles, of a head with `keys` keys, to `to`, and starts anew. `ring` has one stage:
+  /// the mean, which the computing warpgroups use.
   __device__ void write(unsigned to, int tiles, int keys, Ring<1> &ring) {
     const unsigned parts = to + headDim * 4;
     if (getRow() < rows)

@@ -49,7 +49,8 @@ struct SlabTile {
       unsigned matrices[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        matrices[i] = Core::pack(result[8 * step + 2 * i] * factors[i % 2], result[8 * step + 2 * i + 1] * factors[i % 2]);
+        matrices[i] =
+            Core::pack(result[8 * step + 2 * i] * factors[i % 2], result[8 * step + 2 * i + 1] * factors[i % 2]);
       storeMatrices(getChunk(rows, row, 2 * step + lane / 16), matrices);
     }
   }
@@ -74,7 +75,7 @@ struct SlabTile {
 #pragma unroll
     for (int step = 0; step < rows / 16; ++step)
       Wgmma::template Matmul<columns>::template run<1>(result, left + 4 * step, matrix + step * 2048 / 16,
-                                                         step != 0 || adds);
+                                                       step != 0 || adds);
     commitMatmuls();
   }
 
@@ -82,7 +83,8 @@ private:
   /// Returns the description of a matrix for the instruction: the address; the distance of slabs, which only matrices
   /// use whose rows are along the reduction axis; 1024 bytes from eight rows to the next; a swizzle of 128 bytes.
   __device__ static unsigned long long describe(unsigned address, int slabDistance = 16) {
-    return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(slabDistance >> 4) << 16 | 64ull << 32 | 1ull << 62;
+    return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(slabDistance >> 4) << 16 | 64ull << 32 |
+           1ull << 62;
   }
 };
 

@@ -66,8 +66,8 @@ private:
   const int warpgroup;
 };
 
-/// Moves registers from the first warpgroup, which needs `copyRegisters` per thread, to the computing ones. A block starts
-/// with 168 per thread if two warpgroups compute, and with 128 if three do.
+/// Moves registers from the first warpgroup, which needs `copyRegisters` per thread, to the computing ones. A block
+/// starts with 168 per thread if two warpgroups compute, and with 128 if three do.
 template <int warpgroups, int copyRegisters>
 __device__ inline void moveRegisters(int warpgroup) {
   constexpr int total = warpgroups == 2 ? 3 * 168 : 4 * 128;
@@ -79,8 +79,8 @@ __device__ inline void moveRegisters(int warpgroup) {
   }
 }
 
-/// Sets scores of a tile to −∞ whose column is after `lasts`, the last visible columns of the thread's two rows, counted
-/// from the thread's first column.
+/// Sets scores of a tile to −∞ whose column is after `lasts`, the last visible columns of the thread's two rows,
+/// counted from the thread's first column.
 template <int size>
 __device__ inline void hideAfter(float (&scores)[size], const int (&lasts)[2]) {
 #pragma unroll
@@ -125,8 +125,8 @@ struct QueryTile {
 
   /// Tiles are numbered by work, the longest first.
   __device__ explicit QueryTile(int number) {
-    const auto tile = HeadTile<perHead, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(
-        number, Problem::batches);
+    const auto tile =
+        HeadTile<perHead, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(number, Problem::batches);
     first = tile.first, head = tile.head, batch = tile.batch;
     keyHead = head / (Problem::queryHeads / Problem::keyHeads);
     const int end = first + queriesPerTile;

@@ -57,7 +57,8 @@ public:
 private:
   __device__ WarpgroupAttentionForward()
       : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
-        keyRing(shared + barriers + Ring<1>::bytes), valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
+        keyRing(shared + barriers + Ring<1>::bytes),
+        valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
 
   __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values) {
     prefetchMap(queries);
@@ -171,8 +172,8 @@ private:
     Keys::multiply(result, left, shared + valueTiles + valueRing.getStage() * Keys::bytes, adds);
   }
 
-  /// Replaces each score by the exponential of its difference to the reference of its row. The reference rises if a score
-  /// exceeds it by more than maxGrowth.
+  /// Replaces each score by the exponential of its difference to the reference of its row. The reference rises if a
+  /// score exceeds it by more than maxGrowth.
   template <bool isFirst>
   __device__ void exponentiate() {
     needsRescaling = false;

@@ -9,8 +9,8 @@
 
 /// dK and dV. A block computes `warpgroups` · 64 keys of a key head at a time, summed over all query heads that share
 /// it. Rows of the scores are keys here. If `overlapsTiles`, the matmul of a tile's dS with its queries, and the scores
-/// of the next tile, run while dS of the next tile is computed; this takes more registers. `paddedQueries` is the number
-/// of statistics of a head.
+/// of the next tile, run while dS of the next tile is computed; this takes more registers. `paddedQueries` is the
+/// number of statistics of a head.
 template <class Problem, class Wgmma, int warpgroups, int queriesPerTile, int stages, bool overlapsTiles,
           int paddedQueries>
 class WarpgroupAttentionKeys {
@@ -241,7 +241,9 @@ private:
 
   __device__ unsigned getQueries() const { return shared + queryTiles + queryRing.getStage() * Queries::bytes; }
   __device__ unsigned getGradients() const { return shared + gradientTiles + queryRing.getStage() * Queries::bytes; }
-  __device__ unsigned getStatistics() const { return shared + statisticsTiles + queryRing.getStage() * statisticsBytes; }
+  __device__ unsigned getStatistics() const {
+    return shared + statisticsTiles + queryRing.getStage() * statisticsBytes;
+  }
 
   const unsigned shared;
   Ring<1> keyRing;

@@ -14,8 +14,8 @@ struct alignas(8) QueryStatistics {
 };
 
 /// dQ. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the tiles of keys from the last
-/// to the first. The matmul of a tile's dS with its keys, and the scores of the next tile, run while dS of the next tile
-/// is computed. For the corrections of D and of dQ see AttentionBackwardQueries.
+/// to the first. The matmul of a tile's dS with its keys, and the scores of the next tile, run while dS of the next
+/// tile is computed. For the corrections of D and of dQ see AttentionBackwardQueries.
 template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int keyStages, int valueStages>
 class WarpgroupAttentionQueries {
   using Element = typename Wgmma::Element;

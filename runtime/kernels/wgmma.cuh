@@ -13,8 +13,8 @@
 // matmul along these columns.
 
 // The instruction names each register of the result, so templates cannot write it for every number of columns. The text
-// that uses these files has a structure for its instructions, `Wgmma` below: Wgmma::Element is the type of elements, and
-// Wgmma::Matmul<columns> has two functions `run<isRightTransposed>(sums, left, right, adds)`, where left is the
+// that uses these files has a structure for its instructions, `Wgmma` below: Wgmma::Element is the type of elements,
+// and Wgmma::Matmul<columns> has two functions `run<isRightTransposed>(sums, left, right, adds)`, where left is the
 // description of a matrix in shared memory, or four registers of a left operand. They start sums + left · right, or
 // left · right if `adds` is 0, over 16 elements of the reduction axis. The rows of `right` in memory are along the
 // result's columns, or along the reduction axis if `isRightTransposed`.

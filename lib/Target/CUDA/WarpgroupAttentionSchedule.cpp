@@ -157,11 +157,11 @@ WarpgroupAttentionKernel::WarpgroupAttentionKernel(const DeviceKernel &kernel, A
 
 void WarpgroupAttentionKernel::add(StringRef suffix, const WarpgroupTiles &tiles, ArrayRef<RoleMap> maps,
                                    ArrayRef<StringRef> pointers, StringRef last) {
-  Function function{
-      {kernel.name + suffix.str(), std::min(tiles.getTiles(), multiprocessors), tiles.getThreads(), tiles.getSharedBytes()},
-      tiles,
-      {},
-      ""};
+  Function function{{kernel.name + suffix.str(), std::min(tiles.getTiles(), multiprocessors), tiles.getThreads(),
+                     tiles.getSharedBytes()},
+                    tiles,
+                    {},
+                    ""};
   SmallVector<std::string> arguments;
   for (const RoleMap &map : maps) {
     if (!hasRole(map.role)) {
@@ -204,9 +204,9 @@ int64_t WarpgroupAttentionKernel::getWorkspaceBytes() const {
 }
 
 void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
-  for (StringRef source : {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "head_layout.cuh",
-                           "attention.cuh", "barrier.cuh", "tensor_copy.cuh", "wgmma.cuh", "slab_tile.cuh",
-                           "warpgroup_attention.cuh"})
+  for (StringRef source :
+       {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "head_layout.cuh", "attention.cuh",
+        "barrier.cuh", "tensor_copy.cuh", "wgmma.cuh", "slab_tile.cuh", "warpgroup_attention.cuh"})
     sources.insert(source);
   sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
   sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");
@@ -221,7 +221,8 @@ void WarpgroupAttentionKernel::emitFunction(raw_ostream &os, const Function &fun
   emitSignature(os, kernel, function.launch.symbol, function.launch.threads, /*hasWorkspace=*/problem.isBackward,
                 function.mapNames);
   os << "  using Attention = "
-     << function.tiles.getTemplate(getProblemName(), getWgmmaName(), problem.isBackward ? getPaddedQueries() : 0) << ";\n"
+     << function.tiles.getTemplate(getProblemName(), getWgmmaName(), problem.isBackward ? getPaddedQueries() : 0)
+     << ";\n"
      << "  static_assert(Attention::tiles == " << function.tiles.getTiles()
      << " && Attention::sharedBytes == " << function.launch.sharedBytes << ");\n"
      << "  Attention::run(" << function.arguments << ");\n}\n";

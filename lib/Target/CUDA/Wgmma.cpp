@@ -17,9 +17,9 @@ using namespace cs336::cuda;
 
 /// "%4, %5, %6": the operands of an asm statement with these numbers.
 static std::string listOperands(int64_t first, int64_t count) {
-  return llvm::join(llvm::map_range(llvm::seq(first, first + count),
-                                    [](int64_t number) { return "%" + std::to_string(number); }),
-                    ", ");
+  return llvm::join(
+      llvm::map_range(llvm::seq(first, first + count), [](int64_t number) { return "%" + std::to_string(number); }),
+      ", ");
 }
 
 /// Writes one of the two functions. The instruction takes the left operand as `left`, which are the operands `operands`
@@ -43,7 +43,8 @@ static void emitRun(raw_ostream &os, StringRef type, int64_t columns, StringRef 
                       right + 2);
   llvm::interleave(
       llvm::seq(size), os,
-      [&](int64_t i) { os << (i != 0 && i % 8 == 0 ? "\n                   " : "") << "\"+f\"(sums[" << i << "])"; }, ", ");
+      [&](int64_t i) { os << (i != 0 && i % 8 == 0 ? "\n                   " : "") << "\"+f\"(sums[" << i << "])"; },
+      ", ");
   os << "\n                 : " << operands << ", \"l\"(right), \"r\"(adds), \"n\"(isRightTransposed));\n  }\n";
 }
 

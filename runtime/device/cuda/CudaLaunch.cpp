@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 
 #include <cstddef>
 #include <cstring>
@@ -22,31 +23,23 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The alignment of a tensor map among the parameters of a kernel, where the
-/// hardware needs less than the driver needs on the host.
-constexpr size_t kMapAlignment = 64;
-
-/// Returns the position of tensor map `index` in the block of parameters, after
-/// `count` pointers.
-size_t MapOffset(size_t count, size_t index) {
-  return (count * sizeof(void *) + kMapAlignment - 1) / kMapAlignment * kMapAlignment + index * sizeof(CUtensorMap);
-}
-
 /// A function with all values of its parameters.
 class BoundFunction {
 public:
+  /// `map_offsets` has the position of each tensor map in the block of
+  /// parameters, in order.
   static absl::StatusOr<BoundFunction> Bind(const CudaContext &context, const CudaFunction &function,
-                                            absl::Span<void *const> operands) {
-    size_t count = function.tensor_maps.size(), pointer_bytes = operands.size() * sizeof(void *);
+                                            absl::Span<void *const> operands, absl::Span<const size_t> map_offsets) {
+    size_t pointer_bytes = operands.size() * sizeof(void *);
     BoundFunction bound(function);
-    bound.parameters_.resize(count == 0 ? pointer_bytes : MapOffset(operands.size(), count));
+    bound.parameters_.resize(map_offsets.empty() ? pointer_bytes : map_offsets.back() + sizeof(CUtensorMap));
     std::memcpy(bound.parameters_.data(), operands.data(), pointer_bytes);
-    for (size_t i = 0; i != count; ++i) {
+    for (size_t i = 0; i != map_offsets.size(); ++i) {
       const format::TensorMapT &map = function.tensor_maps[i];
       absl::StatusOr<CUtensorMap> encoded = EncodeTensorMap(context.driver(), map, operands[map.operand]);
       if (!encoded.ok())
         return Annotate(encoded.status(), absl::StrCat("function '", function.symbol, "': tensor map ", i));
-      std::memcpy(bound.parameters_.data() + MapOffset(operands.size(), i), &*encoded, sizeof(CUtensorMap));
+      std::memcpy(bound.parameters_.data() + map_offsets[i], &*encoded, sizeof(CUtensorMap));
     }
     return bound;
   }
@@ -96,27 +89,47 @@ private:
   std::vector<BoundFunction> functions_;
 };
 
+absl::Status WrongParameters(const CudaFunction &function, size_t count, const absl::Status &status) {
+  size_t maps = function.tensor_maps.size();
+  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands ",
+                                          maps == 0 ? "" : absl::StrCat("and ", maps, " tensor maps "), "that it gives",
+                                          status.ok() ? "" : ": ", status.message()));
+}
+
 /// Returns DATA_LOSS unless the last of `count` operands is a pointer parameter
 /// at its position, or one parameter, a structure of pointers, holds all of
-/// them, and the last tensor map is a parameter at its position.
-absl::Status CheckParameters(const CudaFunction &function, size_t count, const DriverApi &driver) {
-  size_t maps = function.tensor_maps.size(), offset = 0, size = 0;
+/// them.
+absl::Status CheckPointers(const CudaFunction &function, size_t count, const DriverApi &driver) {
+  size_t offset = 0, size = 0;
   absl::Status status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
-  if (status.ok() && maps == 0 && size == count * sizeof(void *))
+  if (status.ok() && function.tensor_maps.empty() && size == count * sizeof(void *))
     return status;
   // Querying a parameter that does not exist is an error that checking tools report, so this comes last.
   if (status.ok())
     status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
-  bool fits = status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *);
-  if (fits && maps != 0) {
-    status = driver.FuncGetParamInfo(function.handle, count + maps - 1, &offset, &size);
-    fits = status.ok() && offset == MapOffset(count, maps - 1) && size == sizeof(CUtensorMap);
-  }
-  if (fits)
+  if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
     return status;
-  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands ",
-                                          maps == 0 ? "" : absl::StrCat("and ", maps, " tensor maps "), "that it gives",
-                                          status.ok() ? "" : ": ", status.message()));
+  return WrongParameters(function, count, status);
+}
+
+/// Returns the positions of the tensor maps in the block of parameters, which
+/// follow `count` pointers. The compiler chooses them: it aligns the address in
+/// the multiprocessor's memory, where the block does not begin at a multiple of
+/// the alignment.
+absl::StatusOr<std::vector<size_t>> FindMaps(const CudaFunction &function, size_t count, const DriverApi &driver) {
+  std::vector<size_t> offsets;
+  size_t end = count * sizeof(void *);
+  for (size_t i = 0; i != function.tensor_maps.size(); ++i) {
+    size_t offset = 0, size = 0;
+    absl::Status status = driver.FuncGetParamInfo(function.handle, count + i, &offset, &size);
+    // The largest block of parameters of any GPU.
+    constexpr size_t kMostBytes = 32764;
+    if (!status.ok() || size != sizeof(CUtensorMap) || offset < end || offset > kMostBytes - size)
+      return WrongParameters(function, count, status);
+    offsets.push_back(offset);
+    end = offset + size;
+  }
+  return offsets;
 }
 
 } // namespace
@@ -125,8 +138,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaLaunch(const CudaCon
                                                                    absl::Span<void *const> operands) {
   std::vector<BoundFunction> functions;
   for (const CudaFunction &function : kernel.functions) {
-    CS336_RETURN_IF_ERROR(CheckParameters(function, operands.size(), context.driver()));
-    CS336_ASSIGN_OR_RETURN(BoundFunction bound, BoundFunction::Bind(context, function, operands));
+    CS336_RETURN_IF_ERROR(CheckPointers(function, operands.size(), context.driver()));
+    CS336_ASSIGN_OR_RETURN(std::vector<size_t> maps, FindMaps(function, operands.size(), context.driver()));
+    CS336_ASSIGN_OR_RETURN(BoundFunction bound, BoundFunction::Bind(context, function, operands, maps));
     functions.push_back(std::move(bound));
   }
   return std::make_unique<LaunchCommand>(context, std::move(functions));

@@ -43,7 +43,10 @@ struct CUfunc_st {
   size_t tensor_maps = 0;       // Parameters after the pointers.
 
   /// The position of tensor map `index`, and of the end after the last one.
-  size_t MapOffset(size_t index) const { return (8 * parameters + 63) / 64 * 64 + index * sizeof(CUtensorMap); }
+  /// Parameters begin 16 bytes after a multiple of 64 in the memory of a multiprocessor.
+  size_t MapOffset(size_t index) const {
+    return (8 * parameters + 16 + 63) / 64 * 64 - 16 + index * sizeof(CUtensorMap);
+  }
   size_t ParameterBytes() const { return tensor_maps == 0 ? 8 * parameters : MapOffset(tensor_maps); }
 };
 struct CUctx_st {};
