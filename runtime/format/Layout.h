@@ -19,11 +19,13 @@
 namespace cs336::runtime {
 
 /// The elements of a buffer or of a kernel's operand, from an address on. The
-/// buffer or operand must outlive the layout.
+/// buffer, operand or tensor map must outlive the layout.
 struct Layout {
   explicit Layout(const format::BufferT &buffer) : dtype(buffer.dtype), shape(buffer.shape), strides(buffer.strides) {}
   explicit Layout(const format::OperandSignatureT &operand)
       : dtype(operand.dtype), shape(operand.shape), strides(operand.strides) {}
+  /// The dimensions are from the innermost outwards.
+  explicit Layout(const format::TensorMapT &map) : dtype(map.dtype), shape(map.sizes), strides(map.strides) {}
 
   format::DType dtype;
   absl::Span<const int64_t> shape, strides; // Strides in elements.

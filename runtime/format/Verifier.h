@@ -32,6 +32,9 @@ absl::Status Verify(const format::ExecutableT &executable);
 /// that write them.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
+/// Requires a signature that has been checked, and operands of at least `workspace_bytes` of workspace.
+absl::Status VerifyTensorMap(const format::SignatureT &signature, int64_t workspace_bytes,
+                             const format::TensorMapT &map);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);

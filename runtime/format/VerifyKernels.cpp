@@ -25,7 +25,10 @@ using absl::StrCat;
 /// not overflow.
 constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
 
-absl::Status VerifyFunction(const format::FunctionT &function, format::Target target) {
+/// The most blocks of a cluster on every GPU that has clusters.
+constexpr int64_t kMostClusterBlocks = 8;
+
+absl::Status VerifyGrid(const format::FunctionT &function, format::Target target) {
   if (function.symbol.empty())
     return Broken("a function has no symbol");
   constexpr int64_t kMostBlocks = 0x7FFFFFFF, kMostThreads = 1024;
@@ -36,6 +39,10 @@ absl::Status VerifyFunction(const format::FunctionT &function, format::Target ta
     return Broken(StrCat("function '", function.symbol, "' with ", function.blocks, " blocks of ", function.threads,
                          " threads and ", function.shared_bytes, " bytes of shared memory, for ",
                          format::EnumNameTarget(target)));
+  int64_t most_blocks = target == format::Target::cuda ? kMostClusterBlocks : 1;
+  if (function.cluster < 1 || function.cluster > most_blocks || function.blocks % function.cluster != 0)
+    return Broken(StrCat("function '", function.symbol, "' with ", function.blocks, " blocks in clusters of ",
+                         function.cluster, ", for ", format::EnumNameTarget(target)));
   return absl::OkStatus();
 }
 
@@ -108,21 +115,58 @@ absl::Status VerifySymbol(const std::string &symbol, const format::SignatureT &s
   return absl::OkStatus();
 }
 
-} // namespace
+absl::Status VerifyTensorMaps(const format::SignatureT &signature, const format::ImplementationT &implementation,
+                              const format::FunctionT &function) {
+  for (size_t i = 0; i != function.tensor_maps.size(); ++i) {
+    const format::TensorMapT &map = *function.tensor_maps[i];
+    CS336_RETURN_IF_ERROR(
+        Annotate(VerifyTensorMap(signature, implementation.workspace_bytes, map),
+                 StrCat("function '", function.symbol, "': tensor map ", i, " of operand ", map.operand)));
+  }
+  return absl::OkStatus();
+}
 
-absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel) {
-  if (kernel.objects.empty())
+absl::Status VerifyCode(const format::ExecutableT &executable, const format::ImplementationT &implementation) {
+  if (implementation.objects.empty())
     return Broken("it has no code object");
-  for (uint32_t object : kernel.objects)
+  for (uint32_t object : implementation.objects)
     if (object >= executable.objects.size())
       return Broken(StrCat("it names code object ", object, " of ", executable.objects.size()));
   bool on_cpu = executable.target == format::Target::cpu;
-  if (kernel.functions.empty() || (on_cpu && kernel.functions.size() != 1))
-    return Broken(StrCat("it has ", kernel.functions.size(), " functions"));
-  for (const auto &function : kernel.functions)
-    CS336_RETURN_IF_ERROR(VerifyFunction(*function, executable.target));
+  if (implementation.functions.empty() || (on_cpu && implementation.functions.size() != 1))
+    return Broken(StrCat("it has ", implementation.functions.size(), " functions"));
+  for (const auto &function : implementation.functions) {
+    CS336_RETURN_IF_ERROR(VerifyGrid(*function, executable.target));
+    if (on_cpu && !function->tensor_maps.empty())
+      return Broken(StrCat("function '", function->symbol, "' has tensor maps, for cpu"));
+  }
+  return absl::OkStatus();
+}
+
+/// Checks an implementation against the signature, which has been checked.
+absl::Status VerifyAccesses(const format::ExecutableT &executable, const format::SignatureT &signature,
+                            const format::ImplementationT &implementation) {
+  if (implementation.workspace_bytes < 0 || implementation.workspace_bytes > signature.workspace_bytes)
+    return Broken(
+        StrCat("it uses ", implementation.workspace_bytes, " bytes of a workspace of ", signature.workspace_bytes));
+  for (const auto &function : implementation.functions)
+    CS336_RETURN_IF_ERROR(VerifyTensorMaps(signature, implementation, *function));
+  return executable.target == format::Target::cpu ? VerifySymbol(implementation.functions.front()->symbol, signature)
+                                                  : absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel) {
+  size_t count = kernel.implementations.size();
+  if (count == 0 || (executable.target == format::Target::cpu && count != 1))
+    return Broken(StrCat("it has ", count, " implementations, for ", format::EnumNameTarget(executable.target)));
+  for (const auto &implementation : kernel.implementations)
+    CS336_RETURN_IF_ERROR(VerifyCode(executable, *implementation));
   CS336_RETURN_IF_ERROR(VerifySignature(*kernel.signature, executable.target));
-  return on_cpu ? VerifySymbol(kernel.functions.front()->symbol, *kernel.signature) : absl::OkStatus();
+  for (const auto &implementation : kernel.implementations)
+    CS336_RETURN_IF_ERROR(VerifyAccesses(executable, *kernel.signature, *implementation));
+  return absl::OkStatus();
 }
 
 } // namespace cs336::runtime

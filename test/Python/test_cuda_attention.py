@@ -20,7 +20,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_on_host import HostKernel, compile_for_host, emit_cuda
+from cuda_on_host import HostKernel, compile_for_host, emit_cuda, run_opt
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -422,3 +422,22 @@ def compile_mutated(cases: list[Case], right: str, wrong: str, folder: pathlib.P
     text = emit_cuda("".join(case.kernels(i) for i, case in enumerate(cases)), "--require-all")
     assert right in text
     return compile_for_host(text.replace(right, wrong), folder)
+
+
+def test_tiles_edited_by_hand_compute_the_same(tmp_path: pathlib.Path) -> None:
+    """Tile sizes of the IR are those of the text, and every choice is right."""
+    case = Case("bf16", 1, 2, 1, 70, 90, 64, causal=True)
+    selected = run_opt(case.kernels(0), "--cuda-select-schedules=arch=sm_80")
+    edited = selected
+    for stage, old, new in (
+        ("forward", "rows = 64 : i64, slices = 1 : i64, stages = 2", "rows = 128 : i64, slices = 1 : i64, stages = 1"),
+        ("queries", "keep_left = true, rows = 64", "keep_left = false, rows = 128"),
+        ("keys", "tile = 64", "tile = 32"),
+    ):
+        before, found, after = edited.partition(f"{stage} = {{")
+        assert found and old in after
+        edited = before + found + after.replace(old, new, 1)
+    text = emit_cuda(edited, "--require-all")
+    assert "AttentionForward<forward0_problem, TensorCoreRowBlock<__nv_bfloat16, 2>, 4, 64, 1, true>" in text
+    assert text != emit_cuda(selected, "--require-all")
+    case.check(compile_for_host(text, tmp_path), 0, np.random.default_rng(7))

@@ -43,13 +43,16 @@ void AddObject(ProgramBuilder &program, const std::string &target) {
 uint32_t AddKernel(ProgramBuilder &program, const std::string &symbol, int64_t shared_bytes) {
   auto kernel = std::make_unique<format::KernelT>();
   kernel->name = symbol;
+  auto implementation = std::make_unique<format::ImplementationT>();
   for (size_t i = 0; i != program.executable().objects.size(); ++i)
-    kernel->objects.push_back(i);
-  kernel->functions.push_back(std::make_unique<format::FunctionT>());
-  kernel->functions[0]->symbol = symbol;
-  kernel->functions[0]->blocks = 1;
-  kernel->functions[0]->threads = 256;
-  kernel->functions[0]->shared_bytes = shared_bytes;
+    implementation->objects.push_back(i);
+  auto function = std::make_unique<format::FunctionT>();
+  function->symbol = symbol;
+  function->blocks = 1;
+  function->threads = 256;
+  function->shared_bytes = shared_bytes;
+  implementation->functions.push_back(std::move(function));
+  kernel->implementations.push_back(std::move(implementation));
   kernel->signature = std::make_unique<format::SignatureT>();
   program.executable().kernels.push_back(std::move(kernel));
   return program.executable().kernels.size() - 1;

@@ -82,7 +82,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
 
 TEST_F(CudaSessionTest, PassesAStructureOfPointers) {
   ProgramBuilder program = CudaSampleProgram();
-  program.executable().kernels[0]->functions[0]->symbol = "scale_rows_structure";
+  program.executable().kernels[0]->implementations[0]->functions[0]->symbol = "scale_rows_structure";
   auto session = Create(program);
   ASSERT_TRUE(session.ok()) << session.status();
   ASSERT_TRUE((*session)->InitializeVariables(7).ok());
@@ -304,7 +304,7 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
     return CreateStatus(program);
   };
   auto function = [](format::ExecutableT &executable) -> format::FunctionT & {
-    return *executable.kernels[0]->functions[0];
+    return *executable.kernels[0]->implementations[0]->functions[0];
   };
   absl::Status status = status_of([](auto &executable) { executable.objects[1]->image.resize(10); });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
@@ -321,7 +321,9 @@ TEST_F(CudaSessionTest, RefusesBrokenKernels) {
   status = status_of([&](auto &executable) { function(executable).symbol = "increment"; });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(status), HasSubstr("its kernel does not take the 3 operands that it gives"));
-  status = status_of([&](auto &executable) { executable.kernels[1]->functions[0]->symbol = "scale_rows_structure"; });
+  status = status_of([&](auto &executable) {
+    executable.kernels[1]->implementations[0]->functions[0]->symbol = "scale_rows_structure";
+  });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(status), HasSubstr("its kernel does not take the 1 operands that it gives"));
   status = status_of([&](auto &executable) { function(executable).threads = 1024; });

@@ -62,7 +62,7 @@ uint32_t AddProducer(EntryBuilder &entry, format::ExecutableT &executable, uint3
   executable.kernels.push_back(std::make_unique<format::KernelT>(*executable.kernels[0]));
   format::KernelT &kernel = *executable.kernels.back();
   kernel.name = "producer";
-  kernel.functions[0]->symbol = "producer";
+  kernel.implementations[0]->functions[0]->symbol = "producer";
   kernel.signature = std::make_unique<format::SignatureT>();
   uint32_t index = executable.kernels.size() - 1;
   entry.Launch(index, {target}, {0}, /*rows=*/3);
@@ -279,7 +279,8 @@ TEST(IntegerRangesTest, TheKernelThatTheTestsLaunchRuns) {
 
 TEST(IntegerRangesTest, ASignatureDoesNotPromiseMoreThanItsCode) {
   ProgramBuilder program = GatherProgram();
-  program.executable().kernels[0]->functions[0]->symbol += format::ToSymbolSuffix(Signature(program.executable()));
+  program.executable().kernels[0]->implementations[0]->functions[0]->symbol +=
+      format::ToSymbolSuffix(Signature(program.executable()));
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   Entry(program.executable()).inputs[0]->bound = 6;
   Signature(program.executable()).operands[1]->ranges = {{0, 5}};

@@ -177,7 +177,7 @@ TEST(KernelSignatureTest, ChecksWorkspacesOnGPUs) {
     format::ExecutableT &executable = program.executable();
     executable.target = format::Target::cuda;
     for (auto &kernel : executable.kernels) {
-      kernel->functions[0]->blocks = kernel->functions[0]->threads = 1;
+      kernel->implementations[0]->functions[0]->blocks = kernel->implementations[0]->functions[0]->threads = 1;
       kernel->signature->rows = 1;
     }
     for (size_t i = 0; i != 2; ++i)
@@ -207,7 +207,7 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
   gathering.operands[1]->ranges = {{-1, 96}, format::AnyInteger()};
   EXPECT_EQ(format::ToSymbolSuffix(gathering), "(f32[5,4|4,1]%4;i64[3|1]%8{-1..96,*};=f32[3,4|4,1]%4)3");
 
-  std::string &symbol = executable.kernels[0]->functions[0]->symbol;
+  std::string &symbol = executable.kernels[0]->implementations[0]->functions[0]->symbol;
   symbol = "a (b)" + format::ToSymbolSuffix(Signature(executable));
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   // Code for 3 rows under a signature with 4, in both places that state the

@@ -225,8 +225,9 @@ uint32_t ProgramBuilder::Kernel(const std::string &symbol) {
   format::KernelT &kernel = Append(executable_.kernels);
   kernel.name = symbol;
   kernel.comment = "From test/Runtime/kernels.";
-  kernel.objects = {0};
-  Append(kernel.functions).symbol = symbol;
+  format::ImplementationT &implementation = Append(kernel.implementations);
+  implementation.objects = {0};
+  Append(implementation.functions).symbol = symbol;
   kernel.signature = std::make_unique<format::SignatureT>();
   return executable_.kernels.size() - 1;
 }

@@ -82,7 +82,7 @@ TEST(SessionCreationTest, RefusesKernelsOfAnotherMachine) {
 
 TEST(SessionCreationTest, RefusesBrokenKernels) {
   ProgramBuilder program = SampleProgram();
-  program.executable().kernels[0]->functions[0]->symbol = "nothing";
+  program.executable().kernels[0]->implementations[0]->functions[0]->symbol = "nothing";
   absl::Status status = CreateStatus(program);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(status), HasSubstr("no symbol 'nothing'"));

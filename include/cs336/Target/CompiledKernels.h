@@ -8,9 +8,11 @@
 #ifndef CS336_TARGET_COMPILEDKERNELS_H
 #define CS336_TARGET_COMPILEDKERNELS_H
 
+#include "cs336/Target/TensorMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,28 +30,48 @@ enum class Target { CPU, CUDA };
 /// concurrent calls do not share.
 ///
 /// CUDA: a grid of `blocks` blocks of `threads` threads with `sharedBytes` of dynamic shared memory. Its parameters are
-/// the pointers of inputs, of outputs, and then of the launch's workspace.
+/// the pointers of inputs, of outputs, then of the workspace if its implementation uses one, and then the tensor maps
+/// by value, in order: `const __grid_constant__ TensorMap`, 128 bytes at a multiple of 64 bytes.
 struct KernelFunction {
   std::string symbol;
   int64_t blocks = 0, threads = 0, sharedBytes = 0;
+  /// CUDA: consecutive blocks that run at the same time on neighbouring multiprocessors; 1 to 8, a divisor of `blocks`.
+  int64_t cluster = 1;
+  llvm::SmallVector<TensorMapRecipe, 0> tensorMaps = {};
+
+  friend bool operator==(const KernelFunction &, const KernelFunction &) = default;
 };
 
-/// The functions of a kernel, and the code that contains them.
-struct CompiledKernel {
+/// One text of a kernel, and the code that was compiled from it.
+struct KernelImplementation {
   /// The functions, in the order of execution. There is one on the CPU.
   llvm::SmallVector<KernelFunction, 1> functions;
   /// The code objects that contain them: one per architecture.
   llvm::SmallVector<uint32_t, 1> objects;
+  /// The source text, or "".
+  std::string text = {};
+  /// CUDA: workspace per launch in bytes, aligned like all storage; 0 for none.
+  int64_t workspaceBytes = 0;
+};
+
+/// What a launch of a kernel needs to know about its code.
+struct CompiledKernel {
+  /// CPU: one. CUDA: one per text; architectures that share a text share its implementation.
+  llvm::SmallVector<KernelImplementation, 1> implementations;
   /// CPU: the number of rows, and the fewest rows that are worth a thread.
   int64_t rows = 1, grain = 1;
-  /// The source text, or "".
-  std::string text;
   /// CPU: workspace per thread in bytes, aligned to a cache line.
   int64_t threadBytes = 0;
-  /// CUDA: workspace per launch in bytes, aligned like all storage.
-  int64_t workspaceBytes = 0;
   /// Alignment in bytes of the address of element 0 of each operand. Empty for that of the elements.
   llvm::SmallVector<int64_t, 0> alignments = {};
+
+  /// Returns the bytes of a launch's workspace, which is large enough for every implementation; 0 for none.
+  int64_t getWorkspaceBytes() const {
+    int64_t bytes = 0;
+    for (const KernelImplementation &implementation : implementations)
+      bytes = std::max(bytes, implementation.workspaceBytes);
+    return bytes;
+  }
 };
 
 /// Machine code for one kind of machine.

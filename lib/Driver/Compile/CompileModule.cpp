@@ -13,6 +13,7 @@
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CUDA/CUDATarget.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -45,6 +46,8 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options)
   PipelineOptions pipeline;
   if (failed(parseOptions(module, options, pipeline)))
     return failure();
+  if (options.target == Target::CUDA)
+    cuda::setArchitectures(module, options.architectures);
 
   PassManager manager(module.getContext(), module.getOperationName());
   // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after

@@ -414,6 +414,6 @@ std::optional<LLVM::LLVMFuncOp> cs336::cpu::emitAttention(exec::KernelOp kernel,
     return std::nullopt;
   int64_t rows = emitter.getQueryRows() + (backward ? emitter.getKeyRows() : 0);
   double flops = static_cast<double>(cast<CostOpInterface>(op).getFlops());
-  compiled = {{{symbol.str()}}, {0}, rows, chooseGrain(rows, flops), {}};
+  compiled = {{KernelImplementation{{{symbol.str()}}, {0}}}, rows, chooseGrain(rows, flops)};
   return forward ? emitter.emitForward(symbol) : emitter.emitBackward(symbol);
 }

@@ -69,7 +69,7 @@ FailureOr<LLVM::LLVMFuncOp> cs336::lowerKernelToCPULoops(exec::KernelOp kernel, 
   FailureOr<KernelPlan> plan = planKernel(*func, operandTypes);
   if (failed(plan))
     return failure();
-  compiled = {{{symbol}}, {0}, plan->rows, plan->grain, {}, plan->threadBytes};
+  compiled = {{KernelImplementation{{{symbol}}, {0}}}, plan->rows, plan->grain, plan->threadBytes};
   LLVM::LLVMFuncOp function = emitKernel(*plan, *func, symbol, vectorBits, builder);
   func->erase();
   return function;
@@ -82,7 +82,7 @@ static LogicalResult lowerKernel(exec::KernelOp kernel, const KernelSignatures &
   FailureOr<LLVM::LLVMFuncOp> function = lowerKernelToCPULoops(kernel, isa.vectorBits, builder, compiled);
   if (failed(function))
     return failure();
-  std::string &symbol = compiled.functions.front().symbol;
+  std::string &symbol = compiled.implementations.front().functions.front().symbol;
   symbol += format::ToSymbolSuffix(*signatures.describe(kernel, compiled));
   function->setSymName(symbol);
   return success();

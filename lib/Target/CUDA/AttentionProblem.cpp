@@ -114,12 +114,16 @@ AttentionProblem::Layout AttentionProblem::getLayout(const DeviceKernel &kernel,
   return {strides[0], strides[1], strides[2], alignment};
 }
 
+std::optional<unsigned> AttentionProblem::getOperand(StringRef role) const {
+  return llvm::find_if(roles, [&](const Role &each) { return each.name == role; })->operand;
+}
+
 std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<StringRef> names,
                                            StringRef last) const {
   SmallVector<std::string> arguments;
   for (StringRef name : names) {
-    const Role &role = *llvm::find_if(roles, [&](const Role &each) { return each.name == name; });
-    arguments.push_back(role.operand ? kernel.getOperandName(*role.operand) : "nullptr");
+    std::optional<unsigned> operand = getOperand(name);
+    arguments.push_back(operand ? kernel.getOperandName(*operand) : "nullptr");
   }
   if (!last.empty())
     arguments.push_back(last.str());

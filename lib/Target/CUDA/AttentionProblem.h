@@ -33,6 +33,8 @@ struct AttentionProblem {
 
   static Layout getLayout(const DeviceKernel &kernel, unsigned operand);
 
+  /// Returns the kernel's operand for a role; not set for a result that the kernel does not have.
+  std::optional<unsigned> getOperand(llvm::StringRef role) const;
   /// Returns the text of the parameters of these roles, and of `last` if it is not empty.
   std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names,
                            llvm::StringRef last = "") const;

@@ -32,18 +32,17 @@ struct Function {
 
 class AttentionKernel : public ScheduledKernel {
 public:
-  AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention);
+  /// `tiles` are those of the forward pass, or of queries and of keys in the backward pass.
+  AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention, SmallVector<AttentionTiles, 2> tiles);
 
   SmallVector<KernelFunction> getFunctions() const override;
   int64_t getWorkspaceBytes() const override;
   void collectDeviceSources(DeviceSources &sources) const override;
   std::string describe() const override;
+  DictionaryAttr getParameters() const override;
   void emit(raw_ostream &os) const override;
 
 private:
-  AttentionTiles choose(AttentionStage stage) const {
-    return AttentionTiles::choose(stage, problem.sizes, problem.element, problem.arithmetic);
-  }
   /// The structure that describes the problem to the templates.
   std::string getProblemName() const { return kernel.name + "_problem"; }
   std::string getArguments(ArrayRef<StringRef> roles, StringRef last = "") const {
@@ -54,6 +53,7 @@ private:
 
   const DeviceKernel kernel;
   const AttentionProblem problem;
+  const SmallVector<AttentionTiles, 2> tiles;
   SmallVector<Function> functions;
 };
 
@@ -67,6 +67,31 @@ public:
 
 std::unique_ptr<KernelSchedule> cs336::cuda::createAttentionSchedule() { return std::make_unique<AttentionSchedule>(); }
 
+static ArrayRef<AttentionStage> getStages(const AttentionProblem &problem) {
+  static constexpr AttentionStage forward[] = {AttentionStage::Forward};
+  static constexpr AttentionStage backward[] = {AttentionStage::BackwardQueries, AttentionStage::BackwardKeys};
+  return problem.isBackward ? ArrayRef(backward) : ArrayRef(forward);
+}
+
+/// Returns the tiles of each function: those that the kernel's parameters select, or else the fastest known ones.
+static FailureOr<SmallVector<AttentionTiles, 2>> chooseTiles(const DeviceKernel &kernel,
+                                                             const AttentionProblem &problem, std::string &whyNot) {
+  SmallVector<AttentionTiles, 2> tiles;
+  for (AttentionStage stage : getStages(problem)) {
+    if (!kernel.parameters) {
+      tiles.push_back(AttentionTiles::choose(stage, problem.sizes, problem.element, problem.arithmetic));
+      continue;
+    }
+    Attribute parameters = kernel.parameters.get(AttentionTiles::getStageName(stage));
+    FailureOr<AttentionTiles> selected =
+        AttentionTiles::select(stage, problem.sizes, problem.element, problem.arithmetic, parameters, whyNot);
+    if (failed(selected))
+      return failure();
+    tiles.push_back(*selected);
+  }
+  return tiles;
+}
+
 std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel &kernel, std::string &whyNot) const {
   FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
   if (failed(problem))
@@ -74,11 +99,15 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
   whyNot = AttentionTiles::whyNone(problem->sizes, problem->element);
   if (!whyNot.empty())
     return nullptr;
-  return requireGrid(std::make_unique<AttentionKernel>(kernel, std::move(*problem)), whyNot);
+  FailureOr<SmallVector<AttentionTiles, 2>> tiles = chooseTiles(kernel, *problem, whyNot);
+  if (failed(tiles))
+    return nullptr;
+  return requireGrid(std::make_unique<AttentionKernel>(kernel, std::move(*problem), std::move(*tiles)), whyNot);
 }
 
-AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention)
-    : kernel(kernel), problem(std::move(attention)) {
+AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention,
+                                 SmallVector<AttentionTiles, 2> tiles)
+    : kernel(kernel), problem(std::move(attention)), tiles(std::move(tiles)) {
   if (problem.isBackward)
     addBackward();
   else
@@ -86,15 +115,15 @@ AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem at
 }
 
 void AttentionKernel::addForward() {
-  AttentionTiles tiles = choose(AttentionStage::Forward);
-  functions.push_back({{kernel.name, tiles.getBlocks(), tiles.getThreads(), tiles.getSharedBytes()},
-                       tiles.getTemplate(getProblemName()),
-                       tiles.describe(),
+  const AttentionTiles &forward = tiles.front();
+  functions.push_back({{kernel.name, forward.getBlocks(), forward.getThreads(), forward.getSharedBytes()},
+                       forward.getTemplate(getProblemName()),
+                       forward.describe(),
                        getArguments({"Query", "Key", "Value", "Output", "LogSumExp"})});
 }
 
 void AttentionKernel::addBackward() {
-  AttentionTiles queries = choose(AttentionStage::BackwardQueries), keys = choose(AttentionStage::BackwardKeys);
+  const AttentionTiles &queries = tiles[0], &keys = tiles[1];
   functions.push_back({{kernel.name + "_queries", queries.getBlocks(), queries.getThreads(), queries.getSharedBytes()},
                        queries.getTemplate(getProblemName()),
                        queries.describe(),
@@ -146,6 +175,13 @@ std::string AttentionKernel::describe() const {
   for (const Function &function : functions)
     text += (text.empty() ? "" : "; then ") + function.description;
   return text;
+}
+
+DictionaryAttr AttentionKernel::getParameters() const {
+  NamedAttrList parameters;
+  for (auto [stage, each] : llvm::zip_equal(getStages(problem), tiles))
+    parameters.set(AttentionTiles::getStageName(stage), each.getParameters());
+  return parameters.getDictionary(problem.element.getContext());
 }
 
 void AttentionKernel::emit(raw_ostream &os) const {

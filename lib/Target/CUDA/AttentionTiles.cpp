@@ -8,17 +8,17 @@
 #include "AttentionTiles.h"
 
 #include "ExpressionPrinter.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace cs336::cuda;
 
-/// Shared memory that a block may use on every architecture from 8.0 on.
-static constexpr int64_t maxSharedBytes = 99 * 1024;
-
-/// Three blocks per multiprocessor of the largest GPU. With fewer blocks smaller tiles are faster, although larger
+/// Three blocks per multiprocessor. With fewer blocks smaller tiles are faster, although larger
 /// tiles reuse more of the elements that they read.
-static constexpr int64_t manyBlocks = 3 * 132;
+static constexpr int64_t manyBlocks = 3 * portableTarget.multiprocessors;
 static constexpr int64_t manyRows = 2048;
 
 // Measured tile sizes, fastest first (docs/Rationale/AttentionKernels.md). The first tiles that fit are used.
@@ -79,15 +79,58 @@ std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {
 AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes &sizes, Type element,
                                       AttentionArithmetic arithmetic) {
   for (const Choice &choice : getChoices(stage, arithmetic))
-    if (AttentionTiles tiles(stage, sizes, element, arithmetic, choice); tiles.fits())
+    if (AttentionTiles tiles(stage, sizes, element, arithmetic, choice); tiles.fits() && tiles.isFast())
       return tiles;
   llvm_unreachable("the last choice fits every head");
 }
 
+FailureOr<AttentionTiles> AttentionTiles::select(AttentionStage stage, const AttentionSizes &sizes, Type element,
+                                                 AttentionArithmetic arithmetic, Attribute parameters,
+                                                 std::string &whyNot) {
+  llvm::raw_string_ostream os(whyNot);
+  os << "selects for '" << getStageName(stage) << "' ";
+  if (parameters)
+    os << parameters;
+  else
+    os << "nothing";
+  os << ", and the legal ones are";
+  llvm::SmallSetVector<Attribute, 8> legal;
+  for (const Choice &choice : getChoices(stage, arithmetic)) {
+    AttentionTiles tiles(stage, sizes, element, arithmetic, choice);
+    if (!tiles.fits() || !legal.insert(tiles.getParameters()))
+      continue;
+    if (legal.back() == parameters) {
+      whyNot.clear();
+      return tiles;
+    }
+    os << (legal.size() == 1 ? " " : ", ") << legal.back();
+  }
+  return failure();
+}
+
+StringRef AttentionTiles::getStageName(AttentionStage stage) {
+  static constexpr StringLiteral names[] = {"forward", "queries", "keys"};
+  return names[static_cast<size_t>(stage)];
+}
+
+DictionaryAttr AttentionTiles::getParameters() const {
+  Builder builder(element.getContext());
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({number("rows", getRowsPerBlock()), number("warps", choice.warps),
+                                    number("tile", choice.tileRows), number("stages", choice.stages),
+                                    builder.getNamedAttr("keep_left", builder.getBoolAttr(choice.keepsLeft)),
+                                    number("slices", choice.slices)});
+}
+
 bool AttentionTiles::fits() const {
+  return getDepth() <= choice.maxDepth && getSharedBytes() <= portableTarget.sharedBytesPerBlock;
+}
+
+bool AttentionTiles::isFast() const {
   int64_t streamed = stage == AttentionStage::BackwardKeys ? sizes.queries : sizes.keys;
-  return getDepth() <= choice.maxDepth && getBlocks() >= choice.minBlocks && streamed >= choice.minStreamed &&
-         getSharedBytes() <= maxSharedBytes;
+  return getBlocks() >= choice.minBlocks && streamed >= choice.minStreamed;
 }
 
 int64_t AttentionTiles::getDepth() const {

@@ -8,7 +8,9 @@
 #ifndef CS336_LIB_TARGET_CUDA_ATTENTIONTILES_H
 #define CS336_LIB_TARGET_CUDA_ATTENTIONTILES_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <string>
 
@@ -38,6 +40,18 @@ public:
   /// Returns the fastest known tile sizes that fit into shared memory, or nullopt.
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
+
+  /// Returns the known tile sizes with these parameters, or fails with the legal ones in `whyNot`, which then completes
+  /// the sentence "it …".
+  static mlir::FailureOr<AttentionTiles> select(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
+                                                AttentionArithmetic arithmetic, mlir::Attribute parameters,
+                                                std::string &whyNot);
+
+  /// Returns the name of the parameters of a function: "forward", "queries", "keys".
+  static llvm::StringRef getStageName(AttentionStage stage);
+  /// Returns `{rows, warps, tile, stages, keep_left, slices}`: rows of a block and of a streamed tile, warps of a
+  /// block, streamed tiles in shared memory, whether the left operands stay in registers, and parts of the columns.
+  mlir::DictionaryAttr getParameters() const;
 
   int64_t getBlocks() const;
   int64_t getThreads() const { return 32 * choice.warps; }
@@ -72,7 +86,10 @@ private:
       : stage(stage), sizes(sizes), element(element), arithmetic(arithmetic), choice(choice) {}
 
   static llvm::ArrayRef<Choice> getChoices(AttentionStage stage, AttentionArithmetic arithmetic);
+  /// Returns whether the tiles fit into registers and shared memory.
   bool fits() const;
+  /// Returns whether there are enough blocks and rows for tiles of this size to be fast.
+  bool isFast() const;
 
   bool usesTensorCores() const { return arithmetic != AttentionArithmetic::FusedMultiplyAdds; }
   int64_t getElementBytes() const { return element.getIntOrFloatBitWidth() / 8; }

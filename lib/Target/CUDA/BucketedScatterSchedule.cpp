@@ -34,8 +34,8 @@ constexpr int64_t loadsAtOnce = 4;
 constexpr int64_t threadsPerLongRow = 1024, warpsPerLongRow = threadsPerLongRow / 32;
 /// As in runtime/kernels/buckets.cuh.
 constexpr int64_t shortSize = 32;
-/// Blocks that share the long rows: two for each of an H200's 132 multiprocessors.
-constexpr int64_t maxLongBlocks = 2 * 132;
+/// Blocks that share the long rows: two per multiprocessor.
+constexpr int64_t maxLongBlocks = 2 * portableTarget.multiprocessors;
 
 class BucketedScatterKernel : public ScatterKernel {
 public:

@@ -12,7 +12,6 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/NVRTC/CubinCache.h"
 #include "mlir/IR/Threading.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <mutex>
 
@@ -25,9 +24,12 @@ namespace {
 /// A kernel for one architecture.
 struct Job {
   const CUDAKernel *kernel;
+  size_t implementation; // Its position in the kernel.
   StringRef architecture;
   std::string key;
   std::optional<Cubin> cubin;
+
+  const std::string &getText() const { return kernel->implementations[implementation].text; }
 };
 
 /// Compiles kernels, or finds them in the cache of earlier runs.
@@ -58,14 +60,14 @@ private:
 
 LogicalResult KernelCompiler::compile(Job &job) {
   const CUDAKernel &kernel = *job.kernel;
-  llvm::Expected<Cubin> cubin = compiler.compile(kernel.text, kernel.name + ".cu", job.architecture);
+  llvm::Expected<Cubin> cubin = compiler.compile(job.getText(), kernel.name + ".cu", job.architecture);
   if (!cubin) {
     InFlightDiagnostic diagnostic = emitError(kernel.loc)
                                     << "kernel '" << kernel.name << "': " << llvm::toString(cubin.takeError());
     if (dumpDir.empty())
       diagnostic.attachNote() << "--dump-dir keeps the text of every kernel";
     else
-      diagnostic.attachNote() << "its text is in '" << getKernelPath(dumpDir, kernel.name, "cu") << "'";
+      diagnostic.attachNote() << "its text is in '" << getTextPath(dumpDir, kernel, job.implementation) << "'";
     return diagnostic;
   }
   job.cubin = std::move(*cubin);
@@ -82,7 +84,7 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
   if (cache) {
     TimingScope scope = timing.nest("Look for cubins in the cache");
     parallelForEach(context, jobs, [&](Job &job) {
-      job.key = CubinCache::getKey(compiler, job.kernel->text, job.architecture);
+      job.key = CubinCache::getKey(compiler, job.getText(), job.architecture);
       job.cubin = cache->find(job.key);
     });
   }
@@ -109,7 +111,7 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
 static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kernels) {
   llvm::StringMap<int64_t> bytesOfKernel;
   for (const CUDAKernel &kernel : kernels)
-    bytesOfKernel[kernel.name] = kernel.workspaceBytes;
+    bytesOfKernel[kernel.name] = kernel.getWorkspaceBytes();
   WalkResult result = module.walk([&](exec::LaunchOp launch) {
     int64_t wanted = bytesOfKernel.lookup(launch.getKernel()), bytes = 0;
     if (Value workspace = launch.getWorkspace())
@@ -138,13 +140,16 @@ static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs)
   result.target = Target::CUDA;
   for (const CUDAKernel &kernel : kernels) {
     CompiledKernel &compiled = result.kernels[kernel.name];
-    compiled.functions.assign(kernel.functions.begin(), kernel.functions.end());
-    compiled.text = kernel.text;
-    compiled.workspaceBytes = kernel.workspaceBytes;
+    for (const CUDAImplementation &source : kernel.implementations) {
+      KernelImplementation &implementation = compiled.implementations.emplace_back();
+      implementation.functions.assign(source.functions.begin(), source.functions.end());
+      implementation.text = source.text;
+      implementation.workspaceBytes = source.workspaceBytes;
+    }
     compiled.alignments.assign(kernel.alignments.begin(), kernel.alignments.end());
   }
   for (const Job &job : jobs) {
-    result.kernels[job.kernel->name].objects.push_back(result.objects.size());
+    result.kernels[job.kernel->name].implementations[job.implementation].objects.push_back(result.objects.size());
     result.objects.push_back({job.cubin->architecture, {}, {job.cubin->image.begin(), job.cubin->image.end()}});
   }
   return result;
@@ -165,7 +170,7 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const C
     return failure();
 
   TimingScope emitting = scope.nest("Write CUDA text");
-  FailureOr<std::vector<CUDAKernel>> kernels = emitCUDAKernels(module);
+  FailureOr<std::vector<CUDAKernel>> kernels = emitCUDAKernels(module, options.architectures);
   emitting.stop();
   if (failed(kernels) || failed(checkWorkspaces(module, *kernels)))
     return failure();
@@ -175,12 +180,14 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const C
 
   std::vector<Job> jobs;
   for (const CUDAKernel &kernel : *kernels)
-    for (StringRef architecture : llvm::SmallSetVector<StringRef, 4>(llvm::from_range, options.architectures))
-      jobs.push_back({&kernel, architecture, {}, {}});
+    for (auto [index, implementation] : llvm::enumerate(kernel.implementations))
+      for (StringRef architecture : implementation.architectures)
+        jobs.push_back({&kernel, index, architecture, {}, {}});
   if (failed(KernelCompiler(module.getContext(), *compiler, options).run(jobs, loc, scope)))
     return failure();
   if (!options.dumpDir.empty()) {
-    auto cubins = llvm::map_to_vector(jobs, [](const Job &job) { return DumpedCubin{job.kernel, &*job.cubin}; });
+    auto cubins = llvm::map_to_vector(
+        jobs, [](const Job &job) { return DumpedCubin{job.kernel, job.implementation, &*job.cubin}; });
     if (failed(dumpCubins(cubins, options.dumpDir, loc)))
       return failure();
   }

@@ -9,10 +9,12 @@
 
 #include "DeviceSources.h"
 #include "OutputBoxes.h"
+#include "ScheduleSelection.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -49,28 +51,39 @@ using Refusals = SmallVector<std::pair<std::string, std::string>>;
 
 class KernelEmitter {
 public:
-  explicit KernelEmitter(ModuleOp module) : schedules(createKernelSchedules()) {
+  KernelEmitter(ModuleOp module, const TargetDescription &target)
+      : target(target), ofOperations(createOperationSchedules(target)),
+        wholeKernelSchedules(createWholeKernelSchedules(target)), schedules(createKernelSchedules(target)) {
     module.walk([&](exec::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });
   }
+  KernelEmitter(KernelEmitter &&) = default;
 
   /// Emits a kernel. The result has no grids if no schedule accepts a part of it; `whyNot` is then the reason.
   /// Thread-safe.
   FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot) const;
 
+  /// Returns the schedules of a kernel's parts, or nothing if no schedule accepts a part; `whyNot` is then the reason.
+  FailureOr<ScheduleSelection> select(exec::KernelOp kernel, std::string &whyNot) const;
+
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
   FailureOr<DeviceKernel> readKernel(exec::KernelOp kernel, OpBuilder &builder) const;
-  /// Splits the kernel into the necessary number of grids. Returns nothing if no schedule accepts a part; `whyNot` is
-  /// then the reason.
-  SmallVector<ScheduledPart> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  /// Splits the kernel into the necessary number of grids, by the kernel's selection for the target if it has one.
+  /// Returns nothing if no schedule accepts a part; `whyNot` is then the reason.
+  FailureOr<SmallVector<ScheduledPart>> scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  SmallVector<ScheduledPart> chooseParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  /// Returns nothing, with the reason in `whyNot`, if the kernel cannot have these schedules.
+  SmallVector<ScheduledPart> selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
+                                         std::string &whyNot) const;
   /// Returns null if no schedule accepts the part; `whyNot` is then the reason.
   ScheduledPart schedulePart(const DeviceKernel &part, Refusals refusals, std::string &whyNot) const;
   void emitComment(exec::KernelOp kernel, const DeviceKernel &form, ArrayRef<ScheduledPart> parts,
                    const KernelText &text, raw_ostream &os) const;
 
-  SmallVector<std::unique_ptr<KernelSchedule>> ofOperations = createOperationSchedules();
-  SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules = createWholeKernelSchedules();
+  const TargetDescription &target;
+  SmallVector<std::unique_ptr<KernelSchedule>> ofOperations;
+  SmallVector<std::unique_ptr<KernelSchedule>> wholeKernelSchedules;
   SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   Launches launches;
 };
@@ -116,6 +129,8 @@ static std::string describeGrid(const KernelFunction &function) {
                      std::to_string(function.threads) + " threads";
   if (function.sharedBytes != 0)
     text += " with " + std::to_string(function.sharedBytes) + " bytes of shared memory";
+  if (function.cluster != 1)
+    text += " in clusters of " + std::to_string(function.cluster);
   return text;
 }
 
@@ -194,14 +209,14 @@ static SmallVector<DeviceKernel> splitByShape(const DeviceKernel &kernel) {
   SmallVector<DeviceKernel> parts;
   for (auto &[shape, numbers] : outputs) {
     DeviceKernel &part = parts.emplace_back(kernel);
-    part.outputs = numbers;
+    part.outputs.assign(numbers.begin(), numbers.end());
     if (outputs.size() > 1)
       part.name += "_" + std::to_string(parts.size() - 1);
   }
   return parts;
 }
 
-SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kernel, std::string &whyNot) const {
+SmallVector<ScheduledPart> KernelEmitter::chooseParts(const DeviceKernel &kernel, std::string &whyNot) const {
   SmallVector<ScheduledPart> parts;
   Refusals refusals;
   auto scheduleWhole = [&](const KernelSchedule &schedule, std::string &reason) {
@@ -230,6 +245,100 @@ SmallVector<ScheduledPart> KernelEmitter::scheduleParts(const DeviceKernel &kern
   return parts;
 }
 
+static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
+  return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
+}
+
+/// Returns the part with the selected schedule if it is one of `schedules`, or else a part without a kernel, and in
+/// `whyNot` the reason if the schedule rejects the part.
+static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> schedules, const DeviceKernel &part,
+                                    const SelectedSchedule &selected, std::string &whyNot) {
+  for (const std::unique_ptr<KernelSchedule> &schedule : schedules) {
+    if (schedule->getName() != selected.name)
+      continue;
+    DeviceKernel withParameters = part;
+    withParameters.parameters = selected.parameters;
+    std::string reason;
+    std::unique_ptr<ScheduledKernel> scheduled = scheduleInPlace(*schedule, withParameters, reason);
+    // Only a schedule of single operations gives no reason.
+    if (!scheduled)
+      whyNot = "cannot have the selected schedule '" + selected.name + "': it " +
+               (reason.empty() ? "is another operation" : reason);
+    else if (selected.parameters && selected.parameters != scheduled->getParameters())
+      whyNot = "selects parameters that schedule '" + selected.name + "' does not have";
+    else
+      return {schedule->getName(), std::move(scheduled)};
+    return {};
+  }
+  return {};
+}
+
+SmallVector<ScheduledPart> KernelEmitter::selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
+                                                      std::string &whyNot) const {
+  SmallVector<ScheduledPart> parts;
+  for (ArrayRef<std::unique_ptr<KernelSchedule>> whole : {ArrayRef(ofOperations), ArrayRef(wholeKernelSchedules)}) {
+    if (selection.size() != 1 || !whyNot.empty())
+      break;
+    ScheduledPart part = selectSchedule(whole, kernel, selection.front(), whyNot);
+    if (part.kernel) {
+      parts.push_back(std::move(part));
+      return parts;
+    }
+  }
+  if (!whyNot.empty())
+    return {};
+  SmallVector<DeviceKernel> split = splitByShape(kernel);
+  if (split.size() != selection.size()) {
+    whyNot = "selects " + std::to_string(selection.size()) + " schedules for its " + std::to_string(split.size()) +
+             " parts, or one that does not exist";
+    return {};
+  }
+  for (auto [part, selected] : llvm::zip_equal(split, selection)) {
+    parts.push_back(selectSchedule(schedules, part, selected, whyNot));
+    if (parts.back().kernel)
+      continue;
+    if (whyNot.empty()) {
+      auto getName = [](const std::unique_ptr<KernelSchedule> &schedule) { return schedule->getName(); };
+      whyNot = "selects schedule '" + selected.name + "', which does not exist; there are " +
+               llvm::join(llvm::map_range(llvm::concat<const std::unique_ptr<KernelSchedule>>(
+                                              ofOperations, wholeKernelSchedules, schedules),
+                                          getName),
+                          ", ");
+    }
+    return {};
+  }
+  return parts;
+}
+
+FailureOr<SmallVector<ScheduledPart>> KernelEmitter::scheduleParts(const DeviceKernel &kernel,
+                                                                   std::string &whyNot) const {
+  FailureOr<std::optional<ScheduleSelection>> selection = readSelection(kernel.source, target);
+  if (failed(selection))
+    return failure();
+  if (!*selection)
+    return chooseParts(kernel, whyNot);
+  SmallVector<ScheduledPart> parts = selectParts(kernel, **selection, whyNot);
+  // A choice by hand is never replaced silently.
+  if (parts.empty())
+    return emitRefusal(kernel.source, whyNot);
+  return parts;
+}
+
+FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::string &whyNot) const {
+  OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
+  FailureOr<DeviceKernel> form = readKernel(kernel, builder);
+  if (failed(form))
+    return failure();
+  FailureOr<SmallVector<ScheduledPart>> parts = scheduleParts(*form, whyNot);
+  if (failed(parts))
+    return failure();
+  ScheduleSelection selection;
+  for (const ScheduledPart &part : *parts)
+    selection.push_back({part.schedule.str(), part.kernel->getParameters()});
+  return selection;
+}
+
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isIdentifier(kernel.getSymName()))
     return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
@@ -241,7 +350,10 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
     return failure();
 
   KernelText text;
-  SmallVector<ScheduledPart> parts = scheduleParts(*form, whyNot);
+  FailureOr<SmallVector<ScheduledPart>> scheduled = scheduleParts(*form, whyNot);
+  if (failed(scheduled))
+    return failure();
+  ArrayRef<ScheduledPart> parts = *scheduled;
   if (parts.empty())
     return KernelText();
   text.alignments = form->alignments;
@@ -256,10 +368,6 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
   return text;
 }
 
-static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
-  return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
-}
-
 /// Writes the head of a translation unit, with the device library's files.
 static void emitHead(const DeviceSources &sources, raw_ostream &os) {
   os << "// CUDA C++ generated by cs336-translate --emit-cuda: for NVRTC or nvcc, C++17, compute capability 8.0 and "
@@ -268,7 +376,10 @@ static void emitHead(const DeviceSources &sources, raw_ostream &os) {
 }
 
 LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOptions &options) {
-  KernelEmitter emitter(module);
+  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
+  if (failed(architectures))
+    return failure();
+  KernelEmitter emitter(module, architectures->empty() ? portableTarget : getTarget(architectures->front()));
   DeviceSources sources;
   std::string kernels;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
@@ -290,8 +401,9 @@ LogicalResult cs336::emitCUDA(ModuleOp module, raw_ostream &os, const CUDAOption
   return success();
 }
 
-/// Emits the kernel with its own translation unit.
-static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel) {
+/// Emits the kernel with its own translation unit, without architectures.
+static FailureOr<CUDAImplementation> emitUnit(const KernelEmitter &emitter, exec::KernelOp kernel,
+                                              SmallVector<int64_t> &alignments) {
   std::string whyNot;
   FailureOr<KernelText> text = emitter.emit(kernel, whyNot);
   if (failed(text))
@@ -302,29 +414,101 @@ static FailureOr<CUDAKernel> emitUnit(const KernelEmitter &emitter, exec::Kernel
   llvm::raw_string_ostream os(unit);
   emitHead(text->sources, os);
   os << text->functions;
-  return CUDAKernel{kernel.getSymName().str(), std::move(unit),  text->grids,
-                    text->workspaceBytes,      text->alignments, kernel.getLoc()};
+  alignments = text->alignments;
+  return CUDAImplementation{{}, std::move(unit), text->grids, text->workspaceBytes};
 }
 
-FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module) {
-  KernelEmitter emitter(module);
-  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(),
-                                          [&](exec::KernelOp kernel) { return emitter.isLaunched(kernel); });
+namespace {
+/// The architectures of one description, and the texts for them.
+struct TargetEmitter {
+  SmallVector<std::string> architectures;
+  KernelEmitter emitter;
+};
+} // namespace
+
+/// Returns the descriptions of the architectures, in order; one without architectures if there are none.
+static std::vector<TargetEmitter> createEmitters(ModuleOp module, ArrayRef<std::string> architectures) {
+  llvm::MapVector<const TargetDescription *, SmallVector<std::string>> architecturesOf;
+  for (const std::string &architecture : architectures)
+    if (auto &names = architecturesOf[&getTarget(architecture)]; !llvm::is_contained(names, architecture))
+      names.push_back(architecture);
+  if (architectures.empty())
+    architecturesOf[&portableTarget] = {};
+  std::vector<TargetEmitter> emitters;
+  for (auto &[target, names] : architecturesOf)
+    emitters.push_back({names, KernelEmitter(module, *target)});
+  return emitters;
+}
+
+/// Emits the kernel for all targets. Targets with one text share an implementation.
+static FailureOr<CUDAKernel> emitKernel(ArrayRef<TargetEmitter> emitters, exec::KernelOp kernel) {
+  CUDAKernel result{kernel.getSymName().str(), {}, {}, kernel.getLoc()};
+  for (const TargetEmitter &target : emitters) {
+    FailureOr<CUDAImplementation> unit = emitUnit(target.emitter, kernel, result.alignments);
+    if (failed(unit))
+      return failure();
+    auto *known = llvm::find_if(result.implementations, [&](const CUDAImplementation &other) {
+      return other.text == unit->text && other.functions == unit->functions &&
+             other.workspaceBytes == unit->workspaceBytes;
+    });
+    if (known == result.implementations.end())
+      known = &result.implementations.emplace_back(std::move(*unit));
+    llvm::append_range(known->architectures, target.architectures);
+  }
+  return result;
+}
+
+int64_t CUDAKernel::getWorkspaceBytes() const {
+  int64_t bytes = 0;
+  for (const CUDAImplementation &implementation : implementations)
+    bytes = std::max(bytes, implementation.workspaceBytes);
+  return bytes;
+}
+
+FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, ArrayRef<std::string> architectures) {
+  std::vector<TargetEmitter> emitters = createEmitters(module, architectures);
+  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(), [&](exec::KernelOp kernel) {
+    return emitters.front().emitter.isLaunched(kernel);
+  });
   SmallVector<exec::KernelOp> sources(launched);
-  SmallVector<std::optional<CUDAKernel>> units(sources.size());
+  std::vector<std::optional<CUDAKernel>> emitted(sources.size());
   ParallelDiagnosticHandler diagnostics(module.getContext());
   LogicalResult areEmitted = failableParallelForEachN(module.getContext(), 0, sources.size(), [&](size_t index) {
     diagnostics.setOrderIDForThread(index);
-    FailureOr<CUDAKernel> unit = emitUnit(emitter, sources[index]);
+    FailureOr<CUDAKernel> kernel = emitKernel(emitters, sources[index]);
     diagnostics.eraseOrderIDForThread();
-    if (succeeded(unit))
-      units[index] = std::move(*unit);
-    return failure(failed(unit));
+    if (succeeded(kernel))
+      emitted[index] = std::move(*kernel);
+    return failure(failed(kernel));
   });
   if (failed(areEmitted))
     return failure();
   std::vector<CUDAKernel> kernels;
-  for (std::optional<CUDAKernel> &unit : units)
-    kernels.push_back(std::move(*unit));
+  for (std::optional<CUDAKernel> &kernel : emitted)
+    kernels.push_back(std::move(*kernel));
   return kernels;
+}
+
+LogicalResult cs336::selectSchedules(ModuleOp module) {
+  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
+  if (failed(architectures))
+    return failure();
+  llvm::SmallSetVector<const TargetDescription *, 4> targets;
+  for (const std::string &architecture : *architectures)
+    targets.insert(&getTarget(architecture));
+  if (targets.empty())
+    targets.insert(&portableTarget);
+  for (const TargetDescription *target : targets) {
+    KernelEmitter emitter(module, *target);
+    for (auto kernel : module.getOps<exec::KernelOp>()) {
+      std::string whyNot;
+      FailureOr<ScheduleSelection> selection = emitter.select(kernel, whyNot);
+      if (failed(selection))
+        return failure();
+      if (selection->empty())
+        return emitRefusal(kernel, whyNot);
+      writeSelection(kernel, *target, *selection);
+    }
+  }
+  return success();
 }

@@ -15,10 +15,17 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
 
-std::string cuda::getKernelPath(StringRef folder, StringRef name, StringRef extension) {
+/// Returns `folder`/kernels/NAME.EXTENSION
+static std::string getKernelPath(StringRef folder, StringRef name, StringRef extension) {
   SmallString<128> path(folder);
   llvm::sys::path::append(path, "kernels", name + "." + extension);
   return path.str().str();
+}
+
+std::string cuda::getTextPath(StringRef folder, const CUDAKernel &kernel, size_t implementation) {
+  bool isOnly = kernel.implementations.size() == 1;
+  return getKernelPath(folder, kernel.name,
+                       isOnly ? "cu" : kernel.implementations[implementation].architectures.front() + ".cu");
 }
 
 static LogicalResult writeFile(StringRef path, Location loc, function_ref<void(raw_ostream &)> print) {
@@ -29,9 +36,10 @@ static LogicalResult writeFile(StringRef path, Location loc, function_ref<void(r
 
 LogicalResult cuda::dumpTexts(ArrayRef<CUDAKernel> kernels, StringRef folder, Location loc) {
   for (const CUDAKernel &kernel : kernels)
-    if (failed(writeFile(getKernelPath(folder, kernel.name, "cu"), loc,
-                         [&](raw_ostream &stream) { stream << kernel.text; })))
-      return failure();
+    for (auto [index, implementation] : llvm::enumerate(kernel.implementations))
+      if (failed(writeFile(getTextPath(folder, kernel, index), loc,
+                           [&](raw_ostream &stream) { stream << implementation.text; })))
+        return failure();
   return success();
 }
 
@@ -40,7 +48,7 @@ static void printTable(ArrayRef<DumpedCubin> cubins, raw_ostream &stream) {
   stream << llvm::formatv(row.data(), "architecture", "blocks", "threads", "shared", "registers", "spilled",
                           "function");
   for (const DumpedCubin &dumped : cubins) {
-    for (const KernelFunction &function : dumped.kernel->functions) {
+    for (const KernelFunction &function : dumped.kernel->implementations[dumped.implementation].functions) {
       auto compiled = llvm::find_if(dumped.cubin->kernels,
                                     [&](const Cubin::Kernel &kernel) { return kernel.name == function.symbol; });
       bool isKnown = compiled != dumped.cubin->kernels.end();

@@ -16,13 +16,15 @@ namespace cs336::cuda {
 /// A kernel's machine code for one architecture.
 struct DumpedCubin {
   const CUDAKernel *kernel;
+  size_t implementation; // Its position in the kernel.
   const Cubin *cubin;
 };
 
-/// `folder`/kernels/NAME.EXTENSION
-std::string getKernelPath(llvm::StringRef folder, llvm::StringRef name, llvm::StringRef extension);
+/// Returns the path of a text: `folder`/kernels/NAME.cu, or NAME.ARCHITECTURE.cu with its first architecture if the
+/// kernel has several.
+std::string getTextPath(llvm::StringRef folder, const CUDAKernel &kernel, size_t implementation);
 
-/// Writes NAME.cu for every kernel. Fails with a diagnostic at `loc`.
+/// Writes every text of every kernel. Fails with a diagnostic at `loc`.
 llvm::LogicalResult dumpTexts(llvm::ArrayRef<CUDAKernel> kernels, llvm::StringRef folder, mlir::Location loc);
 
 /// Writes NAME.ARCHITECTURE.cubin for every kernel, and `folder`/kernels.txt, a table of every function's grid,

@@ -43,14 +43,18 @@ std::unique_ptr<ScheduledKernel> cs336::cuda::requireGrid(std::unique_ptr<Schedu
   return nullptr;
 }
 
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createOperationSchedules() {
+llvm::SmallVector<std::unique_ptr<KernelSchedule>>
+cs336::cuda::createOperationSchedules(const TargetDescription &target) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
+  if (target.hasWgmma && target.hasTensorMaps)
+    schedules.push_back(createWarpgroupAttentionSchedule(target));
   schedules.push_back(createAttentionSchedule());
   schedules.push_back(createPlainAttentionSchedule());
   return schedules;
 }
 
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createWholeKernelSchedules() {
+llvm::SmallVector<std::unique_ptr<KernelSchedule>>
+cs336::cuda::createWholeKernelSchedules(const TargetDescription & /*target*/) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   schedules.push_back(createBatchedSchedule());
   schedules.push_back(createBatchedReductionSchedule());
@@ -58,7 +62,8 @@ llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createWholeKerne
   return schedules;
 }
 
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> cs336::cuda::createKernelSchedules() {
+llvm::SmallVector<std::unique_ptr<KernelSchedule>>
+cs336::cuda::createKernelSchedules(const TargetDescription & /*target*/) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   schedules.push_back(createTransposeSchedule());
   schedules.push_back(createPointwiseSchedule());

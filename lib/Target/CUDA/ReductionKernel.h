@@ -50,8 +50,8 @@ struct ReductionGrid {
   static constexpr int64_t threadsPerBlock = 256;
   static constexpr int64_t threadsPerWarp = 32;
   static constexpr int64_t warpsPerBlock = threadsPerBlock / threadsPerWarp;
-  /// Returns the number of blocks of this size that keep the largest GPU busy.
-  static constexpr int64_t blocksOfDevice = 2 * 132;
+  /// The number of blocks of this size that keep a GPU busy.
+  static constexpr int64_t blocksOfDevice = 2 * portableTarget.multiprocessors;
 };
 
 /// The common parts of the schedules of reductions: accumulators, the loop's body, partial results, and the computation

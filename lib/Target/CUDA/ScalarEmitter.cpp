@@ -18,7 +18,7 @@ using namespace cs336::cuda;
 //===----------------------------------------------------------------------===//
 
 void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, StringRef symbol, int64_t threads,
-                                bool hasWorkspace) {
+                                bool hasWorkspace, ArrayRef<std::string> tensorMaps) {
   SmallVector<std::string> parameters;
   for (auto [i, type] : llvm::enumerate(kernel.operands))
     parameters.push_back((i < kernel.numInputs ? "const " : "") +
@@ -26,11 +26,14 @@ void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, Str
                          kernel.getOperandName(i));
   if (hasWorkspace)
     parameters.push_back("unsigned char *workspace");
+  for (const std::string &map : tensorMaps)
+    parameters.push_back("const __grid_constant__ TensorMap " + map);
 
   constexpr size_t lineWidth = 120;
   std::string line = (symbol + "(").str();
   const std::string indent(line.size(), ' ');
-  os << "extern \"C\" __global__ void __launch_bounds__(" << threads << ")\n";
+  os << "extern \"C\" __global__ void __launch_bounds__(" << threads
+     << (tensorMaps.empty() ? "" : ", 1") << ")\n";
   for (auto [i, parameter] : llvm::enumerate(parameters)) {
     std::string text = parameter + (i + 1 < parameters.size() ? "," : ") {");
     if (line.size() + text.size() >= lineWidth) {

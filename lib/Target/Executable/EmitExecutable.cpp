@@ -35,20 +35,35 @@ static std::string getText(KernelOp kernel) {
   return text;
 }
 
+static std::unique_ptr<format::FunctionT> describe(const KernelFunction &function) {
+  auto described = std::make_unique<format::FunctionT>();
+  described->symbol = function.symbol;
+  described->blocks = function.blocks;
+  described->threads = function.threads;
+  described->shared_bytes = function.sharedBytes;
+  described->cluster = function.cluster;
+  for (const TensorMapRecipe &map : function.tensorMaps)
+    described->tensor_maps.push_back(toFormat(map));
+  return described;
+}
+
+static std::unique_ptr<format::ImplementationT> describe(const KernelImplementation &implementation) {
+  auto described = std::make_unique<format::ImplementationT>();
+  described->objects.assign(implementation.objects.begin(), implementation.objects.end());
+  for (const KernelFunction &function : implementation.functions)
+    described->functions.push_back(describe(function));
+  described->workspace_bytes = implementation.workspaceBytes;
+  described->text = implementation.text;
+  return described;
+}
+
 static std::unique_ptr<format::KernelT> describe(KernelOp kernel, const CompiledKernel &compiled,
                                                  const KernelSignatures &signatures) {
   auto described = std::make_unique<format::KernelT>();
   described->name = kernel.getSymName().str();
   described->comment = getText(kernel);
-  described->objects.assign(compiled.objects.begin(), compiled.objects.end());
-  for (const KernelFunction &function : compiled.functions) {
-    auto &emitted = described->functions.emplace_back(std::make_unique<format::FunctionT>());
-    emitted->symbol = function.symbol;
-    emitted->blocks = function.blocks;
-    emitted->threads = function.threads;
-    emitted->shared_bytes = function.sharedBytes;
-  }
-  described->text = compiled.text;
+  for (const KernelImplementation &implementation : compiled.implementations)
+    described->implementations.push_back(describe(implementation));
   described->signature = signatures.describe(kernel, compiled);
   return described;
 }

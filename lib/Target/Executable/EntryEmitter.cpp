@@ -101,7 +101,7 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
     body.operands.push_back(getBuffer(output));
   }
   // A kernel that does not use a workspace has no parameter for it.
-  if (Value workspace = launch.getWorkspace(); workspace && kernel.workspaceBytes != 0)
+  if (Value workspace = launch.getWorkspace(); workspace && kernel.getWorkspaceBytes() != 0)
     body.workspace = getBuffer(workspace);
   return body;
 }
@@ -209,7 +209,7 @@ LogicalResult EntryEmitter::verifyOffsets() {
     for (auto [buffer, alignment] : llvm::zip(operands, kernel.alignments))
       if (failed(verifyOffset(launch, buffer, alignment)))
         return failure();
-    if (Value workspace = launch.getWorkspace(); workspace && kernel.workspaceBytes != 0)
+    if (Value workspace = launch.getWorkspace(); workspace && kernel.getWorkspaceBytes() != 0)
       if (failed(verifyOffset(launch, workspace, format::kLaunchWorkspaceAlignment)))
         return failure();
   }

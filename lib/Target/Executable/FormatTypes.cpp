@@ -29,6 +29,47 @@ format::DType cs336::toFormat(Type type) {
   return format::DType::i1;
 }
 
+static format::Swizzle toFormat(TensorMapRecipe::Swizzle swizzle) {
+  switch (swizzle) {
+  case TensorMapRecipe::Swizzle::None:
+    return format::Swizzle::none;
+  case TensorMapRecipe::Swizzle::Bytes32:
+    return format::Swizzle::bytes_32;
+  case TensorMapRecipe::Swizzle::Bytes64:
+    return format::Swizzle::bytes_64;
+  case TensorMapRecipe::Swizzle::Bytes128:
+    return format::Swizzle::bytes_128;
+  }
+  llvm_unreachable("unknown swizzle");
+}
+
+static format::L2Promotion toFormat(TensorMapRecipe::L2Promotion promotion) {
+  switch (promotion) {
+  case TensorMapRecipe::L2Promotion::None:
+    return format::L2Promotion::none;
+  case TensorMapRecipe::L2Promotion::Bytes64:
+    return format::L2Promotion::bytes_64;
+  case TensorMapRecipe::L2Promotion::Bytes128:
+    return format::L2Promotion::bytes_128;
+  case TensorMapRecipe::L2Promotion::Bytes256:
+    return format::L2Promotion::bytes_256;
+  }
+  llvm_unreachable("unknown L2 promotion");
+}
+
+std::unique_ptr<format::TensorMapT> cs336::toFormat(const TensorMapRecipe &map) {
+  auto result = std::make_unique<format::TensorMapT>();
+  result->operand = map.operand;
+  result->offset = map.offset;
+  result->dtype = toFormat(map.elementType);
+  result->sizes.assign(map.sizes.begin(), map.sizes.end());
+  result->strides.assign(map.strides.begin(), map.strides.end());
+  result->box.assign(map.box.begin(), map.box.end());
+  result->swizzle = ::toFormat(map.swizzle);
+  result->promotion = ::toFormat(map.promotion);
+  return result;
+}
+
 std::unique_ptr<format::TensorTypeT> cs336::toFormat(MemRefType type) {
   auto tensor = std::make_unique<format::TensorTypeT>();
   tensor->dtype = toFormat(type.getElementType());

@@ -9,11 +9,13 @@
 #define CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/TensorMap.h"
 #include "cs336/runtime/format/Executable_generated.h"
 
 namespace cs336 {
 
 format::DType toFormat(mlir::Type elementType);
+std::unique_ptr<format::TensorMapT> toFormat(const TensorMapRecipe &map);
 std::unique_ptr<format::TensorTypeT> toFormat(mlir::MemRefType type);
 /// Converts the initial value of a variable. `init` may be null: then callers must give the value of a parameter, and
 /// other variables begin with zeros.

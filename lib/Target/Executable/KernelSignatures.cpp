@@ -88,6 +88,6 @@ std::unique_ptr<format::SignatureT> KernelSignatures::describe(KernelOp kernel, 
   describeRanges(kernel, *signature);
   signature->rows = compiled.rows;
   signature->thread_bytes = compiled.threadBytes;
-  signature->workspace_bytes = compiled.workspaceBytes;
+  signature->workspace_bytes = compiled.getWorkspaceBytes();
   return signature;
 }

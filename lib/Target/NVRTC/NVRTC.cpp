@@ -8,6 +8,7 @@
 #include "cs336/Target/NVRTC/NVRTC.h"
 
 #include "cs336/Support/UnknownValue.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -215,11 +216,14 @@ std::vector<std::string> NVRTC::getOptions(llvm::StringRef architecture) {
 /// Reads the assembler's report about each kernel.
 static std::vector<Cubin::Kernel> parseAssemblerLog(llvm::StringRef log) {
   llvm::Regex compiling("Compiling entry function '([^']+)'"), spilled("([0-9]+) bytes spill stores"),
-      used("Used ([0-9]+) registers");
+      used("Used ([0-9]+) registers"), serialised("wgmma.* serialized .*in the function '([^']+)'");
   std::vector<Cubin::Kernel> kernels;
+  llvm::StringSet<> serialisedNames; // The assembler names them before it describes them.
   for (llvm::StringRef line : llvm::split(log, '\n')) {
     llvm::SmallVector<llvm::StringRef, 2> match;
-    if (compiling.match(line, &match))
+    if (serialised.match(line, &match))
+      serialisedNames.insert(match[1]);
+    else if (compiling.match(line, &match))
       kernels.push_back({match[1].str()});
     else if (kernels.empty())
       continue;
@@ -228,6 +232,8 @@ static std::vector<Cubin::Kernel> parseAssemblerLog(llvm::StringRef log) {
     else if (used.match(line, &match))
       match[1].getAsInteger(10, kernels.back().registers);
   }
+  for (Cubin::Kernel &kernel : kernels)
+    kernel.serialisesMatmuls = serialisedNames.contains(kernel.name);
   return kernels;
 }
 

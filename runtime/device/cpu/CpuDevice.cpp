@@ -205,7 +205,9 @@ absl::Status CpuDevice::LoadKernels(const Executable &executable) {
     images_.push_back(std::move(image));
   }
   for (const auto &kernel : executable.description().kernels) {
-    absl::StatusOr<KernelFunction> function = images_[kernel->objects.front()].Find(kernel->functions.front()->symbol);
+    const format::ImplementationT &implementation = *kernel->implementations.front();
+    absl::StatusOr<KernelFunction> function =
+        images_[implementation.objects.front()].Find(implementation.functions.front()->symbol);
     if (!function.ok())
       return Annotate(function.status(), absl::StrCat("kernel '", kernel->name, "'"));
     kernels_.push_back(*function);

@@ -13,6 +13,7 @@
 #include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaGraph.h"
 #include "device/cuda/CudaInputFeed.h"
+#include "device/cuda/CudaLaunch.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -24,48 +25,6 @@
 namespace cs336::runtime {
 
 namespace {
-
-class LaunchCommand : public PreparedCommand {
-public:
-  LaunchCommand(const CudaContext &context, absl::Span<const CudaFunction> functions, std::vector<void *> operands)
-      : context_(context), functions_(functions), operands_(std::move(operands)),
-        operand_bytes_(operands_.size() * sizeof(void *)) {}
-
-  absl::Status Execute() override {
-    // One block of parameters has a size that the driver can check. With single
-    // parameters, it would read as many as the kernel has.
-    void *parameters[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, operands_.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
-                          &operand_bytes_, CU_LAUNCH_PARAM_END};
-    for (const CudaFunction &function : functions_)
-      CS336_RETURN_IF_ERROR(context_.driver().LaunchKernel(function.handle, function.blocks, 1, 1, function.threads, 1,
-                                                           1, function.shared_bytes, context_.stream(), nullptr,
-                                                           parameters));
-    return absl::OkStatus();
-  }
-
-private:
-  const CudaContext &context_;
-  absl::Span<const CudaFunction> functions_;
-  std::vector<void *> operands_; // Addresses on the device.
-  size_t operand_bytes_;
-};
-
-/// Returns DATA_LOSS unless the last of `count` operands is a pointer parameter
-/// at its position, or one parameter, a structure of pointers, holds all of
-/// them.
-absl::Status CheckParameters(const CudaFunction &function, size_t count, const DriverApi &driver) {
-  size_t offset = 0, size = 0;
-  absl::Status status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
-  if (status.ok() && size == count * sizeof(void *))
-    return status;
-  // Querying a parameter that does not exist is an error that checking tools report, so this comes last.
-  if (status.ok())
-    status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
-  if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
-    return status;
-  return absl::DataLossError(absl::StrCat("its kernel does not take the ", count, " operands that it gives",
-                                          status.ok() ? "" : ": ", status.message()));
-}
 
 class CopyCommand : public PreparedCommand {
 public:
@@ -131,15 +90,13 @@ absl::Status CudaDevice::LoadKernels(const Executable &executable) {
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareLaunch(const CommandContext &context,
                                                                            const format::LaunchT &launch) {
+  const CudaKernel &kernel = kernels_.kernel(launch.kernel);
   std::vector<void *> operands;
   for (uint32_t operand : launch.operands)
     operands.push_back(context.buffers[operand].mutable_data());
-  if (launch.workspace)
+  if (kernel.uses_workspace)
     operands.push_back(context.buffers[*launch.workspace].mutable_data());
-  absl::Span<const CudaFunction> functions = kernels_.functions(launch.kernel);
-  for (const CudaFunction &function : functions)
-    CS336_RETURN_IF_ERROR(CheckParameters(function, operands.size(), context_->driver()));
-  return std::make_unique<LaunchCommand>(*context_, functions, std::move(operands));
+  return PrepareCudaLaunch(*context_, kernel, operands);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareGemm(const CommandContext &context,

@@ -19,6 +19,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace cs336::runtime {
 
@@ -64,6 +65,10 @@ absl::StatusOr<CudaFunction> FindFunction(CUmodule module, const format::Functio
   // Verification has bounded these numbers.
   function.blocks = static_cast<unsigned>(description.blocks);
   function.threads = static_cast<unsigned>(description.threads);
+  function.cluster = static_cast<unsigned>(description.cluster);
+  function.symbol = description.symbol;
+  for (const auto &map : description.tensor_maps)
+    function.tensor_maps.push_back(*map);
   if (absl::Status status = driver.ModuleGetFunction(&function.handle, module, description.symbol.c_str());
       !status.ok())
     return absl::DataLossError(
@@ -114,22 +119,27 @@ absl::StatusOr<CudaKernels> CudaKernels::Load(const Executable &executable, cons
   CudaKernels kernels;
   for (const auto &kernel : description.kernels) {
     std::vector<std::string> targets;
-    for (uint32_t object : kernel->objects)
-      targets.push_back(description.objects[object]->target);
+    std::vector<std::pair<const format::ImplementationT *, uint32_t>> candidates;
+    for (const auto &implementation : kernel->implementations)
+      for (uint32_t object : implementation->objects) {
+        targets.push_back(description.objects[object]->target);
+        candidates.emplace_back(implementation.get(), object);
+      }
     absl::optional<size_t> chosen = ChooseTarget(targets, context.compute_capability());
     if (!chosen)
       return NoCodeFor(description, context);
     std::string where = absl::StrCat("kernel '", kernel->name, "'");
-    uint32_t object = kernel->objects[*chosen];
+    auto [implementation, object] = candidates[*chosen];
     absl::StatusOr<CUmodule> module = kernels.LoadModule(*description.objects[object], object, context);
     if (!module.ok())
       return Annotate(module.status(), where);
-    std::vector<CudaFunction> &functions = kernels.functions_.emplace_back();
-    for (const auto &function : kernel->functions) {
+    CudaKernel &loaded = kernels.kernels_.emplace_back();
+    loaded.uses_workspace = implementation->workspace_bytes != 0;
+    for (const auto &function : implementation->functions) {
       absl::StatusOr<CudaFunction> found = FindFunction(*module, *function, context);
       if (!found.ok())
         return Annotate(found.status(), where);
-      functions.push_back(*found);
+      loaded.functions.push_back(*std::move(found));
     }
   }
   return kernels;

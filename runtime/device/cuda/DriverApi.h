@@ -141,6 +141,8 @@ public:
   Function<decltype(cuFuncGetParamInfo)> FuncGetParamInfo{*this, "cuFuncGetParamInfo"};
   Function<decltype(cuFuncLoad)> FuncLoad{*this, "cuFuncLoad"};
   Function<decltype(cuLaunchKernel)> LaunchKernel{*this, "cuLaunchKernel"};
+  Function<decltype(cuLaunchKernelEx)> LaunchKernelEx{*this, "cuLaunchKernelEx"};
+  Function<decltype(cuTensorMapEncodeTiled)> TensorMapEncodeTiled{*this, "cuTensorMapEncodeTiled"};
 };
 
 template <typename... Args>

@@ -40,6 +40,14 @@ struct CUfunc_st {
   size_t parameters;
   void (*body)(void *const *operands);
   bool takes_structure = false; // Its only parameter is a structure of all pointers.
+  size_t tensor_maps = 0;       // Parameters after the pointers.
+
+  /// The position of tensor map `index`, and of the end after the last one.
+  /// Parameters begin 16 bytes after a multiple of 64 in the memory of a multiprocessor.
+  size_t MapOffset(size_t index) const {
+    return (8 * parameters + 16 + 63) / 64 * 64 - 16 + index * sizeof(CUtensorMap);
+  }
+  size_t ParameterBytes() const { return tensor_maps == 0 ? 8 * parameters : MapOffset(tensor_maps); }
 };
 struct CUctx_st {};
 
@@ -86,6 +94,25 @@ void ScaleRows(void *const *operands) {
     Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
 }
 
+/// The contents of an encoded tensor map of rank 2.
+struct FakeTensorMap {
+  CUdeviceptr address;
+  uint64_t columns, rows, row_bytes;
+  uint64_t box_columns, box_rows, swizzle, promotion, data_type;
+};
+static_assert(sizeof(FakeTensorMap) <= sizeof(CUtensorMap));
+
+/// Same as ScaleRows, but reads its first operand through a tensor map.
+void ScaleMappedRows(void *const *operands) {
+  FakeTensorMap map;
+  std::memcpy(&map, operands[3], sizeof(map));
+  for (uint64_t row = 0; row != map.rows; ++row)
+    for (uint64_t column = 0; column != map.columns; ++column) {
+      auto *x = reinterpret_cast<const float *>(ToHostUnified(map.address + row * map.row_bytes));
+      Operand<float>(operands, 2)[row * map.columns + column] = x[column] * Operand<float>(operands, 1)[column];
+    }
+}
+
 /// Same as the runtime's own kernel of this name, for i64.
 void CheckBound(void *const *operands) {
   auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
@@ -107,6 +134,7 @@ std::map<std::string, CUfunc_st> &Functions() {
   static std::map<std::string, CUfunc_st> functions = {
       {"scale_rows", {3, ScaleRows}},
       {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
+      {"scale_mapped_rows", {3, ScaleMappedRows, /*takes_structure=*/false, /*tensor_maps=*/1}},
       {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
       {"check_bound", {5, CheckBound}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
@@ -322,29 +350,72 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
   return value > kSharedBytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
-  if (index >= (function->takes_structure ? 1 : function->parameters))
+  size_t pointers = function->takes_structure ? 1 : function->parameters;
+  if (index >= pointers + function->tensor_maps)
     return CUDA_ERROR_INVALID_VALUE;
+  if (index >= pointers) {
+    *offset = function->MapOffset(index - pointers);
+    *size = sizeof(CUtensorMap);
+    return CUDA_SUCCESS;
+  }
   *offset = 8 * index;
   *size = function->takes_structure ? 8 * function->parameters : 8;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
-CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        CUstream stream, void **, void **extra) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **, void **extra) {
   // Parameters are read now, whenever the kernel runs.
   size_t bytes = *static_cast<size_t *>(extra[3]);
   if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||
-      bytes != function->parameters * sizeof(CUdeviceptr))
+      bytes != function->ParameterBytes())
     return CUDA_ERROR_INVALID_VALUE;
-  std::vector<CUdeviceptr> values(function->parameters);
-  std::memcpy(values.data(), extra[1], bytes);
-  return Enqueue(stream, [function, values]() mutable {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i != config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      cluster = config->attrs[i].value.clusterDim.x;
+  if (cluster == 0 || config->gridDimX % cluster != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  TheFakeCuda().cluster = cluster;
+  std::vector<char> block(bytes);
+  std::memcpy(block.data(), extra[1], bytes);
+  return Enqueue(config->hStream, [function, block]() mutable {
     ++TheFakeCuda().kernels_run;
-    std::vector<void *> pointers;
-    for (CUdeviceptr &value : values)
-      pointers.push_back(&value);
-    function->body(pointers.data());
+    std::vector<void *> parameters;
+    for (size_t i = 0; i != function->parameters; ++i)
+      parameters.push_back(block.data() + 8 * i);
+    for (size_t i = 0; i != function->tensor_maps; ++i)
+      parameters.push_back(block.data() + function->MapOffset(i));
+    function->body(parameters.data());
   });
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, CUstream stream, void **parameters, void **extra) {
+  CUlaunchConfig config = {};
+  config.gridDimX = blocks;
+  config.hStream = stream;
+  return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *encoded, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *sizes, const cuuint64_t *stride_bytes, const cuuint32_t *box,
+                                const cuuint32_t *element_strides, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill) {
+  if (rank != 2 || element_strides[0] != 1 || element_strides[1] != 1)
+    return CUDA_ERROR_INVALID_VALUE;
+  FakeTensorMap map = {reinterpret_cast<CUdeviceptr>(address),
+                       sizes[0],
+                       sizes[1],
+                       stride_bytes[0],
+                       box[0],
+                       box[1],
+                       static_cast<uint64_t>(swizzle),
+                       static_cast<uint64_t>(promotion),
+                       static_cast<uint64_t>(type)};
+  if (map.address % 16 != 0 || reinterpret_cast<uintptr_t>(encoded) % 64 != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  ++TheFakeCuda().tensor_maps_encoded;
+  std::memcpy(encoded, &map, sizeof(map));
+  return CUDA_SUCCESS;
 }
 
 } // extern "C"

@@ -8,7 +8,7 @@
 // A library with the name libcuda.so.1 that implements, on the host, the driver
 // functions that the runtime uses. In programs that link it, the runtime finds
 // it in place of the driver. Addresses of "device" memory are useless to the
-// host, captured work does not run, modules contain three kernels of our own,
+// host, captured work does not run, modules contain a few kernels of our own,
 // only the default stream makes others wait, and a fault stays with the
 // context, as on a GPU.
 //
@@ -40,6 +40,8 @@ struct FakeCuda {
   int allocations = 0;
   int contexts_pushed = 0; // Minus those popped.
   int kernels_run = 0, graphs_launched = 0, objects = 0;
+  int tensor_maps_encoded = 0;
+  unsigned cluster = 0; // Blocks per cluster of the last kernel that was enqueued.
   bool faulted = false;
 
   int calls = 0;        // Calls of all functions.

@@ -120,6 +120,8 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuFuncGetParamInfo>("cuFuncGetParamInfo"),
       Counted<cuFuncLoad>("cuFuncLoad"),
       Counted<cuLaunchKernel>("cuLaunchKernel"),
+      Counted<cuLaunchKernelEx>("cuLaunchKernelEx"),
+      Counted<cuTensorMapEncodeTiled>("cuTensorMapEncodeTiled"),
   };
   auto found = functions.find(symbol);
   *address = found == functions.end() ? nullptr : found->second;

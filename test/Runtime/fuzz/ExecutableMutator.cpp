@@ -23,7 +23,7 @@ namespace {
 bool HasBoundKernels(const format::ExecutableT &executable) {
   return std::all_of(executable.kernels.begin(), executable.kernels.end(), [](const auto &kernel) {
     std::string suffix = format::ToSymbolSuffix(*kernel->signature);
-    const std::string &symbol = kernel->functions.front()->symbol;
+    const std::string &symbol = kernel->implementations.front()->functions.front()->symbol;
     return symbol.size() > suffix.size() &&
            symbol.compare(symbol.size() - suffix.size(), std::string::npos, suffix) == 0;
   });
@@ -379,7 +379,7 @@ void ExecutableMutator::MutateKernel(format::ExecutableT &executable) {
     std::swap(kernel.signature, other.signature);
     return;
   case 8:
-    std::swap(kernel.functions, other.functions);
+    std::swap(kernel.implementations, other.implementations);
     return;
   case 9:
     return MutateRanges(operand);

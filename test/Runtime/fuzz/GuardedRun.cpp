@@ -101,10 +101,11 @@ std::string DescribeBody(const format::ExecutableT &executable, const format::Co
       body, Overloaded{
                 [&](const format::LaunchT &launch) {
                   const format::KernelT &kernel = *executable.kernels[launch.kernel];
-                  const std::vector<uint8_t> &image = executable.objects[kernel.objects.front()]->image;
+                  const format::ImplementationT &implementation = *kernel.implementations.front();
+                  const std::vector<uint8_t> &image = executable.objects[implementation.objects.front()]->image;
                   size_t hash = absl::HashOf(image);
-                  return absl::StrCat(hash, " ", kernel.functions.front()->symbol, " ", launch.rows, " ", launch.grain,
-                                      " ", launch.thread_bytes, " ", absl::StrJoin(launch.writes, ","));
+                  return absl::StrCat(hash, " ", implementation.functions.front()->symbol, " ", launch.rows, " ",
+                                      launch.grain, " ", launch.thread_bytes, " ", absl::StrJoin(launch.writes, ","));
                 },
                 [](const format::GemmT &gemm) {
                   return absl::StrCat(static_cast<int>(gemm.precision), " ", gemm.relu, gemm.addend ? " add" : "",

@@ -58,7 +58,7 @@ void KernelLibrary::run(const std::string &kernel, std::vector<void *> buffers, 
   ASSERT_TRUE(library && found != object.kernels.end()) << kernel;
   const CompiledKernel &compiled = found->second;
   auto function = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
-      dlsym(library, compiled.functions.front().symbol.c_str()));
+      dlsym(library, compiled.implementations.front().functions.front().symbol.c_str()));
   ASSERT_TRUE(function) << dlerror();
   constexpr size_t kLine = 64;
   std::vector<char> memory(compiled.threadBytes + kLine);

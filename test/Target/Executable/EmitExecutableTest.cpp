@@ -70,7 +70,7 @@ protected:
   EmitExecutableTest() {
     context.loadDialect<exec::ExecDialect>();
     kernels.objects.push_back({"x86_64", {"avx2"}, {0x7f, 'E', 'L', 'F'}});
-    kernels.kernels["add"] = CompiledKernel{{{"cs336_add"}}, {0}, 2, 1, {}, 4096};
+    kernels.kernels["add"] = CompiledKernel{{KernelImplementation{{{"cs336_add"}}, {0}}}, 2, 1, 4096};
   }
 
   mlir::FailureOr<std::vector<uint8_t>> Emit(const std::string &text) {
@@ -120,7 +120,7 @@ TEST_F(EmitExecutableTest, TheRuntimeAcceptsWhatWasEmitted) {
   EXPECT_EQ(description.variables[2]->init->kind, format::InitKind::zeros);
 
   ASSERT_THAT(description.kernels, SizeIs(1));
-  EXPECT_EQ(description.kernels[0]->functions[0]->symbol, "cs336_add");
+  EXPECT_EQ(description.kernels[0]->implementations[0]->functions[0]->symbol, "cs336_add");
   EXPECT_THAT(description.kernels[0]->comment, HasSubstr("cs336.add"));
   const format::SignatureT &signature = *description.kernels[0]->signature;
   EXPECT_EQ(format::ToSymbolSuffix(signature), "(f32[2,4|4,1]%4;f32[2,4|4,1]%4;0=f32[2,4|4,1]%4)2+4096");
@@ -207,8 +207,18 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
 TEST_F(EmitExecutableTest, KernelsForGPUsKeepTheirFunctionsArchitecturesAndWorkspaces) {
   kernels.target = Target::CUDA;
   kernels.objects = {{"sm_80", {}, {1, 2}}, {"sm_90a", {}, {3, 4}}};
-  kernels.kernels["total"] = {{{"total_parts", 256, 128, 1024}, {"total", 1, 256, 0}}, {0, 1}, 1, 1, "// CUDA C++"};
-  kernels.kernels["total"].workspaceBytes = 512;
+  TensorMapRecipe map{.operand = 0,
+                      .offset = 32,
+                      .elementType = mlir::Float32Type::get(&context),
+                      .sizes = {8, 4},
+                      .strides = {1, 8},
+                      .box = {8, 2},
+                      .swizzle = TensorMapRecipe::Swizzle::Bytes32,
+                      .promotion = TensorMapRecipe::L2Promotion::Bytes256};
+  kernels.kernels["total"].implementations = {
+      {{{"total_parts", 256, 128, 1024}, {"total", 1, 256, 0}}, {0}, "// CUDA C++", 512},
+      {{{"total", 4, 128, 2048, 2, {map}}}, {1}, "// for one architecture"},
+  };
   kernels.kernels["total"].alignments = {16, 4};
   auto bytes = Emit(R"mlir(
 exec.kernel @total(%x: tensor<64xf32>) : (memref<64xf32>) -> memref<f32> {
@@ -236,14 +246,33 @@ exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
 
   ASSERT_THAT(description.kernels, SizeIs(1));
   const format::KernelT &kernel = *description.kernels[0];
-  EXPECT_THAT(kernel.objects, ElementsAre(0, 1));
-  EXPECT_EQ(kernel.text, "// CUDA C++");
-  ASSERT_THAT(kernel.functions, SizeIs(2));
-  EXPECT_EQ(kernel.functions[0]->symbol, "total_parts");
-  EXPECT_EQ(kernel.functions[0]->blocks, 256);
-  EXPECT_EQ(kernel.functions[0]->threads, 128);
-  EXPECT_EQ(kernel.functions[0]->shared_bytes, 1024);
-  EXPECT_EQ(kernel.functions[1]->symbol, "total");
+  ASSERT_THAT(kernel.implementations, SizeIs(2));
+  const format::ImplementationT &portable = *kernel.implementations[0], &specific = *kernel.implementations[1];
+  EXPECT_THAT(portable.objects, ElementsAre(0));
+  EXPECT_EQ(portable.text, "// CUDA C++");
+  EXPECT_EQ(portable.workspace_bytes, 512);
+  ASSERT_THAT(portable.functions, SizeIs(2));
+  EXPECT_EQ(portable.functions[0]->symbol, "total_parts");
+  EXPECT_EQ(portable.functions[0]->blocks, 256);
+  EXPECT_EQ(portable.functions[0]->threads, 128);
+  EXPECT_EQ(portable.functions[0]->shared_bytes, 1024);
+  EXPECT_EQ(portable.functions[0]->cluster, 1);
+  EXPECT_EQ(portable.functions[1]->symbol, "total");
+  EXPECT_THAT(specific.objects, ElementsAre(1));
+  EXPECT_EQ(specific.text, "// for one architecture");
+  EXPECT_EQ(specific.workspace_bytes, 0);
+  ASSERT_THAT(specific.functions, SizeIs(1));
+  EXPECT_EQ(specific.functions[0]->cluster, 2);
+  ASSERT_THAT(specific.functions[0]->tensor_maps, SizeIs(1));
+  const format::TensorMapT &emitted = *specific.functions[0]->tensor_maps[0];
+  EXPECT_EQ(emitted.operand, 0u);
+  EXPECT_EQ(emitted.offset, 32);
+  EXPECT_EQ(emitted.dtype, format::DType::f32);
+  EXPECT_THAT(emitted.sizes, ElementsAre(8, 4));
+  EXPECT_THAT(emitted.strides, ElementsAre(1, 8));
+  EXPECT_THAT(emitted.box, ElementsAre(8, 2));
+  EXPECT_EQ(emitted.swizzle, format::Swizzle::bytes_32);
+  EXPECT_EQ(emitted.promotion, format::L2Promotion::bytes_256);
   EXPECT_EQ(kernel.signature->workspace_bytes, 512);
   ASSERT_THAT(kernel.signature->operands, SizeIs(2));
   EXPECT_EQ(kernel.signature->operands[0]->alignment, 16);
@@ -263,7 +292,7 @@ exec.entry @norm mode<forward> arena_bytes = 1280 alignment = 256 {
 
 TEST_F(EmitExecutableTest, SignaturesHaveTheRangesOfIntegers) {
   for (const char *name : {"rows", "next"})
-    kernels.kernels[name] = CompiledKernel{{{std::string("cs336_") + name}}, {0}, 3};
+    kernels.kernels[name] = CompiledKernel{{KernelImplementation{{{std::string("cs336_") + name}}, {0}}}, 3};
   auto bytes = Emit(R"mlir(
 exec.kernel @rows(%table: tensor<97x4xf32>, %ids: tensor<3xi64>) : (memref<97x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
   %0 = cs336.embedding %table, %ids : tensor<97x4xf32>, tensor<3xi64> -> tensor<3x4xf32>

@@ -28,6 +28,8 @@ static void printKernel(const Cubin::Kernel &kernel) {
   llvm::outs() << "  " << kernel.name << ": " << kernel.registers << " registers";
   if (kernel.spilledBytes != 0)
     llvm::outs() << ", " << kernel.spilledBytes << " bytes spilled";
+  if (kernel.serialisesMatmuls)
+    llvm::outs() << ", serialised matmuls";
   llvm::outs() << "\n";
 }
 

@@ -28,30 +28,50 @@ struct CUDAOptions {
 /// outputs, each to element 0 of the launch's operand, then the workspace if the kernel has one. Storage is aligned to
 /// at least 16 bytes. The alignment of views is taken from the module's launches, so the text is valid for these
 /// launches only. The comment above each kernel has its operands, its computation, and the grids that it expects.
+///
+/// The text is for the first architecture of the module's `exec.architectures`, or for all if there is none.
 mlir::LogicalResult emitCUDA(mlir::ModuleOp module, llvm::raw_ostream &os, const CUDAOptions &options = {});
 
 namespace cuda {
+
+/// One text of a kernel.
+struct CUDAImplementation {
+  /// The architectures that share it, of those that the text was emitted for.
+  llvm::SmallVector<std::string> architectures;
+  /// A translation unit: the part of `emitCUDA`'s text for this kernel.
+  std::string text;
+  /// The functions of a launch, in order. Each takes all operands of the kernel, then the workspace if there is one,
+  /// and then its tensor maps.
+  llvm::SmallVector<KernelFunction> functions;
+  /// Bytes of the workspace that every launch provides, aligned like all storage; 0 for none.
+  int64_t workspaceBytes;
+};
 
 /// A kernel with the information that a launch requires.
 struct CUDAKernel {
   /// The symbol of the `exec.kernel`.
   std::string name;
-  /// A translation unit: the part of `emitCUDA`'s text for this kernel.
-  std::string text;
-  /// The functions of a launch, in order. Each takes all operands of the kernel and then the workspace.
-  llvm::SmallVector<KernelFunction> functions;
-  /// Bytes of the workspace that every launch provides, aligned like all storage; 0 for none.
-  int64_t workspaceBytes;
+  llvm::SmallVector<CUDAImplementation, 1> implementations;
   /// Alignment in bytes that the text assumes of each operand's address.
   llvm::SmallVector<int64_t> alignments;
   mlir::Location loc;
+
+  /// Returns the bytes of a launch's workspace, which is large enough for every implementation; 0 for none.
+  int64_t getWorkspaceBytes() const;
 };
 
 } // namespace cuda
 
-/// Returns the text of every kernel that the module launches, in the module's order. Fails with a diagnostic if no
-/// schedule accepts a kernel.
-mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module);
+/// Returns the texts of every kernel that the module launches, in the module's order, for these architectures. Without
+/// architectures, there is one text per kernel, which all can run. Fails with a diagnostic if no schedule accepts a
+/// kernel.
+mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module,
+                                                               llvm::ArrayRef<std::string> architectures);
+
+/// Writes the schedules and parameters of every kernel as the attribute `exec.schedules`, for the architectures of the
+/// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. Fails with a
+/// diagnostic if no schedule accepts a kernel.
+mlir::LogicalResult selectSchedules(mlir::ModuleOp module);
 
 } // namespace cs336
 

@@ -9,6 +9,7 @@
 #define CS336_TARGET_CUDA_KERNELSCHEDULE_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -36,10 +37,12 @@ struct DeviceKernel {
   llvm::SmallVector<int64_t> alignments;
   unsigned numInputs;
   /// The outputs to write.
-  llvm::SmallVector<unsigned> outputs;
+  llvm::SmallVector<unsigned, 8> outputs;
   /// Returns whether a launch writes an output over an input that rows of it are computed from, so that a whole row
   /// must be read first.
   bool overwritesRows = false;
+  /// Parameters that were selected for the schedule, by name; null if it chooses by itself.
+  mlir::DictionaryAttr parameters = {};
 
   /// The least alignment of storage.
   static constexpr int64_t storageAlignment = 16;
@@ -68,6 +71,9 @@ public:
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
   /// Returns one sentence for the comment above the kernel: the work of a thread.
   virtual std::string describe() const = 0;
+  /// Returns the parameters that were chosen, with which the schedule would make the same kernel again; null if there
+  /// is nothing to choose.
+  virtual mlir::DictionaryAttr getParameters() const { return {}; }
   /// Returns lines of that comment that describe the operands together, where one line per operand would be too many.
   virtual std::string describeOperands() const { return ""; }
   /// Writes the functions.
@@ -93,6 +99,9 @@ public:
 
 /// Creates the schedule of attention and its gradient, without scores in memory. See AttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createAttentionSchedule();
+
+/// Creates the schedule of attention for the tensor cores and copies of sm_90a. See WarpgroupAttentionSchedule.cpp.
+std::unique_ptr<KernelSchedule> createWarpgroupAttentionSchedule(const TargetDescription &target);
 
 /// Creates the schedule of attention without tiles, of any sizes and in float64. See PlainAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
@@ -131,14 +140,15 @@ std::unique_ptr<KernelSchedule> createScatterSchedule();
 /// TransposeSchedule.cpp.
 std::unique_ptr<KernelSchedule> createTransposeSchedule();
 
-/// Creates the schedules of single operations with their own kernels. They come first.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules();
+/// Creates the schedules of single operations with their own kernels. They come first. Schedules for the instructions
+/// of the target precede those for all architectures.
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createOperationSchedules(const TargetDescription &target);
 
 /// Creates the schedules of outputs of any shapes. They come before those of outputs of one shape.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules();
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createWholeKernelSchedules(const TargetDescription &target);
 
 /// Creates all schedules of outputs of one shape, the most specialised first.
-llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules();
+llvm::SmallVector<std::unique_ptr<KernelSchedule>> createKernelSchedules(const TargetDescription &target);
 
 } // namespace cs336::cuda
 

@@ -14,7 +14,8 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
   let summary = "Add the workspaces that launches and GEMMs need on the GPU";
   let description = [{
     Adds an `exec.alloc` as workspace to launches and GEMMs. A launch gets a workspace if the schedule of its kernel
-    passes partial results from one function to the next. The schedule determines the size. Every GEMM gets a workspace
+    passes partial results from one function to the next. The schedule determines the size. With several architectures
+    in the module's `exec.architectures`, the size is the largest of them. Every GEMM gets a workspace
     of `gemm-bytes`. Without it, cuBLASLt cannot use the algorithms that split the summed axis among blocks. The default
     is the size that cuBLAS recommends for compute capability 9.0.
 
@@ -112,6 +113,41 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"minMembers", "min-members", "unsigned", /*default=*/"4",
                         "Fewest launches that become one, at least 2 (default: 4)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
+  let summary = "Write onto each kernel which schedule emits it, and with which parameters";
+  let description = [{
+    Gives each `exec.kernel` the attribute `exec.schedules`: for each architecture the schedules of its parts, with their
+    parameters. A kernel has several parts if its outputs have several shapes. Emitting CUDA text follows the attribute
+    where it is present, so a person can read and edit the choice. Without it, emitting makes the same choice as this
+    pass. A selection that a kernel already has stays.
+
+    An edited parameter that the schedule does not have, or a schedule that does not accept the kernel, is an error when
+    text is emitted. The error lists the legal values.
+
+    Before:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16> {
+    ```
+
+    After `--cuda-select-schedules=arch=sm_80`:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16>
+        attributes {exec.schedules = {sm_80 = [{
+          forward = {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 64 : i64, warps = 4 : i64},
+          schedule = "attention"} ]}} {
+    ```
+  }];
+  let options = [ListOption<"architectures", "arch", "std::string",
+                            "Architectures to select for, such as sm_80; they become the module's exec.architectures "
+                            "(default: those that the module has, or else the limits that all have)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -1,0 +1,52 @@
+//===- TargetDescription.h - GPUs as schedules see them ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TARGET_CUDA_TARGETDESCRIPTION_H
+#define CS336_TARGET_CUDA_TARGETDESCRIPTION_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cs336::cuda {
+
+/// Limits and instructions of the GPUs of one architecture. Schedules choose by them.
+struct TargetDescription {
+  /// "sm_90a". A name with a letter at its end has instructions that only this version, or this family, has.
+  llvm::StringLiteral name;
+  /// Of the largest GPU of the architecture.
+  int64_t multiprocessors;
+  /// Static and dynamic shared memory that a block may use, in bytes.
+  int64_t sharedBytesPerBlock;
+  /// Of 32 bits.
+  int64_t registersPerMultiprocessor;
+  /// Returns whether the tensor memory accelerator copies tiles, with barriers in shared memory.
+  bool hasTensorMaps;
+  /// Returns whether warpgroups multiply matrices in shared memory (`wgmma`).
+  bool hasWgmma;
+};
+
+/// The limits that code for every architecture from 8.0 on keeps to. Its numbers of blocks suit an H200, on which they
+/// were measured.
+inline constexpr TargetDescription portableTarget{"portable", 132, 99 * 1024, 64 * 1024, false, false};
+
+/// Returns the description of an architecture, such as "sm_90a", or `portableTarget` if it is not in the table.
+const TargetDescription &getTarget(llvm::StringRef architecture);
+
+/// Sets the architectures that the module's kernels are compiled for, as the attribute `exec.architectures`.
+void setArchitectures(mlir::ModuleOp module, llvm::ArrayRef<std::string> architectures);
+
+/// Returns these architectures; none if the module has no such attribute, which stands for `portableTarget`. Fails with
+/// a diagnostic if the attribute is not an array of names.
+mlir::FailureOr<std::vector<std::string>> getArchitectures(mlir::ModuleOp module);
+
+} // namespace cs336::cuda
+
+#endif // CS336_TARGET_CUDA_TARGETDESCRIPTION_H

@@ -1,0 +1,38 @@
+//===- ScheduleSelection.h - Selected schedules as attributes ---*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_SCHEDULESELECTION_H
+#define CS336_LIB_TARGET_CUDA_SCHEDULESELECTION_H
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
+
+#include <optional>
+
+namespace cs336::cuda {
+
+/// The schedule of one part of a kernel.
+struct SelectedSchedule {
+  std::string name;
+  /// What the schedule chose, by name; null if it has nothing to choose, or is to choose by itself.
+  mlir::DictionaryAttr parameters;
+};
+
+/// One schedule per part.
+using ScheduleSelection = llvm::SmallVector<SelectedSchedule, 1>;
+
+/// Returns the selection of the kernel's attribute `exec.schedules` for the target, or nullopt if it has none. Fails
+/// with a diagnostic if the attribute has another form.
+mlir::FailureOr<std::optional<ScheduleSelection>> readSelection(exec::KernelOp kernel, const TargetDescription &target);
+
+/// Writes the selection for the target, beside those for other targets:
+/// `{sm_80 = [{schedule = "attention", forward = {…}}]}`.
+void writeSelection(exec::KernelOp kernel, const TargetDescription &target, const ScheduleSelection &selection);
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_SCHEDULESELECTION_H

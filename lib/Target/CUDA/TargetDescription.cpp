@@ -1,0 +1,52 @@
+//===- TargetDescription.cpp - GPUs as schedules see them -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Target/CUDA/TargetDescription.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::cuda;
+
+static constexpr llvm::StringLiteral architecturesAttr = "exec.architectures";
+
+/// Shared memory is from the table "Technical Specifications per Compute Capability" of the CUDA C++ programming guide.
+static constexpr int64_t registers = 64 * 1024;
+static constexpr TargetDescription targets[] = {
+    {"sm_80", 108, 163 * 1024, registers, false, false},  {"sm_86", 84, 99 * 1024, registers, false, false},
+    {"sm_87", 16, 163 * 1024, registers, false, false},   {"sm_89", 142, 99 * 1024, registers, false, false},
+    {"sm_90", 132, 227 * 1024, registers, true, false},   {"sm_90a", 132, 227 * 1024, registers, true, true},
+    {"sm_100", 148, 227 * 1024, registers, true, false},  {"sm_100a", 148, 227 * 1024, registers, true, false},
+    {"sm_100f", 148, 227 * 1024, registers, true, false}, {"sm_120", 188, 99 * 1024, registers, true, false},
+    {"sm_120a", 188, 99 * 1024, registers, true, false},  {"sm_120f", 188, 99 * 1024, registers, true, false},
+};
+
+const TargetDescription &cs336::cuda::getTarget(StringRef architecture) {
+  const auto *found = llvm::find_if(targets, [&](const auto &target) { return target.name == architecture; });
+  return found == std::end(targets) ? portableTarget : *found;
+}
+
+void cs336::cuda::setArchitectures(ModuleOp module, ArrayRef<std::string> architectures) {
+  auto names = llvm::map_to_vector(architectures, [](const std::string &name) { return StringRef(name); });
+  module->setAttr(architecturesAttr, Builder(module.getContext()).getStrArrayAttr(names));
+}
+
+FailureOr<std::vector<std::string>> cs336::cuda::getArchitectures(ModuleOp module) {
+  std::vector<std::string> architectures;
+  Attribute attribute = module->getAttr(architecturesAttr);
+  if (!attribute)
+    return architectures;
+  auto names = dyn_cast<ArrayAttr>(attribute);
+  if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+    return module.emitError() << "'" << architecturesAttr << "' is " << attribute
+                              << ", must be an array of names such as [\"sm_80\", \"sm_90a\"]";
+  for (auto name : names.getAsRange<StringAttr>())
+    architectures.push_back(name.getValue().str());
+  return architectures;
+}

@@ -1,0 +1,90 @@
+//===- WarpgroupTiles.cpp - How warpgroups share attention ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpgroupTiles.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
+  if (!element.isBF16() && !element.isF16())
+    return "computes in a type other than bf16 and f16";
+  if (sizes.headDim < minHeadDim || sizes.headDim > maxHeadDim || sizes.headDim % headDimMultiple != 0)
+    return "has a head_dim of " + std::to_string(sizes.headDim) + ", which is not a multiple of " +
+           std::to_string(headDimMultiple) + " from " + std::to_string(minHeadDim) + " to " +
+           std::to_string(maxHeadDim);
+  return "";
+}
+
+// Measured on an H200 (docs/Rationale/AttentionOnHopper.md). The limits are registers: at most 240 per thread with two
+// computing warpgroups, and 160 with three.
+WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes) {
+  bool isNarrow = sizes.headDim <= slabColumns;
+  switch (stage) {
+  case AttentionStage::Forward: {
+    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks.
+    constexpr int64_t manyQueries = 4096;
+    return {stage, sizes, isNarrow && sizes.queries >= manyQueries ? 3 : 2, 128, 2, 2};
+  }
+  case AttentionStage::BackwardQueries:
+    return {stage, sizes, 2, isNarrow ? 128 : 96, 3, 2};
+  case AttentionStage::BackwardKeys: {
+    constexpr int64_t maxOverlapped = 96;
+    return {stage, sizes, 2, 64, isNarrow ? 4 : 3, 0, sizes.headDim <= maxOverlapped};
+  }
+  }
+  llvm_unreachable("unknown stage of attention");
+}
+
+int64_t WarpgroupTiles::getTiles() const {
+  bool hasKeys = stage == AttentionStage::BackwardKeys;
+  int64_t length = hasKeys ? sizes.keys : sizes.queries, heads = hasKeys ? sizes.keyHeads : sizes.queryHeads;
+  return sizes.batches * heads * llvm::divideCeilSigned(length, getRowsPerBlock());
+}
+
+int64_t WarpgroupTiles::getColumns() const { return llvm::alignTo(sizes.headDim, 16); }
+
+int64_t WarpgroupTiles::getTileBytes(int64_t rowsOfTile) const {
+  return llvm::divideCeilSigned(sizes.headDim, slabColumns) * slabColumns * 2 * rowsOfTile;
+}
+
+int64_t WarpgroupTiles::getSharedBytes() const {
+  // Barriers take 16 bytes per stage. The first tile begins at a multiple of 1024 bytes.
+  constexpr int64_t alignment = 1024, ring = 16;
+  int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
+  int64_t bytes = alignment + 2 * own + ring + (ring + streamed) * (stages + valueStages);
+  if (stage == AttentionStage::BackwardQueries)
+    bytes += ring + sizes.headDim * 4 + 96 * 8 * 4;
+  if (stage == AttentionStage::BackwardKeys)
+    bytes += stages * (streamed + streamedRows * 8);
+  return bytes;
+}
+
+int64_t WarpgroupTiles::getPaddedQueries() const { return llvm::alignTo(sizes.queries, getRowsPerBlock()); }
+
+SmallVector<int64_t, 2> WarpgroupTiles::getInstructionColumns() const { return {streamedRows, getColumns()}; }
+
+std::string WarpgroupTiles::getTemplate(StringRef problem, StringRef wgmma, int64_t paddedQueries) const {
+  static constexpr StringLiteral names[] = {"WarpgroupAttentionForward", "WarpgroupAttentionQueries",
+                                            "WarpgroupAttentionKeys"};
+  std::string text = names[static_cast<size_t>(stage)].str() + "<" + problem.str() + ", " + wgmma.str() + ", " +
+                     std::to_string(warpgroups) + ", " + std::to_string(streamedRows) + ", " + std::to_string(stages);
+  if (stage == AttentionStage::BackwardQueries)
+    text += ", " + std::to_string(valueStages);
+  if (stage == AttentionStage::BackwardKeys)
+    text += (overlapsTiles ? ", true, " : ", false, ") + std::to_string(paddedQueries);
+  return text + ">";
+}
+
+std::string WarpgroupTiles::describe() const {
+  bool hasKeys = stage == AttentionStage::BackwardKeys;
+  return std::to_string(getRowsPerBlock()) + (hasKeys ? " keys" : " queries") + " per block of " +
+         std::to_string(warpgroups) + " warpgroups and one for copies, " + (hasKeys ? "queries" : "keys") +
+         " in tiles of " + std::to_string(streamedRows) + ", by wgmma";
+}

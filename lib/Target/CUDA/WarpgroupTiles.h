@@ -1,0 +1,74 @@
+//===- WarpgroupTiles.h - How warpgroups share attention --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_WARPGROUPTILES_H
+#define CS336_LIB_TARGET_CUDA_WARPGROUPTILES_H
+
+#include "AttentionTiles.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace cs336::cuda {
+
+/// The tile sizes of one function of attention by warpgroups, and numbers that depend on them;
+/// runtime/kernels/warpgroup_attention_*.cuh compute the same numbers.
+class WarpgroupTiles {
+public:
+  static constexpr int64_t minHeadDim = 40, maxHeadDim = 128, headDimMultiple = 8;
+  /// Rows of a warpgroup.
+  static constexpr int64_t rows = 64;
+  /// Columns of a tile in shared memory that lie together: 128 bytes.
+  static constexpr int64_t slabColumns = 64;
+
+  /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
+  static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
+
+  /// Returns the fastest known tile sizes.
+  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes);
+
+  /// Rows of the tile that a block computes, and of the tiles that it streams.
+  int64_t getRowsPerBlock() const { return rows * warpgroups; }
+  int64_t getStreamedRows() const { return streamedRows; }
+  int64_t getThreads() const { return 128 * (warpgroups + 1); }
+  /// The number of tiles of all heads.
+  int64_t getTiles() const;
+  /// Bytes of dynamic shared memory.
+  int64_t getSharedBytes() const;
+  /// The queries of a head for which AttentionStage::BackwardQueries leaves numbers in the workspace.
+  int64_t getPaddedQueries() const;
+  /// The numbers of columns of the results for which the function needs an instruction.
+  llvm::SmallVector<int64_t, 2> getInstructionColumns() const;
+
+  /// Returns the template that the function instantiates for the structures `problem` and `wgmma` of the text.
+  /// `paddedQueries` is that of AttentionStage::BackwardQueries.
+  std::string getTemplate(llvm::StringRef problem, llvm::StringRef wgmma, int64_t paddedQueries) const;
+  /// "128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma"
+  std::string describe() const;
+
+private:
+  AttentionStage stage;
+  AttentionSizes sizes;
+  /// Computing warpgroups; one more copies.
+  int64_t warpgroups;
+  int64_t streamedRows;
+  /// Tiles in shared memory: of keys, of values; or of queries with their gradients.
+  int64_t stages, valueStages;
+  /// Only for dK and dV: whether matmuls of neighbouring tiles overlap.
+  bool overlapsTiles;
+
+  WarpgroupTiles(AttentionStage stage, const AttentionSizes &sizes, int64_t warpgroups, int64_t streamedRows,
+                 int64_t stages, int64_t valueStages, bool overlapsTiles = false)
+      : stage(stage), sizes(sizes), warpgroups(warpgroups), streamedRows(streamedRows), stages(stages),
+        valueStages(valueStages), overlapsTiles(overlapsTiles) {}
+
+  int64_t getColumns() const;
+  /// Bytes of a tile of so many rows of a head.
+  int64_t getTileBytes(int64_t rowsOfTile) const;
+};
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_WARPGROUPTILES_H

@@ -1,0 +1,21 @@
+//===- Wgmma.h - The text of wgmma instructions -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_WGMMA_H
+#define CS336_LIB_TARGET_CUDA_WGMMA_H
+
+#include "mlir/IR/Types.h"
+
+namespace cs336::cuda {
+
+/// Writes the structure `name` of instructions (runtime/kernels/wgmma.cuh) for elements of bf16 or f16, and results of
+/// these numbers of columns, multiples of 8 up to 256.
+void emitWgmma(llvm::raw_ostream &os, llvm::StringRef name, mlir::Type element, llvm::ArrayRef<int64_t> columns);
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_WGMMA_H

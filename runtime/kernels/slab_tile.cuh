@@ -1,0 +1,91 @@
+//===- slab_tile.cuh - Rows of heads in slabs of shared memory --*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// A tile of `numRows` rows of one head, in slabs of 64 columns. A row of a slab is 128 bytes; chunk c of row r is at
+/// position c ^ (r % 8), as copies with a swizzle of 128 bytes write it. Columns from headDim on are zeros. Tiles are
+/// aligned to 1024 bytes, so `numRows` is a multiple of 8.
+template <class Wgmma, int headDim, int numRows>
+struct SlabTile {
+  using Element = typename Wgmma::Element;
+  static constexpr int rows = numRows, columns = (headDim + 15) / 16 * 16;
+  static constexpr int slabColumns = 64, slabs = (headDim + slabColumns - 1) / slabColumns;
+  static constexpr int slabBytes = rows * 128, bytes = slabs * slabBytes;
+  static_assert(rows % 8 == 0);
+
+  /// Copies positions `first`, … of a head. The boxes of `map` have 64 columns and `rows` rows.
+  __device__ static void load(unsigned to, const TensorMap &map, unsigned barrier, int first, int head, int batch) {
+#pragma unroll
+    for (int slab = 0; slab < slabs; ++slab)
+      loadBox(to + slab * slabBytes, map, barrier, slab * slabColumns, first, head, batch);
+  }
+
+  /// Starts to store 64 rows, which begin at `from`, to positions `first`, … of a head. The boxes of `map` have 64
+  /// columns and 64 rows.
+  __device__ static void store(const TensorMap &map, unsigned from, int first, int head, int batch) {
+#pragma unroll
+    for (int slab = 0; slab < slabs; ++slab)
+      storeBox(map, from + slab * slabBytes, slab * slabColumns, first, head, batch);
+    commitStores();
+  }
+
+  /// Returns the address of a chunk of 8 elements.
+  __device__ static unsigned getChunk(unsigned tile, int row, int chunk) {
+    return tile + chunk / 8 * slabBytes + row * 128 + ((chunk % 8 ^ row % 8) << 4);
+  }
+
+  /// Writes the warpgroup's result, each value times the factor of its row, to 64 rows that begin at `rows`.
+  template <int size>
+  __device__ static void write(unsigned rows, const float (&result)[size], const float (&factors)[2]) {
+    using Core = TensorCore<Element>;
+    const int lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int step = 0; step < columns / 16; ++step) {
+      unsigned matrices[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        matrices[i] =
+            Core::pack(result[8 * step + 2 * i] * factors[i % 2], result[8 * step + 2 * i + 1] * factors[i % 2]);
+      storeMatrices(getChunk(rows, row, 2 * step + lane / 16), matrices);
+    }
+  }
+
+  /// Starts result = left · tileᵀ, where left is 64 rows of a tile of `LeftTile`.
+  template <class LeftTile, int size>
+  __device__ static void multiplyTransposed(float (&result)[size], unsigned left, unsigned tile) {
+    const unsigned long long leftMatrix = describe(left), rightMatrix = describe(tile);
+#pragma unroll
+    for (int step = 0; step < columns / 16; ++step)
+      Wgmma::template Matmul<rows>::template run<0>(
+          result, leftMatrix + (step / 4 * LeftTile::slabBytes + step % 4 * 32) / 16,
+          rightMatrix + (step / 4 * slabBytes + step % 4 * 32) / 16, step != 0);
+    commitMatmuls();
+  }
+
+  /// Starts result += left · tile, or result = left · tile if `adds` is 0.
+  template <int resultSize, int leftSize>
+  __device__ static void multiply(float (&result)[resultSize], const unsigned (&left)[leftSize], unsigned tile,
+                                  int adds = 1) {
+    const unsigned long long matrix = describe(tile, slabBytes);
+#pragma unroll
+    for (int step = 0; step < rows / 16; ++step)
+      Wgmma::template Matmul<columns>::template run<1>(result, left + 4 * step, matrix + step * 2048 / 16,
+                                                       step != 0 || adds);
+    commitMatmuls();
+  }
+
+private:
+  /// Returns the description of a matrix for the instruction: the address; the distance of slabs, which only matrices
+  /// use whose rows are along the reduction axis; 1024 bytes from eight rows to the next; a swizzle of 128 bytes.
+  __device__ static unsigned long long describe(unsigned address, int slabDistance = 16) {
+    return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(slabDistance >> 4) << 16 | 64ull << 32 |
+           1ull << 62;
+  }
+};
+
+#endif

@@ -1,0 +1,238 @@
+//===- warpgroup_attention_forward.cuh - Attention on sm_90a ----*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// softmax(scale · Q · Kᵀ) · V. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the
+/// tiles of keys from the last to the first. While a warpgroup computes the exponentials of one tile, its matmul with
+/// the values of the tile before and the matmuls of the other warpgroups run.
+template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stages>
+class WarpgroupAttentionForward {
+  using Element = typename Wgmma::Element;
+  static constexpr int queriesPerTile = rowsPerWarpgroup * warpgroups;
+  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
+  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
+  using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
+
+  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
+  /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
+  static constexpr float maxGrowth = 8;
+
+  // Offsets in shared memory.
+  static constexpr int outputs = Queries::bytes, keyTiles = outputs + Queries::bytes;
+  static constexpr int valueTiles = keyTiles + stages * Keys::bytes, barriers = valueTiles + stages * Keys::bytes;
+
+public:
+  static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
+  /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
+  static constexpr int sharedBytes = barriers + Ring<1>::bytes + 2 * Ring<stages>::bytes + 1024;
+
+  /// `output` and `logSumExp` are null if they are not wanted.
+  __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
+                             const TensorMap *output, float *logSumExp) {
+    WarpgroupAttentionForward attention;
+    if (threadIdx.x == 0) {
+      attention.queryRing.init(1, warpgroups);
+      attention.keyRing.init(1, warpgroups);
+      attention.valueRing.init(1, warpgroups);
+      publishBarriers();
+    }
+    __syncthreads();
+    const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
+    if (warpgroup == 0) {
+      moveRegisters<warpgroups, copyRegisters>(0);
+      if (threadIdx.x == 0)
+        attention.load(*queries, *keys, *values);
+    } else {
+      moveRegisters<warpgroups, copyRegisters>(1);
+      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp);
+    }
+  }
+
+private:
+  __device__ WarpgroupAttentionForward()
+      : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
+        keyRing(shared + barriers + Ring<1>::bytes),
+        valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
+
+  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values) {
+    prefetchMap(queries);
+    prefetchMap(keys);
+    prefetchMap(values);
+    auto loadTile = [&](const TensorMap &map, unsigned tiles, Ring<stages> &ring, const Tile &tile, int number) {
+      const unsigned barrier = ring.startFilling(Keys::bytes);
+      Keys::load(tiles + ring.getStage() * Keys::bytes, map, barrier, number * keysPerTile, tile.keyHead, tile.batch);
+      ring.advance();
+    };
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+      const unsigned barrier = queryRing.startFilling(Queries::bytes);
+      Queries::load(shared, queries, barrier, tile.first, tile.head, tile.batch);
+      queryRing.advance();
+      // The order of use: the scores of a tile are computed before the values of the tile after it are needed.
+      loadTile(keys, shared + keyTiles, keyRing, tile, tile.keyTiles - 1);
+#pragma unroll 1
+      for (int i = tile.keyTiles - 1; i > 0; --i) {
+        loadTile(keys, shared + keyTiles, keyRing, tile, i - 1);
+        loadTile(values, shared + valueTiles, valueRing, tile, i);
+      }
+      loadTile(values, shared + valueTiles, valueRing, tile, 0);
+    }
+  }
+
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp) {
+    const Turns<warpgroups> turns(lane.warpgroup);
+    const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+      queryRing.awaitFull();
+      keyRing.awaitFull();
+      turns.await();
+      beginMatmuls();
+      multiplyKeys(own);
+      turns.pass();
+      awaitMatmuls<0>();
+      pin(scores);
+      keyRing.release(lane.isElected);
+      int keyTile = tile.keyTiles - 1;
+      tile.mask(scores, keyTile, lane);
+      exponentiate<true>();
+      packLeft<Element>(left, scores);
+
+      int adds = 0;
+      auto computeTile = [&](bool isMasked) {
+        keyRing.awaitFull();
+        turns.await();
+        beginMatmuls();
+        multiplyKeys(own);
+        valueRing.awaitFull();
+        beginMatmuls();
+        multiplyValues(adds);
+        adds = 1;
+        turns.pass();
+        awaitMatmuls<1>();
+        pin(scores);
+        keyRing.release(lane.isElected);
+        if (isMasked)
+          tile.mask(scores, keyTile, lane);
+        exponentiate<false>();
+        awaitMatmuls<0>();
+        pin(result);
+        valueRing.release(lane.isElected);
+        packLeft<Element>(left, scores);
+        rescale();
+      };
+      --keyTile;
+      // Without a causal mask, only the last tile of keys can have columns without a key.
+      if constexpr (Problem::isCausal)
+#pragma unroll 1
+        for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+          computeTile(true);
+#pragma unroll 1
+      for (; keyTile >= 0; --keyTile)
+        computeTile(false);
+
+      queryRing.release(lane.isElected);
+      valueRing.awaitFull();
+      beginMatmuls();
+      multiplyValues(adds);
+      float factors[2];
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        const float sum = sumOfRow(sums[row]);
+        factors[row] = 1 / sum;
+        const int query = tile.first + lane.row + 8 * row;
+        if (logSumExp && lane.column == 0 && query < Problem::queries)
+          *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query) =
+              (references[row] + log2f(sum)) / log2OfE;
+      }
+      awaitMatmuls<0>();
+      pin(result);
+      valueRing.release(lane.isElected);
+      if (output)
+        store(*output, own + outputs, tile, factors, lane);
+    }
+    if (lane.isElected)
+      awaitStoresRead();
+  }
+
+  __device__ void multiplyKeys(unsigned own) {
+    Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);
+  }
+  __device__ void multiplyValues(int adds) {
+    Keys::multiply(result, left, shared + valueTiles + valueRing.getStage() * Keys::bytes, adds);
+  }
+
+  /// Replaces each score by the exponential of its difference to the reference of its row. The reference rises if a
+  /// score exceeds it by more than maxGrowth.
+  template <bool isFirst>
+  __device__ void exponentiate() {
+    needsRescaling = false;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      float largest = scores[2 * row];
+#pragma unroll
+      for (int i = 0; i < keysPerTile / 2; ++i)
+        if (i / 2 % 2 == row)
+          largest = fmaxf(largest, scores[i]);
+      largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
+      if constexpr (isFirst) {
+        // The last tile may be masked for a row.
+        references[row] = largest == -infinity() ? 0 : largest;
+        sums[row] = 0;
+      } else {
+        const float reference = largest > references[row] + maxGrowth ? largest : references[row];
+        needsRescaling |= reference != references[row];
+        growth[row] = exp2Approximate(references[row] - reference);
+        references[row] = reference;
+        sums[row] *= growth[row];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < keysPerTile / 2; ++i) {
+      const int row = i / 2 % 2;
+      scores[i] = exp2Approximate(fmaf(scores[i], scale, -references[row]));
+      sums[row] += scores[i];
+    }
+  }
+  __device__ void rescale() {
+    if (__any_sync(0xffffffffu, needsRescaling))
+#pragma unroll
+      for (int i = 0; i < Keys::columns / 2; ++i)
+        result[i] *= growth[i / 2 % 2];
+  }
+
+  __device__ void store(const TensorMap &output, unsigned own, const Tile &tile, const float (&factors)[2],
+                        const WarpgroupLane &lane) {
+    if (lane.isElected)
+      awaitStoresRead();
+    lane.synchronise();
+    Queries::write(own, result, factors);
+    publishSharedWrites();
+    lane.synchronise();
+    if (lane.isElected)
+      Queries::store(output, own, tile.first + lane.warpgroup * rowsPerWarpgroup, tile.head, tile.batch);
+  }
+
+  const unsigned shared;
+  Ring<1> queryRing;
+  Ring<stages> keyRing, valueRing;
+  // Per computing thread: parts of two rows.
+  float scores[keysPerTile / 2], result[Keys::columns / 2];
+  unsigned left[keysPerTile / 4];
+  /// In units of the exponent: the reference, which no score so far exceeds by more than maxGrowth; the part of the sum
+  /// of exponentials; and the factor of the last rescaling.
+  float references[2], sums[2], growth[2];
+  bool needsRescaling;
+};
+
+#endif

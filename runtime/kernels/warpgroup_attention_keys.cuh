@@ -1,0 +1,257 @@
+//===- warpgroup_attention_keys.cuh - dK and dV on sm_90a -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// dK and dV. A block computes `warpgroups` · 64 keys of a key head at a time, summed over all query heads that share
+/// it. Rows of the scores are keys here. If `overlapsTiles`, the matmul of a tile's dS with its queries, and the scores
+/// of the next tile, run while dS of the next tile is computed; this takes more registers. `paddedQueries` is the
+/// number of statistics of a head.
+template <class Problem, class Wgmma, int warpgroups, int queriesPerTile, int stages, bool overlapsTiles,
+          int paddedQueries>
+class WarpgroupAttentionKeys {
+  using Element = typename Wgmma::Element;
+  static constexpr int keysPerTile = rowsPerWarpgroup * warpgroups;
+  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
+  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
+  static constexpr int tilesPerHead = countTiles(Problem::keys, keysPerTile);
+  static constexpr int queryTilesPerHead = countTiles(Problem::queries, queriesPerTile);
+  static constexpr int group = Problem::queryHeads / Problem::keyHeads;
+  static constexpr int statisticsBytes = queriesPerTile * static_cast<int>(sizeof(QueryStatistics));
+  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
+  static_assert(paddedQueries % queriesPerTile == 0);
+
+  // Offsets in shared memory.
+  static constexpr int values = Keys::bytes, queryTiles = values + Keys::bytes;
+  static constexpr int gradientTiles = queryTiles + stages * Queries::bytes;
+  static constexpr int statisticsTiles = gradientTiles + stages * Queries::bytes;
+  static constexpr int barriers = statisticsTiles + stages * statisticsBytes;
+
+  /// A tile of keys, and the tiles of queries of each head that see some of them.
+  struct Tile {
+    static constexpr int count = Problem::batches * Problem::keyHeads * tilesPerHead;
+    int first, head, batch, skipped, perHead;
+
+    /// Tiles are numbered by work, the longest first.
+    __device__ explicit Tile(int number) {
+      const auto tile =
+          HeadTile<tilesPerHead, keysPerTile, Problem::keyHeads, false>::fromBlock(number, Problem::batches);
+      first = tile.first, head = tile.head, batch = tile.batch;
+      skipped = Problem::isCausal ? first / queriesPerTile : 0;
+      perHead = skipped < queryTilesPerHead ? queryTilesPerHead - skipped : 0;
+    }
+    /// Returns the number of the tile of queries in a step. Steps go through the heads of the group.
+    __device__ int getQueryTile(int step) const { return skipped + (group == 1 ? step : step % perHead); }
+  };
+
+public:
+  static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
+  static constexpr int sharedBytes = barriers + Ring<1>::bytes + Ring<stages>::bytes + 1024;
+
+  /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted.
+  __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
+                             const TensorMap *outputGradientMap, const TensorMap *keyGradientMap,
+                             const TensorMap *valueGradientMap, const QueryStatistics *statistics) {
+    WarpgroupAttentionKeys attention;
+    if (threadIdx.x == 0) {
+      attention.keyRing.init(1, warpgroups);
+      attention.queryRing.init(1, warpgroups);
+      publishBarriers();
+    }
+    __syncthreads();
+    const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
+    if (warpgroup == 0) {
+      moveRegisters<warpgroups, copyRegisters>(0);
+      if (threadIdx.x == 0)
+        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap, statistics);
+    } else {
+      moveRegisters<warpgroups, copyRegisters>(1);
+      attention.compute(WarpgroupLane(warpgroup - 1), keyGradientMap, valueGradientMap);
+    }
+  }
+
+private:
+  __device__ WarpgroupAttentionKeys()
+      : shared((getSharedMemory() + 1023) & ~1023u), keyRing(shared + barriers),
+        queryRing(shared + barriers + Ring<1>::bytes) {}
+
+  __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,
+                       const TensorMap &outputGradientMap, const QueryStatistics *statistics) {
+    prefetchMap(queryMap);
+    prefetchMap(keyMap);
+    prefetchMap(valueMap);
+    prefetchMap(outputGradientMap);
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+      const unsigned ofKeys = keyRing.startFilling(2 * Keys::bytes);
+      Keys::load(shared, keyMap, ofKeys, tile.first, tile.head, tile.batch);
+      Keys::load(shared + values, valueMap, ofKeys, tile.first, tile.head, tile.batch);
+      keyRing.advance();
+#pragma unroll 1
+      for (int member = 0; member < group; ++member) {
+        const int head = tile.head * group + member;
+        const QueryStatistics *ofHead =
+            statistics + (static_cast<long long>(tile.batch) * Problem::queryHeads + head) * paddedQueries;
+#pragma unroll 1
+        for (int i = tile.skipped; i < queryTilesPerHead; ++i) {
+          const unsigned barrier = queryRing.startFilling(2 * Queries::bytes + statisticsBytes);
+          Queries::load(getQueries(), queryMap, barrier, i * queriesPerTile, head, tile.batch);
+          Queries::load(getGradients(), outputGradientMap, barrier, i * queriesPerTile, head, tile.batch);
+          loadBytes(getStatistics(), ofHead + i * queriesPerTile, statisticsBytes, barrier);
+          queryRing.advance();
+        }
+      }
+    }
+  }
+
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *keyGradientMap,
+                          const TensorMap *valueGradientMap) {
+    const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+      clear(keyResult);
+      clear(valueResult);
+      keyRing.awaitFull();
+
+      // `queryRing` is at the tile whose scores are computed, `behind` at the one whose dS is multiplied.
+      Ring<stages> behind = queryRing;
+      auto start = [&] {
+        queryRing.awaitFull();
+        beginMatmuls();
+        Queries::template multiplyTransposed<Keys>(scores, own, getQueries());
+      };
+      auto startSlopes = [&] {
+        beginMatmuls();
+        Queries::template multiplyTransposed<Keys>(slopes, own + values, getGradients());
+      };
+      auto startSum = [&] {
+        packLeft<Element>(left, slopes);
+        beginMatmuls();
+        Queries::multiply(keyResult, left, shared + queryTiles + behind.getStage() * Queries::bytes);
+      };
+      auto finishSum = [&] {
+        pin(keyResult);
+        behind.release(lane.isElected);
+      };
+      const int steps = group * tile.perHead;
+      if (steps > 0) {
+        start();
+        startSlopes();
+        awaitMatmuls<1>();
+        exponentiate(tile, 0, lane);
+        awaitMatmuls<1>();
+        differentiate(lane);
+      }
+#pragma unroll 1
+      for (int step = 1; step < steps; ++step) {
+        if constexpr (overlapsTiles) {
+          start();
+          startSum();
+          startSlopes();
+          awaitMatmuls<2>();
+        } else {
+          startSum();
+          awaitMatmuls<0>();
+          finishSum();
+          start();
+          startSlopes();
+          awaitMatmuls<1>();
+        }
+        exponentiate(tile, step, lane);
+        awaitMatmuls<1>();
+        if constexpr (overlapsTiles)
+          finishSum();
+        differentiate(lane);
+      }
+      if (steps > 0) {
+        startSum();
+        awaitMatmuls<0>();
+        finishSum();
+      }
+      store(keyGradientMap, valueGradientMap, own, tile, lane);
+    }
+  }
+
+  /// Replaces the scores of a step's tile by probabilities, and starts to add their matmul with dO to dV.
+  __device__ void exponentiate(const Tile &tile, int step, const WarpgroupLane &lane) {
+    pin(scores);
+    const int first = tile.getQueryTile(step) * queriesPerTile, key = tile.first + lane.row;
+    // Queries past the last one have infinite sums, and keys past the last one have results that are not stored.
+    if (Problem::isCausal && first < tile.first + (lane.warpgroup + 1) * rowsPerWarpgroup - 1) {
+      const int firsts[2] = {key - first - lane.column, key + 8 - first - lane.column};
+      hideBefore(scores, firsts);
+    }
+    const unsigned statistics = getStatistics() + lane.column * static_cast<int>(sizeof(QueryStatistics));
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 8; ++i) {
+      const float logSums[2] = {loadNumber(statistics + 64 * i), loadNumber(statistics + 64 * i + 8)};
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, -logSums[j % 2]));
+    }
+    packLeft<Element>(left, scores);
+    beginMatmuls();
+    Queries::multiply(valueResult, left, getGradients());
+  }
+  /// Replaces dP by dS = P ∘ (dP − D), awaits dV, and goes to the next tile.
+  __device__ void differentiate(const WarpgroupLane &lane) {
+    pin(slopes);
+    const unsigned statistics = getStatistics() + lane.column * static_cast<int>(sizeof(QueryStatistics)) + 4;
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 8; ++i) {
+      const float rowSums[2] = {loadNumber(statistics + 64 * i), loadNumber(statistics + 64 * i + 8)};
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        slopes[4 * i + j] = scores[4 * i + j] * (slopes[4 * i + j] - rowSums[j % 2]);
+    }
+    awaitMatmuls<0>();
+    pin(valueResult);
+    queryRing.advance();
+  }
+  __device__ static float loadNumber(unsigned address) { return __uint_as_float(loadSharedWord(address)); }
+
+  /// Stores the results through the warpgroup's rows of keys and values, which no other warpgroup reads.
+  __device__ void store(const TensorMap *keyGradientMap, const TensorMap *valueGradientMap, unsigned own,
+                        const Tile &tile, const WarpgroupLane &lane) {
+    const float factors[2] = {Problem::scale, Problem::scale}, ones[2] = {1, 1};
+    lane.synchronise();
+    Keys::write(own, keyResult, factors);
+    Keys::write(own + values, valueResult, ones);
+    publishSharedWrites();
+    lane.synchronise();
+    if (lane.isElected) {
+      const int first = tile.first + lane.warpgroup * rowsPerWarpgroup;
+      if (keyGradientMap)
+        Keys::store(*keyGradientMap, own, first, tile.head, tile.batch);
+      if (valueGradientMap)
+        Keys::store(*valueGradientMap, own + values, first, tile.head, tile.batch);
+      awaitStoresRead();
+    }
+    keyRing.release(lane.isElected);
+  }
+
+  __device__ unsigned getQueries() const { return shared + queryTiles + queryRing.getStage() * Queries::bytes; }
+  __device__ unsigned getGradients() const { return shared + gradientTiles + queryRing.getStage() * Queries::bytes; }
+  __device__ unsigned getStatistics() const {
+    return shared + statisticsTiles + queryRing.getStage() * statisticsBytes;
+  }
+
+  const unsigned shared;
+  Ring<1> keyRing;
+  Ring<stages> queryRing;
+  // Per computing thread: parts of two rows.
+  float scores[queriesPerTile / 2], slopes[queriesPerTile / 2];
+  float keyResult[Keys::columns / 2], valueResult[Keys::columns / 2];
+  unsigned left[queriesPerTile / 4];
+};
+
+#endif

@@ -1,0 +1,287 @@
+//===- warpgroup_attention_queries.cuh - dQ of attention on sm_90a -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// Two numbers of a query that the second function of the gradient reads: the logarithm of the sum of exponentials, in
+/// units of the exponent of two, and D = rowsum(dO ∘ O), corrected.
+struct alignas(8) QueryStatistics {
+  float logSum, rowSum;
+};
+
+/// dQ. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the tiles of keys from the last
+/// to the first. The matmul of a tile's dS with its keys, and the scores of the next tile, run while dS of the next
+/// tile is computed. For the corrections of D and of dQ see AttentionBackwardQueries.
+template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int keyStages, int valueStages>
+class WarpgroupAttentionQueries {
+  using Element = typename Wgmma::Element;
+  static constexpr int queriesPerTile = rowsPerWarpgroup * warpgroups;
+  using Core = TensorCore<Element>;
+  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
+  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
+  using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
+  using Mean = SampledMean<Element, Keys, Problem::headDim>;
+
+  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr int copyRegisters = warpgroups == 2 ? 40 : 32;
+  static constexpr int averagingWarps = 3;
+
+  // Offsets in shared memory.
+  static constexpr int gradients = Queries::bytes, keyTiles = gradients + Queries::bytes;
+  static constexpr int valueTiles = keyTiles + keyStages * Keys::bytes;
+  static constexpr int meanOfKeys = valueTiles + valueStages * Keys::bytes, barriers = meanOfKeys + Mean::bytes;
+
+public:
+  static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
+  /// Queries for which a head has statistics. Those past the last query have an infinite sum, so that their
+  /// probabilities are zero.
+  static constexpr int paddedQueries = Tile::perHead * queriesPerTile;
+  static constexpr int sharedBytes =
+      barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes + Ring<valueStages>::bytes + 1024;
+
+  /// `statistics` receives [batches, heads, paddedQueries].
+  /// `queryGradientMap` is null if this result is not wanted.
+  __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
+                             const TensorMap *outputGradientMap, const TensorMap *queryGradientMap,
+                             const Element *output, const Element *outputGradient, const float *logSumExp,
+                             QueryStatistics *statistics) {
+    WarpgroupAttentionQueries attention;
+    if (threadIdx.x == 0) {
+      attention.queryRing.init(1, warpgroups);
+      attention.meanRing.init(1, warpgroups);
+      attention.keyRing.init(1, warpgroups + averagingWarps);
+      attention.valueRing.init(1, warpgroups);
+      publishBarriers();
+    }
+    __syncthreads();
+    const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
+    if (warpgroup == 0) {
+      moveRegisters<warpgroups, copyRegisters>(0);
+      if (threadIdx.x >= 32)
+        attention.average();
+      else if (threadIdx.x == 0)
+        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap);
+    } else {
+      moveRegisters<warpgroups, copyRegisters>(1);
+      attention.compute(WarpgroupLane(warpgroup - 1), queryGradientMap, output, outputGradient, logSumExp, statistics);
+    }
+  }
+
+private:
+  __device__ WarpgroupAttentionQueries()
+      : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
+        meanRing(shared + barriers + Ring<1>::bytes), keyRing(shared + barriers + 2 * Ring<1>::bytes),
+        valueRing(shared + barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes) {}
+
+  __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,
+                       const TensorMap &outputGradientMap) {
+    prefetchMap(queryMap);
+    prefetchMap(keyMap);
+    prefetchMap(valueMap);
+    prefetchMap(outputGradientMap);
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+      const unsigned barrier = queryRing.startFilling(2 * Queries::bytes);
+      Queries::load(shared, queryMap, barrier, tile.first, tile.head, tile.batch);
+      Queries::load(shared + gradients, outputGradientMap, barrier, tile.first, tile.head, tile.batch);
+      queryRing.advance();
+#pragma unroll 1
+      for (int i = tile.keyTiles - 1; i >= 0; --i) {
+        const unsigned ofKeys = keyRing.startFilling(Keys::bytes);
+        Keys::load(getKeys(), keyMap, ofKeys, i * keysPerTile, tile.keyHead, tile.batch);
+        keyRing.advance();
+        const unsigned ofValues = valueRing.startFilling(Keys::bytes);
+        Keys::load(getValues(), valueMap, ofValues, i * keysPerTile, tile.keyHead, tile.batch);
+        valueRing.advance();
+      }
+    }
+  }
+
+  __device__ void average() {
+    Mean mean;
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+#pragma unroll 1
+      for (int i = 0; i < tile.keyTiles; ++i) {
+        keyRing.awaitFull();
+        mean.add(getKeys());
+        __syncwarp();
+        keyRing.release(threadIdx.x % 32 == 0);
+      }
+      mean.write(shared + meanOfKeys, tile.keyTiles, Problem::keys, meanRing);
+    }
+  }
+
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *queryGradientMap, const Element *output,
+                          const Element *outputGradient, const float *logSumExp, QueryStatistics *statistics) {
+    const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
+    TileQueue<Tile::count> queue;
+#pragma unroll 1
+    for (int number; queue.next(number);) {
+      const Tile tile(number);
+#pragma unroll
+      for (int row = 0; row < 2; ++row)
+        readRow(row, tile, lane, output, outputGradient, logSumExp);
+      clear(result);
+      queryRing.awaitFull();
+
+      // The keys of the scores, and the keys that dS is multiplied with.
+      Ring<keyStages> &keysOfSum = keyRing;
+      Ring<keyStages> keysOfScores = keyRing;
+      auto startScores = [&] {
+        keysOfScores.awaitFull();
+        beginMatmuls();
+        Keys::template multiplyTransposed<Queries>(scores, own,
+                                                   shared + keyTiles + keysOfScores.getStage() * Keys::bytes);
+        keysOfScores.advance();
+      };
+      auto startSlopes = [&] {
+        valueRing.awaitFull();
+        beginMatmuls();
+        Keys::template multiplyTransposed<Queries>(slopes, own + gradients, getValues());
+      };
+      auto startSum = [&] {
+        packLeft<Element>(left, slopes);
+        beginMatmuls();
+        Keys::multiply(result, left, getKeys());
+      };
+
+      int keyTile = tile.keyTiles - 1;
+      startScores();
+      startSlopes();
+      awaitMatmuls<1>();
+      pin(scores);
+      tile.mask(scores, keyTile, lane);
+      exponentiate();
+      awaitMatmuls<0>();
+      pin(slopes);
+      valueRing.release(lane.isElected);
+      differentiate();
+      auto computeTile = [&](bool isMasked) {
+        startScores();
+        startSum();
+        startSlopes();
+        awaitMatmuls<2>();
+        pin(scores);
+        if (isMasked)
+          tile.mask(scores, keyTile, lane);
+        exponentiate();
+        awaitMatmuls<0>();
+        pin(slopes);
+        pin(result);
+        keysOfSum.release(lane.isElected);
+        valueRing.release(lane.isElected);
+        differentiate();
+      };
+      --keyTile;
+      if constexpr (Problem::isCausal)
+#pragma unroll 1
+        for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+          computeTile(true);
+#pragma unroll 1
+      for (; keyTile >= 0; --keyTile)
+        computeTile(false);
+      startSum();
+
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        remainders[row] = sumOfRow(remainders[row]);
+        if (lane.column == 0)
+          statistics[(static_cast<long long>(tile.batch) * Problem::queryHeads + tile.head) * paddedQueries +
+                     tile.first + lane.row + 8 * row] = {logSums[row], rowSums[row] + remainders[row]};
+      }
+      awaitMatmuls<0>();
+      pin(result);
+      keysOfSum.release(lane.isElected);
+      subtractMean(lane);
+      store(queryGradientMap, own, tile, lane);
+    }
+  }
+
+  /// Reads or computes the numbers of one of the thread's rows.
+  __device__ void readRow(int row, const Tile &tile, const WarpgroupLane &lane, const Element *output,
+                          const Element *outputGradient, const float *logSumExp) {
+    const int query = tile.first + lane.row + 8 * row;
+    remainders[row] = 0;
+    float sum = 0;
+    logSums[row] = infinity();
+    if (query < Problem::queries) {
+      logSums[row] = log2OfE * *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query);
+      const Element *outputs = Problem::OutputLayout::getVectors(output, tile.batch, tile.head, query);
+      const Element *slopes = Problem::OutputGradientLayout::getVectors(outputGradient, tile.batch, tile.head, query);
+#pragma unroll
+      for (int i = 0; i < (Problem::headDim / 8 + 3) / 4; ++i) {
+        const int chunk = 4 * i + threadIdx.x % 4;
+        if (Problem::headDim % 32 == 0 || chunk < Problem::headDim / 8)
+          sum += dot(reinterpret_cast<const Chunk *>(outputs)[chunk], reinterpret_cast<const Chunk *>(slopes)[chunk]);
+      }
+    }
+    rowSums[row] = sumOfRow(sum);
+  }
+  __device__ static float dot(const Chunk &a, const Chunk &b) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
+      sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
+    }
+    return sum;
+  }
+
+  __device__ void exponentiate() {
+#pragma unroll
+    for (int i = 0; i < keysPerTile / 2; ++i)
+      scores[i] = exp2Approximate(fmaf(scores[i], scale, -logSums[i / 2 % 2]));
+  }
+  /// Replaces dP by dS = P ∘ (dP − D).
+  __device__ void differentiate() {
+#pragma unroll
+    for (int i = 0; i < keysPerTile / 2; ++i) {
+      const int row = i / 2 % 2;
+      slopes[i] = scores[i] * (slopes[i] - rowSums[row]);
+      remainders[row] += slopes[i];
+    }
+  }
+  __device__ void subtractMean(const WarpgroupLane &lane) {
+    meanRing.awaitFull();
+#pragma unroll
+    for (int i = 0; i < Keys::columns / 2; ++i)
+      result[i] -= remainders[i / 2 % 2] * Mean::get(shared + meanOfKeys, lane.column + 8 * (i / 4) + i % 2);
+    lane.synchronise();
+    meanRing.release(lane.isElected);
+  }
+  /// Stores the result through the warpgroup's rows of the queries, which no other warpgroup reads.
+  __device__ void store(const TensorMap *queryGradientMap, unsigned own, const Tile &tile, const WarpgroupLane &lane) {
+    const float factors[2] = {Problem::scale, Problem::scale};
+    Queries::write(own, result, factors);
+    publishSharedWrites();
+    lane.synchronise();
+    if (lane.isElected && queryGradientMap) {
+      Queries::store(*queryGradientMap, own, tile.first + lane.warpgroup * rowsPerWarpgroup, tile.head, tile.batch);
+      awaitStoresRead();
+    }
+    queryRing.release(lane.isElected);
+  }
+
+  __device__ unsigned getKeys() const { return shared + keyTiles + keyRing.getStage() * Keys::bytes; }
+  __device__ unsigned getValues() const { return shared + valueTiles + valueRing.getStage() * Keys::bytes; }
+
+  const unsigned shared;
+  Ring<1> queryRing, meanRing;
+  Ring<keyStages> keyRing;
+  Ring<valueStages> valueRing;
+  // Per computing thread: parts of two rows.
+  float scores[keysPerTile / 2], slopes[keysPerTile / 2], result[Keys::columns / 2];
+  unsigned left[keysPerTile / 4];
+  float logSums[2], rowSums[2], remainders[2];
+};
+
+#endif

@@ -1,0 +1,135 @@
+// Attention on sm_90a: instances of other templates, whose operands are copied by tensor maps.
+// RUN: sed 's/ARCH/sm_90a/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s
+// RUN: sed 's/ARCH/sm_80/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s --check-prefix=PORTABLE
+// PORTABLE-NOT: warpgroup
+// PORTABLE-COUNT-10: // Schedule attention:
+// PORTABLE-NOT: warpgroup
+
+module attributes {exec.architectures = ["ARCH"]} {
+// Many queries of narrow heads: three warpgroups compute.
+// CHECK: //===- lengthy -===//
+// CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 128, by wgmma.
+// CHECK-NEXT: // Grid of 132 blocks of 512 threads with 115792 bytes of shared memory.
+// CHECK: struct lengthy_problem {
+// CHECK: struct lengthy_wgmma {
+// CHECK-NEXT: using Element = __nv_bfloat16;
+// CHECK: struct lengthy_wgmma::Matmul<64> {
+// CHECK: "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+// CHECK-NEXT: "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+// CHECK-NEXT: "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+// CHECK-NEXT: "%32, %33, adds, 1, 1, 0, %35;}\n"
+// CHECK: "{%32, %33, %34, %35}, %36, adds, 1, 1, %38;}\n"
+// CHECK: struct lengthy_wgmma::Matmul<128> {
+// CHECK: extern "C" __global__ void __launch_bounds__(512, 1)
+// CHECK-NEXT: lengthy(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, const __nv_bfloat16 *in2, __nv_bfloat16 *out0, float *out1,
+// CHECK-NEXT: const __grid_constant__ TensorMap queryMap, const __grid_constant__ TensorMap keyMap,
+// CHECK-NEXT: const __grid_constant__ TensorMap valueMap, const __grid_constant__ TensorMap outputMap) {
+// CHECK-NEXT: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 3, 128, 2>;
+// CHECK-NEXT: static_assert(Attention::tiles == 352 && Attention::sharedBytes == 115792);
+// CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, out1);
+exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
+    : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<1x4200x16x64xbf16>, tensor<1x4200x16x64xbf16> -> tensor<1x16x4200xf32>
+  exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>
+}
+
+// Few tiles: a block each.
+// CHECK: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma.
+// CHECK-NEXT: // Grid of 24 blocks of 384 threads with 197712 bytes of shared memory.
+// CHECK: using Element = __half;
+// CHECK: "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+// CHECK: WarpgroupAttentionForward<wide_problem, wide_wgmma, 2, 128, 2>;
+exec.kernel @wide(%q: tensor<2x300x4x128xf16>, %k: tensor<2x333x2x128xf16>, %v: tensor<2x333x2x128xf16>)
+    : (memref<2x300x4x128xf16>, memref<2x333x2x128xf16>, memref<2x333x2x128xf16>) -> (memref<2x300x4x128xf16>, memref<2x4x300xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64}
+      : tensor<2x300x4x128xf16>, tensor<2x333x2x128xf16> -> tensor<2x4x300xf32>
+  exec.yield %o, %l : tensor<2x300x4x128xf16>, tensor<2x4x300xf32>
+}
+
+// CHECK: struct odd_wgmma::Matmul<80> {
+// CHECK: WarpgroupAttentionForward<odd_problem, odd_wgmma, 2, 128, 2>;
+exec.kernel @odd(%q: tensor<1x300x4x72xbf16>, %k: tensor<1x300x4x72xbf16>, %v: tensor<1x300x4x72xbf16>)
+    : (memref<1x300x4x72xbf16>, memref<1x300x4x72xbf16>, memref<1x300x4x72xbf16>) -> (memref<1x300x4x72xbf16>, memref<1x4x300xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<1x300x4x72xbf16>, tensor<1x300x4x72xbf16> -> tensor<1x4x300xf32>
+  exec.yield %o, %l : tensor<1x300x4x72xbf16>, tensor<1x4x300xf32>
+}
+
+// The first function leaves two numbers for each query in the workspace, for whole tiles.
+// CHECK: //===- gradient -===//
+// CHECK: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma; then 128 keys per block of 2 warpgroups and one for copies, queries in tiles of 64, by wgmma.
+// CHECK-NEXT: // Grid of 40 blocks of 384 threads with 119152 bytes of shared memory, then 20 blocks of 384 threads with 101456 bytes of shared memory; a workspace of 40960 bytes.
+// CHECK: gradient_queries(
+// CHECK: TensorMap outputGradientMap, const __grid_constant__ TensorMap queryGradientMap) {
+// CHECK-NEXT: using Attention = WarpgroupAttentionQueries<gradient_problem, gradient_wgmma, 2, 128, 3, 2>;
+// CHECK: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &queryGradientMap, in3, in5, in4, reinterpret_cast<QueryStatistics *>(workspace));
+// CHECK: gradient_keys(
+// CHECK: using Attention = WarpgroupAttentionKeys<gradient_problem, gradient_wgmma, 2, 64, 4, true, 640>;
+// CHECK: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, reinterpret_cast<const QueryStatistics *>(workspace));
+exec.kernel @gradient(%q: tensor<2x600x4x64xbf16>, %k: tensor<2x601x2x64xbf16>, %v: tensor<2x601x2x64xbf16>,
+                      %o: tensor<2x600x4x64xbf16>, %l: tensor<2x4x600xf32>, %do: tensor<2x600x4x64xbf16>)
+    : (memref<2x600x4x64xbf16>, memref<2x601x2x64xbf16>, memref<2x601x2x64xbf16>, memref<2x600x4x64xbf16>, memref<2x4x600xf32>,
+       memref<2x600x4x64xbf16>) -> (memref<2x600x4x64xbf16>, memref<2x601x2x64xbf16>, memref<2x601x2x64xbf16>) {
+  %dq, %dk, %dv = cs336.attention_backward %q, %k, %v, %o, %l, %do {scale = 0.125 : f64, causal}
+      : tensor<2x600x4x64xbf16>, tensor<2x601x2x64xbf16>, tensor<2x4x600xf32>
+  exec.yield %dq, %dk, %dv : tensor<2x600x4x64xbf16>, tensor<2x601x2x64xbf16>, tensor<2x601x2x64xbf16>
+}
+
+// CHECK: WarpgroupAttentionQueries<gradient96_problem, gradient96_wgmma, 2, 96, 3, 2>;
+// CHECK: WarpgroupAttentionKeys<gradient96_problem, gradient96_wgmma, 2, 64, 3, true, 640>;
+exec.kernel @gradient96(%q: tensor<2x600x4x96xbf16>, %k: tensor<2x601x4x96xbf16>, %v: tensor<2x601x4x96xbf16>,
+                        %o: tensor<2x600x4x96xbf16>, %l: tensor<2x4x600xf32>, %do: tensor<2x600x4x96xbf16>)
+    : (memref<2x600x4x96xbf16>, memref<2x601x4x96xbf16>, memref<2x601x4x96xbf16>, memref<2x600x4x96xbf16>, memref<2x4x600xf32>,
+       memref<2x600x4x96xbf16>) -> (memref<2x600x4x96xbf16>, memref<2x601x4x96xbf16>, memref<2x601x4x96xbf16>) {
+  %dq, %dk, %dv = cs336.attention_backward %q, %k, %v, %o, %l, %do {scale = 0.125 : f64}
+      : tensor<2x600x4x96xbf16>, tensor<2x601x4x96xbf16>, tensor<2x4x600xf32>
+  exec.yield %dq, %dk, %dv : tensor<2x600x4x96xbf16>, tensor<2x601x4x96xbf16>, tensor<2x601x4x96xbf16>
+}
+
+// Wide heads: too few registers for matmuls of two tiles at once.
+// CHECK: WarpgroupAttentionKeys<gradient128_problem, gradient128_wgmma, 2, 64, 3, false, 640>;
+exec.kernel @gradient128(%q: tensor<2x600x4x128xf16>, %k: tensor<2x601x4x128xf16>, %v: tensor<2x601x4x128xf16>,
+                         %o: tensor<2x600x4x128xf16>, %l: tensor<2x4x600xf32>, %do: tensor<2x600x4x128xf16>)
+    : (memref<2x600x4x128xf16>, memref<2x601x4x128xf16>, memref<2x601x4x128xf16>, memref<2x600x4x128xf16>, memref<2x4x600xf32>,
+       memref<2x600x4x128xf16>) -> (memref<2x600x4x128xf16>, memref<2x601x4x128xf16>, memref<2x601x4x128xf16>) {
+  %dq, %dk, %dv = cs336.attention_backward %q, %k, %v, %o, %l, %do {scale = 0.125 : f64, causal}
+      : tensor<2x600x4x128xf16>, tensor<2x601x4x128xf16>, tensor<2x4x600xf32>
+  exec.yield %dq, %dk, %dv : tensor<2x600x4x128xf16>, tensor<2x601x4x128xf16>, tensor<2x601x4x128xf16>
+}
+
+// Without some of the results.
+// CHECK: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, nullptr);
+exec.kernel @output_only(%q: tensor<2x300x4x64xbf16>, %k: tensor<2x300x4x64xbf16>, %v: tensor<2x300x4x64xbf16>)
+    : (memref<2x300x4x64xbf16>, memref<2x300x4x64xbf16>, memref<2x300x4x64xbf16>) -> memref<2x300x4x64xbf16> {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<2x300x4x64xbf16>, tensor<2x300x4x64xbf16> -> tensor<2x4x300xf32>
+  exec.yield %o : tensor<2x300x4x64xbf16>
+}
+
+// Short sequences, narrow heads, and rows that are not aligned stay with the other schedule.
+// CHECK: // Schedule attention:
+exec.kernel @brief(%q: tensor<4x100x12x64xbf16>, %k: tensor<4x100x12x64xbf16>, %v: tensor<4x100x12x64xbf16>)
+    : (memref<4x100x12x64xbf16>, memref<4x100x12x64xbf16>, memref<4x100x12x64xbf16>) -> (memref<4x100x12x64xbf16>, memref<4x12x100xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<4x100x12x64xbf16>, tensor<4x100x12x64xbf16> -> tensor<4x12x100xf32>
+  exec.yield %o, %l : tensor<4x100x12x64xbf16>, tensor<4x12x100xf32>
+}
+
+// CHECK: // Schedule attention:
+exec.kernel @narrow(%q: tensor<4x300x12x32xbf16>, %k: tensor<4x300x12x32xbf16>, %v: tensor<4x300x12x32xbf16>)
+    : (memref<4x300x12x32xbf16>, memref<4x300x12x32xbf16>, memref<4x300x12x32xbf16>) -> (memref<4x300x12x32xbf16>, memref<4x12x300xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<4x300x12x32xbf16>, tensor<4x300x12x32xbf16> -> tensor<4x12x300xf32>
+  exec.yield %o, %l : tensor<4x300x12x32xbf16>, tensor<4x12x300xf32>
+}
+
+// CHECK: // Schedule attention:
+exec.kernel @unaligned(%q: tensor<2x300x4x64xbf16>, %k: tensor<2x300x4x64xbf16>, %v: tensor<2x300x4x64xbf16>)
+    : (memref<2x300x4x64xbf16, strided<[81600, 268, 67, 1]>>, memref<2x300x4x64xbf16>, memref<2x300x4x64xbf16>)
+    -> (memref<2x300x4x64xbf16>, memref<2x4x300xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<2x300x4x64xbf16>, tensor<2x300x4x64xbf16> -> tensor<2x4x300xf32>
+  exec.yield %o, %l : tensor<2x300x4x64xbf16>, tensor<2x4x300xf32>
+}
+}
