@@ -136,6 +136,9 @@ absl::StatusOr<std::vector<size_t>> FindMaps(const CudaFunction &function, size_
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaLaunch(const CudaContext &context, const CudaKernel &kernel,
                                                                    absl::Span<void *const> operands) {
+  // Encoding a tensor map takes the context of the thread.
+  CurrentContext current(context);
+  CS336_RETURN_IF_ERROR(current.status());
   std::vector<BoundFunction> functions;
   for (const CudaFunction &function : kernel.functions) {
     CS336_RETURN_IF_ERROR(CheckPointers(function, operands.size(), context.driver()));

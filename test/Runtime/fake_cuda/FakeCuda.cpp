@@ -400,6 +400,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *encoded, CUtensorMapDataType type, 
                                 const cuuint64_t *sizes, const cuuint64_t *stride_bytes, const cuuint32_t *box,
                                 const cuuint32_t *element_strides, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill) {
+  if (TheFakeCuda().contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
   if (rank != 2 || element_strides[0] != 1 || element_strides[1] != 1)
     return CUDA_ERROR_INVALID_VALUE;
   FakeTensorMap map = {reinterpret_cast<CUdeviceptr>(address),
