@@ -8,12 +8,13 @@
 #ifdef __CUDACC__
 
 /// The mean of a sample of a head's keys: the first rows of each tile. The last three warps of the first warpgroup
-/// compute it; a thread sums one chunk of one row per tile.
+/// compute it; a thread sums one chunk of four rows per tile.
 template <class Element, class Keys, int headDim>
 class SampledMean {
   static constexpr int threads = 96, chunks = headDim / 8;
-  static constexpr int fitting = threads / chunks, rows = fitting < Keys::rows ? fitting : Keys::rows;
-  static_assert(headDim % 8 == 0 && rows > 0);
+  /// Rows that the threads read at once, and in all.
+  static constexpr int rowsAtOnce = threads / chunks, rows = 4 * rowsAtOnce;
+  static_assert(headDim % 8 == 0 && rowsAtOnce > 0 && rows <= Keys::rows);
 
 public:
   /// Bytes of shared memory: the mean, then the sums of the threads.
@@ -21,13 +22,16 @@ public:
 
   /// Adds the sampled rows of a tile. Rows past the last key are zeros.
   __device__ void add(unsigned tile) {
-    if (getRow() >= rows)
+    if (getRow() >= rowsAtOnce)
       return;
-    const ::Chunk words = loadSharedChunk(Keys::getChunk(tile, getRow(), getChunk()));
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sums[2 * i] += TensorCore<Element>::getFirst(words.words[i]);
-      sums[2 * i + 1] += TensorCore<Element>::getSecond(words.words[i]);
+    for (int row = 0; row < rows; row += rowsAtOnce) {
+      const ::Chunk words = loadSharedChunk(Keys::getChunk(tile, row + getRow(), getChunk()));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sums[2 * i] += TensorCore<Element>::getFirst(words.words[i]);
+        sums[2 * i + 1] += TensorCore<Element>::getSecond(words.words[i]);
+      }
     }
   }
 
@@ -35,7 +39,7 @@ public:
   /// the mean, which the computing warpgroups use.
   __device__ void write(unsigned to, int tiles, int keys, Ring<1> &ring) {
     const unsigned parts = to + headDim * 4;
-    if (getRow() < rows)
+    if (getRow() < rowsAtOnce)
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         storeSharedWord(parts + (getRow() * headDim + getChunk() * 8 + i) * 4, __float_as_uint(sums[i]));
@@ -47,7 +51,7 @@ public:
     const float count = before * rows + (last < rows ? last : rows);
     for (int column = getThread(); column < headDim; column += threads) {
       float sum = 0;
-      for (int row = 0; row < rows; ++row)
+      for (int row = 0; row < rowsAtOnce; ++row)
         sum += __uint_as_float(loadSharedWord(parts + (row * headDim + column) * 4));
       storeSharedWord(to + column * 4, __float_as_uint(sum / count));
     }
@@ -66,7 +70,7 @@ public:
 private:
   static constexpr int barrierNumber = 15;
   __device__ static int getThread() { return threadIdx.x - 32; }
-  /// Return the row of a tile, and the chunk of this row, that the thread sums.
+  /// Return the first row of a tile that the thread sums, and the chunk of each row.
   __device__ static int getRow() { return getThread() / chunks; }
   __device__ static int getChunk() { return getThread() % chunks; }
 

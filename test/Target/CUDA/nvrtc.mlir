@@ -6,6 +6,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
+// RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
 
 // CHECK: sm_80: 16 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}
@@ -37,3 +38,5 @@
 // PLAIN: sm_90a: 4 kernels
 // PLAIN: sm_100a: 4 kernels
 // PLAIN: sm_120: 4 kernels
+
+// WARPGROUP: sm_90a: 13 kernels
