@@ -75,7 +75,7 @@ exec.kernel @huge(%a: tensor<4294967296xf32>, %b: tensor<64xf32>)
 
 // A launch whose second member begins in the middle of 16 bytes: no vectors for any.
 // CHECK: //===- askew -===//
-// CHECK: 1024 of one a block
+// CHECK: 1024 elements of one member per block
 // CHECK: for (unsigned i0 = begin + threadIdx.x; i0 < end; i0 += 256) {
 // CHECK-NOT: Vector
 exec.kernel @askew(%a: tensor<8xf32>, %b: tensor<16xf32>) : (memref<8xf32>, memref<16xf32>) -> (memref<8xf32>, memref<16xf32>) {
