@@ -27,12 +27,12 @@ using absl::StrCat;
 
 constexpr int64_t kMostDims = 5, kMostSize = int64_t{1} << 32, kMostBoxSize = 256;
 constexpr int64_t kStrideBytesEnd = int64_t{1} << 40; // Strides are below it.
-constexpr int64_t kUnitBytes = 16;                    // Of addresses, strides and boxes.
+constexpr int64_t kUnitBytes = 16;                    // Addresses, strides and boxes are multiples of it.
 
 /// The operand of a map.
 struct MappedOperand {
-  int64_t bytes;     // From its address on.
-  int64_t alignment; // Of its address.
+  int64_t bytes;     // The bytes that begin at its address.
+  int64_t alignment; // The alignment of its address.
 };
 
 absl::StatusOr<MappedOperand> FindOperand(const format::SignatureT &signature, int64_t workspace_bytes,

@@ -54,7 +54,7 @@ struct KernelImplementation {
   int64_t workspaceBytes = 0;
 };
 
-/// What a launch of a kernel needs to know about its code.
+/// The facts about a kernel's code that launches need.
 struct CompiledKernel {
   /// CPU: one. CUDA: one per text; architectures that share a text share its implementation.
   llvm::SmallVector<KernelImplementation, 1> implementations;

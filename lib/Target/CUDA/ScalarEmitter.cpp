@@ -32,8 +32,7 @@ void cs336::cuda::emitSignature(raw_ostream &os, const DeviceKernel &kernel, Str
   constexpr size_t lineWidth = 120;
   std::string line = (symbol + "(").str();
   const std::string indent(line.size(), ' ');
-  os << "extern \"C\" __global__ void __launch_bounds__(" << threads
-     << (tensorMaps.empty() ? "" : ", 1") << ")\n";
+  os << "extern \"C\" __global__ void __launch_bounds__(" << threads << (tensorMaps.empty() ? "" : ", 1") << ")\n";
   for (auto [i, parameter] : llvm::enumerate(parameters)) {
     std::string text = parameter + (i + 1 < parameters.size() ? "," : ") {");
     if (line.size() + text.size() >= lineWidth) {

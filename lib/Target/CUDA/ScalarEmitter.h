@@ -20,8 +20,8 @@ struct VectorAxis {
 };
 
 /// Writes the `extern "C" __global__` line and the parameters, up to the opening brace: one pointer per operand, then
-/// the workspace as bytes, if there is one, then the tensor maps. A function with tensor maps may move registers between
-/// its warps, for which the text must state that a multiprocessor runs one block of it.
+/// the workspace as bytes, if there is one, then the tensor maps. A function with tensor maps may move registers
+/// between its warps, for which the text must state that a multiprocessor runs one block of it.
 void emitSignature(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef symbol, int64_t threads,
                    bool hasWorkspace = false, llvm::ArrayRef<std::string> tensorMaps = {});
 

@@ -18,7 +18,7 @@ namespace cs336::cuda {
 /// The schedule of one part of a kernel.
 struct SelectedSchedule {
   std::string name;
-  /// What the schedule chose, by name; null if it has nothing to choose, or is to choose by itself.
+  /// The choices of the schedule, by name; null if it has none, or is to choose by itself.
   mlir::DictionaryAttr parameters;
 };
 

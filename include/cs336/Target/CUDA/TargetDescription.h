@@ -21,11 +21,11 @@ namespace cs336::cuda {
 struct TargetDescription {
   /// "sm_90a". A name with a letter at its end has instructions that only this version, or this family, has.
   llvm::StringLiteral name;
-  /// Of the largest GPU of the architecture.
+  /// The number of multiprocessors of the largest GPU of the architecture.
   int64_t multiprocessors;
   /// Static and dynamic shared memory that a block may use, in bytes.
   int64_t sharedBytesPerBlock;
-  /// Of 32 bits.
+  /// The number of registers of 32 bits.
   int64_t registersPerMultiprocessor;
   /// Returns whether the tensor memory accelerator copies tiles, with barriers in shared memory.
   bool hasTensorMaps;

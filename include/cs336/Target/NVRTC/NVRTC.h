@@ -24,7 +24,8 @@ struct Cubin {
     /// Registers per thread, and bytes of local memory that they spill to.
     unsigned registers = 0;
     unsigned spilledBytes = 0;
-    /// Whether the assembler makes asynchronous matmuls wait for each other, which is slow. The cache does not keep this.
+    /// True if the assembler makes asynchronous matmuls wait for each other, which is slow. False for kernels from the
+    /// cache, which does not keep this.
     bool serialisesMatmuls = false;
   };
   std::string architecture;
