@@ -36,7 +36,7 @@ NO_OTHERS = "hoist-invariants=false merge-gemms=false"
 def registered_passes() -> list[str]:
     """List the project's passes that cs336-opt registers, so that a new pass joins the tests."""
     listing = subprocess.run(["cs336-opt", "--list-passes"], capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^  --((?:cs336|exec|convert-cs336)-[\w-]+)\s", listing, re.MULTILINE)
+    names = re.findall(r"^  --((?:cs336|cuda|exec|convert-cs336)-[\w-]+)\s", listing, re.MULTILINE)
     assert {"cs336-decompose", "exec-plan-memory", "convert-cs336-to-exec"} <= set(names)
     return names
 
