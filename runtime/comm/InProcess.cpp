@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "comm/CollectiveCall.h"
 #include "comm/Reduce.h"
 #include "cs336/runtime/Communicator.h"
 #include "status/StatusMacros.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,19 +23,6 @@
 namespace cs336::runtime {
 
 namespace {
-
-enum class Operation : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll, kCompareProgram };
-
-/// The collective that a rank calls. All ranks must call the same one.
-struct Call {
-  Operation operation;
-  DType dtype;
-  Reduction reduction;
-  int root;
-  int64_t count;
-
-  friend bool operator==(const Call &, const Call &) = default;
-};
 
 /// The state that ranks share: a barrier, and the call and blocks of each rank.
 class Group {
@@ -112,7 +99,7 @@ private:
 public:
   // A rank writes its own element before a barrier, and reads the elements of
   // other ranks after it.
-  std::vector<Call> calls;
+  std::vector<CollectiveCall> calls;
   std::vector<const void *> src;
   std::vector<void *> dst;
   std::vector<uint64_t> programs; // Hashes.
@@ -127,7 +114,7 @@ public:
   int size() const override { return group_->size(); }
 
   absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
-    return Collective({Operation::kAllReduce, dtype, reduction, 0, count}, src, dst, [&] {
+    return Collective({CollectiveOperation::kAllReduce, dtype, reduction, 0, count}, src, dst, [&] {
       // Each rank reduces its share of the elements for all ranks.
       int64_t begin = count * rank_ / size();
       int64_t end = count * (rank_ + 1) / size();
@@ -136,7 +123,7 @@ public:
   }
 
   absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
-    return Collective({Operation::kAllGather, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
+    return Collective({CollectiveOperation::kAllGather, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
       int64_t bytes = count * ByteSize(dtype);
       for (void *block : group_->dst)
         Copy(src, static_cast<char *>(block) + rank_ * bytes, bytes);
@@ -144,19 +131,19 @@ public:
   }
 
   absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
-    return Collective({Operation::kReduceScatter, dtype, reduction, 0, count}, src, dst,
+    return Collective({CollectiveOperation::kReduceScatter, dtype, reduction, 0, count}, src, dst,
                       [&] { ReduceRange(group_->src, rank_ * count, {&dst, 1}, 0, count, dtype, reduction); });
   }
 
   absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) override {
     if (root < 0 || root >= size())
       return absl::InvalidArgumentError(absl::StrCat("the root is rank ", root, " of ", size()));
-    return Collective({Operation::kBroadcast, dtype, Reduction::kSum, root, count}, src, dst,
+    return Collective({CollectiveOperation::kBroadcast, dtype, Reduction::kSum, root, count}, src, dst,
                       [&] { Copy(group_->src[root], dst, count * ByteSize(dtype)); });
   }
 
   absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) override {
-    return Collective({Operation::kAllToAll, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
+    return Collective({CollectiveOperation::kAllToAll, dtype, Reduction::kSum, 0, count}, src, dst, [&] {
       int64_t bytes = count * ByteSize(dtype);
       for (int rank = 0; rank != size(); ++rank)
         Copy(static_cast<const char *>(group_->src[rank]) + rank_ * bytes, static_cast<char *>(dst) + rank * bytes,
@@ -167,53 +154,27 @@ public:
   absl::Status CompareProgram(uint64_t hash) override {
     group_->programs[rank_] = hash;
     absl::Status result;
-    CS336_RETURN_IF_ERROR(Collective({Operation::kCompareProgram, DType::kI64, Reduction::kSum, 0, 1}, nullptr, nullptr,
-                                     [&] { result = ComparePrograms(group_->programs); }));
+    CS336_RETURN_IF_ERROR(Collective({CollectiveOperation::kCompareProgram, DType::kI64, Reduction::kSum, 0, 1},
+                                     nullptr, nullptr, [&] { result = ComparePrograms(group_->programs); }));
     return result;
   }
 
 private:
-  /// Compares hashes by rank with the most frequent one.
-  static absl::Status ComparePrograms(const std::vector<uint64_t> &programs) {
-    uint64_t usual = *absl::c_max_element(
-        programs, [&](uint64_t a, uint64_t b) { return absl::c_count(programs, a) < absl::c_count(programs, b); });
-    auto other = absl::c_find_if(programs, [&](uint64_t hash) { return hash != usual; });
-    if (other == programs.end())
-      return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", other - programs.begin(), " runs program ", absl::Hex(*other, absl::kZeroPad16),
-                     ", but rank ", absl::c_find(programs, usual) - programs.begin(), " runs program ",
-                     absl::Hex(usual, absl::kZeroPad16), ": give all ranks the same executable"));
-  }
-
   /// Runs `work` of each rank between two barriers. Meanwhile blocks change
   /// only by what the `work` of a rank writes.
   template <typename Work>
-  absl::Status Collective(const Call &call, const void *src, void *dst, const Work &work) {
+  absl::Status Collective(const CollectiveCall &call, const void *src, void *dst, const Work &work) {
     group_->calls[rank_] = call;
     group_->src[rank_] = src;
     group_->dst[rank_] = dst;
     CS336_RETURN_IF_ERROR(group_->Barrier(rank_, group_->timeout()));
-    absl::Status status = CheckCalls();
+    absl::Status status = CheckCalls(group_->calls);
     if (status.ok())
       work();
     // Every rank has arrived and reads the others' blocks. However long this takes, no rank may free its own
     // before it ends.
     CS336_RETURN_IF_ERROR(group_->Barrier(rank_, absl::InfiniteDuration()));
     return status;
-  }
-
-  /// Compares the calls of all ranks. Every rank gets the same result.
-  absl::Status CheckCalls() const {
-    for (int rank = 1; rank < size(); ++rank)
-      if (!(group_->calls[rank] == group_->calls[0]))
-        return absl::InvalidArgumentError(absl::StrCat("ranks 0 and ", rank,
-                                                       " called different collectives, or the same "
-                                                       "one on different counts or types"));
-    const Call &call = group_->calls[0];
-    if (call.operation == Operation::kAllReduce || call.operation == Operation::kReduceScatter)
-      return CheckReducible(call.dtype);
-    return absl::OkStatus();
   }
 
   static void Copy(const void *src, void *dst, int64_t bytes) {

@@ -8,6 +8,7 @@
 #include "cs336/runtime/Communicator.h"
 
 #include "ProgramBuilder.h"
+#include "TcpTestGroup.h"
 #include "cs336/runtime/Session.h"
 
 #include "absl/time/clock.h"
@@ -34,19 +35,21 @@ using ::testing::HasSubstr;
 /// An implementation and a function that creates a group of it.
 struct Backend {
   std::string name;
-  std::function<std::vector<std::unique_ptr<Communicator>>()> create;
+  std::function<testing::TestGroup()> create;
 };
 
 std::vector<Backend> Backends() {
   std::vector<Backend> backends;
   backends.push_back({"SingleProcess", [] {
-                        std::vector<std::unique_ptr<Communicator>> group;
+                        testing::TestGroup group;
                         group.push_back(CreateSingleProcessCommunicator());
                         return group;
                       }});
   for (int size : {1, 2, 3, 4, 8})
-    backends.push_back(
-        {"InProcess" + std::to_string(size), [size] { return CreateInProcessGroup(size, absl::Seconds(30)); }});
+    backends.push_back({"InProcess" + std::to_string(size),
+                        [size] { return testing::TestGroup{CreateInProcessGroup(size, absl::Seconds(30)), nullptr}; }});
+  for (int size : {1, 2, 3, 4, 8})
+    backends.push_back({"Tcp" + std::to_string(size), [size] { return testing::CreateTcpGroup(size); }});
   return backends;
 }
 
@@ -280,6 +283,28 @@ TEST_P(CommunicatorTest, SumsAreTheSameBitsOnEveryRankAndRun) {
   EXPECT_EQ(first, sums());
 }
 
+/// More than the pieces in which ranks that are processes exchange blocks, and not a multiple of them.
+TEST_P(CommunicatorTest, ReducesLargeBlocks) {
+  ForEachRank([](Communicator &communicator) {
+    int ranks = communicator.size(), rank = communicator.rank();
+    constexpr int64_t kCount = 3'000'017;
+    std::vector<float> block(kCount);
+    for (int64_t i = 0; i != kCount; ++i)
+      block[i] = static_cast<float>(i % 1000 + rank);
+    ASSERT_TRUE(communicator.AllReduce(block.data(), block.data(), kCount, DType::kF32, Reduction::kSum).ok());
+    int64_t wrong = 0;
+    for (int64_t i = 0; i != kCount; ++i)
+      wrong += block[i] != static_cast<float>(i % 1000 * ranks + ranks * (ranks - 1) / 2);
+    EXPECT_EQ(wrong, 0);
+    int64_t part = kCount / ranks;
+    std::vector<float> own(part), all(part * ranks);
+    ASSERT_TRUE(communicator.ReduceScatter(block.data(), own.data(), part, DType::kF32, Reduction::kMax).ok());
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), block.begin() + rank * part));
+    ASSERT_TRUE(communicator.AllGather(own.data(), all.data(), part, DType::kF32).ok());
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), block.begin()));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest, ::testing::ValuesIn(Backends()),
                          [](const auto &info) { return info.param.name; });
 
@@ -324,22 +349,11 @@ TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
   EXPECT_EQ(after.message(), "rank 0 gave up waiting for rank 1");
 }
 
-/// Runs `body(rank)` on a thread per rank and returns what each returned.
-std::vector<absl::Status> RunRanks(int ranks, const std::function<absl::Status(int)> &body) {
-  std::vector<absl::Status> statuses(ranks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank != ranks; ++rank)
-    threads.emplace_back([&, rank] { statuses[rank] = body(rank); });
-  for (std::thread &thread : threads)
-    thread.join();
-  return statuses;
-}
-
 TEST(InProcessTest, ADifferentProgramIsAnErrorForAll) {
   for (int different : {0, 2}) {
     auto group = CreateInProcessGroup(3, absl::Seconds(30));
     for (const absl::Status &status :
-         RunRanks(3, [&](int rank) { return group[rank]->CompareProgram(rank == different ? 0xABC : 7); })) {
+         testing::RunRanks(3, [&](int rank) { return group[rank]->CompareProgram(rank == different ? 0xABC : 7); })) {
       EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
       EXPECT_THAT(std::string(status.message()),
                   HasSubstr(absl::StrCat("rank ", different, " runs program 0000000000000abc, but rank ",
@@ -350,7 +364,7 @@ TEST(InProcessTest, ADifferentProgramIsAnErrorForAll) {
 
 TEST(InProcessTest, SessionsComparePrograms) {
   auto group = CreateInProcessGroup(2, absl::Seconds(30));
-  for (const absl::Status &status : RunRanks(2, [&](int rank) {
+  for (const absl::Status &status : testing::RunRanks(2, [&](int rank) {
          testing::ProgramBuilder program;
          program.executable().world_size = 2;
          program.executable().program_hash = 10 + rank;
