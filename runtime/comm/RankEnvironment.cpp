@@ -87,12 +87,12 @@ absl::Status ReadRendezvous(RankEnvironment &place, GetVariable get) {
   const char *agent = get("TORCHELASTIC_USE_AGENT_STORE");
   if (agent && absl::string_view(agent) == "True")
     place.port = place.port == kMaxPort ? kMaxPort - 1 : place.port + 1;
-  if (!token || absl::string_view(token).size() < kMinTokenLength)
+  size_t length = token ? absl::string_view(token).size() : 0;
+  if (length < kMinTokenLength)
     return absl::InvalidArgumentError(
         absl::StrCat("the environment variable CS336_TOKEN, which admits a process to the group, ",
-                     token ? "has" : "is not set: set it to",
-                     token ? absl::StrCat(absl::string_view(token).size(), " characters, must have") : "", " at least ",
-                     kMinTokenLength, token ? "" : " random characters",
+                     token ? absl::StrCat("has ", length, " characters, must have at least ", kMinTokenLength)
+                           : absl::StrCat("is not set: set it to at least ", kMinTokenLength, " random characters"),
                      ", the same on all ranks: export CS336_TOKEN=$(openssl rand -hex 16)"));
   place.token = token;
   const char *host = get("CS336_RENDEZVOUS");

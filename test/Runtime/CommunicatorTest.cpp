@@ -11,10 +11,7 @@
 #include "TcpTestGroup.h"
 #include "cs336/runtime/Session.h"
 
-#include "absl/time/clock.h"
-
 #include <Eigen/Core>
-#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <functional>
@@ -307,80 +304,6 @@ TEST_P(CommunicatorTest, ReducesLargeBlocks) {
 
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest, ::testing::ValuesIn(Backends()),
                          [](const auto &info) { return info.param.name; });
-
-TEST(InProcessTest, MismatchedCallsAreAnErrorForAll) {
-  auto group = CreateInProcessGroup(2, absl::Seconds(30));
-  float values[2][4] = {};
-  absl::Status statuses[2];
-  std::thread other([&] { statuses[1] = group[1]->AllReduce(values[1], values[1], 3, DType::kF32, Reduction::kSum); });
-  statuses[0] = group[0]->AllReduce(values[0], values[0], 4, DType::kF32, Reduction::kSum);
-  other.join();
-  for (const absl::Status &status : statuses)
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  // The group still works.
-  std::thread again([&] { statuses[1] = group[1]->Broadcast(values[1], values[1], 4, DType::kF32, 0); });
-  statuses[0] = group[0]->Broadcast(values[0], values[0], 4, DType::kF32, 0);
-  again.join();
-  for (const absl::Status &status : statuses)
-    EXPECT_TRUE(status.ok()) << status;
-}
-
-TEST(InProcessTest, ARankThatLeftIsAnError) {
-  auto group = CreateInProcessGroup(2, absl::Seconds(30));
-  float value = 0;
-  std::thread leaving([&] {
-    absl::SleepFor(absl::Milliseconds(20));
-    group[1].reset();
-  });
-  absl::Status status = group[0]->Broadcast(&value, &value, 1, DType::kF32, 0);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(status.message(), "rank 1 has left the group");
-  leaving.join();
-}
-
-TEST(InProcessTest, ARankThatDoesNotComeIsAnError) {
-  auto group = CreateInProcessGroup(2, absl::Milliseconds(20));
-  float value = 0;
-  absl::Status late = group[0]->Broadcast(&value, &value, 1, DType::kF32, 0);
-  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(late.message(), "waited 20ms for rank 1");
-  absl::Status after = group[1]->Broadcast(&value, &value, 1, DType::kF32, 0);
-  EXPECT_EQ(after.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(after.message(), "rank 0 gave up waiting for rank 1");
-}
-
-TEST(InProcessTest, ADifferentProgramIsAnErrorForAll) {
-  for (int different : {0, 2}) {
-    auto group = CreateInProcessGroup(3, absl::Seconds(30));
-    for (const absl::Status &status :
-         testing::RunRanks(3, [&](int rank) { return group[rank]->CompareProgram(rank == different ? 0xABC : 7); })) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-      EXPECT_THAT(std::string(status.message()),
-                  HasSubstr(absl::StrCat("rank ", different, " runs program 0000000000000abc, but rank ",
-                                         different == 0 ? 1 : 0, " runs program 0000000000000007")));
-    }
-  }
-}
-
-TEST(InProcessTest, SessionsComparePrograms) {
-  auto group = CreateInProcessGroup(2, absl::Seconds(30));
-  for (const absl::Status &status : testing::RunRanks(2, [&](int rank) {
-         testing::ProgramBuilder program;
-         program.executable().world_size = 2;
-         program.executable().program_hash = 10 + rank;
-         testing::EntryBuilder entry = program.Entry("train");
-         uint32_t x = entry.Output("x", testing::MakeType(DType::kF32, {2}));
-         entry.Collective(format::CollectiveKind::broadcast, x, x);
-         SessionOptions options;
-         options.num_threads = 1;
-         options.communicator = std::move(group[rank]);
-         auto session = *Session::Create(*program.Build(), options);
-         return session->Run("train", {});
-       })) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 runs program 000000000000000b, but rank 0"));
-  }
-}
 
 TEST(InProcessTest, SessionsRefuseProgramsForOtherRanks) {
   testing::ProgramBuilder program;
