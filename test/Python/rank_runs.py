@@ -1,4 +1,4 @@
-"""Runs of a program on several ranks of one process, by cs336-run."""
+"""Runs of a program on several ranks, by cs336-run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def run_ranks(
     inputs: Sequence[Tensors],
     parameters: Tensors,
     steps: int = 1,
+    flag: str = "--ranks",
 ) -> list[Tensors]:
     """Run the first training entry, on the inputs of each rank, and return each rank's outputs and variables.
 
-    Variables are called "after <name>". Every rank has one thread, so that GEMMs add in one order. Memory that is read
+    The flag is `--ranks` for threads and `--nproc` for processes. Variables are called "after <name>". Every rank has one thread, so that GEMMs add in one order. Memory that is read
     before it is written is NaN.
     """
     executable.save(folder / "program.cs336x")
@@ -39,7 +40,7 @@ def run_ranks(
     flags = ["--poison-memory", "--num-threads", "1", "--steps", str(steps), "--params", f"{folder}/parameters.npz"]
     flags += ["--inputs", f"{folder}/in-{{rank}}.npz", "--outputs", f"{folder}/out-{{rank}}.npz"]
     flags += ["--save-state", f"{folder}/state-{{rank}}.npz"]
-    command = ["cs336-run", str(folder / "program.cs336x"), "--ranks", str(len(inputs)), *flags]
+    command = ["cs336-run", str(folder / "program.cs336x"), flag, str(len(inputs)), *flags]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode != 0:
         raise RuntimeError(run.stderr)

@@ -34,9 +34,11 @@ std::vector<std::string> RankRun::getInputPaths() const {
 }
 
 int RankRun::getNumThreads() const {
-  if (flags.numThreads != 0 || flags.ranks == 1)
+  // A launcher has divided the cores among its processes.
+  if (flags.numThreads != 0 || flags.ranks == 1 || (flags.place && flags.place->is_hosted))
     return flags.numThreads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / flags.ranks);
+  int onThisHost = flags.place ? flags.place->local_size : flags.ranks;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / onThisHost);
 }
 
 absl::Status RankRun::load() {
@@ -129,6 +131,7 @@ absl::Status RankRun::runSteps() {
       return status;
     if (absl::Status status = printOutputs(step); !status.ok())
       return status;
+    os.flush();
   }
   if (profiler) {
     absl::StatusOr<RunProfile> profile = profiler->stop(*session);

@@ -35,25 +35,51 @@ static absl::Status checkOutputPath(const std::string &path) {
   return absl::OkStatus();
 }
 
+absl::Status RunFlags::readPlace() {
+  constexpr int kMostProcesses = 1024;
+  if (processes < 1 || processes > kMostProcesses)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--nproc is ", processes.getValue(), ", must be from 1 to ", kMostProcesses));
+  bool areThreads = ranks.getNumOccurrences() != 0;
+  if (areThreads && processes.getNumOccurrences() != 0)
+    return absl::InvalidArgumentError("--ranks and --nproc exclude each other: ranks are threads or processes");
+  absl::StatusOr<std::optional<RankEnvironment>> found = ReadRankEnvironment();
+  if (!found.ok())
+    return found.status();
+  place = *std::move(found);
+  int size = place ? place->size : processes.getValue();
+  if (place && processes.getNumOccurrences() != 0 && processes != size)
+    return absl::InvalidArgumentError(absl::StrCat("--nproc is ", processes.getValue(),
+                                                   ", but the environment is that of "
+                                                   "rank ",
+                                                   place->rank, " of ", size));
+  if (place && areThreads)
+    return absl::InvalidArgumentError(absl::StrCat("--ranks conflicts with the environment, which is that of rank ",
+                                                   place->rank, " of ", size, ": leave out --ranks"));
+  if (size > 1)
+    ranks.setValue(size);
+  return absl::OkStatus();
+}
+
 static absl::Status checkRanks(const RunFlags &flags) {
-  constexpr int kMostRanks = 8;
+  constexpr int kMostThreads = 8;
   int ranks = flags.ranks;
-  if (ranks < 1 || ranks > kMostRanks)
-    return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostRanks));
+  if (ranks < 1 || (flags.ranks.getNumOccurrences() != 0 && ranks > kMostThreads))
+    return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostThreads));
   if (ranks == 1)
-    return refuseFlag(flags.rankTimeout, "it requires --ranks of 2 or more");
+    return refuseFlag(flags.rankTimeout, "it requires several ranks: --ranks or --nproc of 2 or more");
   if (flags.rankTimeout <= 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
   if (flags.device.getValue().kind != DeviceKind::kCpu)
-    return absl::InvalidArgumentError(absl::StrCat("--ranks ", ranks, " requires --device cpu"));
+    return absl::InvalidArgumentError(absl::StrCat("a run of ", ranks, " ranks requires --device cpu"));
   if (flags.profile)
-    return absl::InvalidArgumentError(absl::StrCat("--profile conflicts with --ranks ", ranks));
+    return absl::InvalidArgumentError(absl::StrCat("--profile conflicts with a run of ", ranks, " ranks"));
   for (const TextFlag *flag : {&flags.outputs, &flags.saveParams, &flags.saveState})
     if (!flag->empty() && !llvm::StringRef(*flag).contains(kRankInPath))
-      return absl::InvalidArgumentError(absl::StrCat("--", flag->ArgStr.str(), " is ", flag->getValue(),
-                                                     ", which all ranks would write: --ranks ", ranks,
-                                                     " requires {rank} in the path, as in out-{rank}.npz"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag->ArgStr.str(), " is ", flag->getValue(), ", which all of the ", ranks,
+                       " ranks would write: put {rank} into the path, as in out-{rank}.npz"));
   return absl::OkStatus();
 }
 

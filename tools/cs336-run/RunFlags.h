@@ -10,10 +10,12 @@
 
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/runtime/RankEnvironment.h"
 #include "llvm/Support/CommandLine.h"
 
 #include "absl/status/status.h"
 
+#include <optional>
 #include <string>
 
 namespace cs336 {
@@ -72,14 +74,29 @@ struct RunFlags {
       llvm::cl::desc("Run the program on this many ranks of one process, from 1 to 8 (default 1); all "
                      "start from the same parameters"),
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
+  llvm::cl::opt<int> processes{
+      "nproc",
+      llvm::cl::desc("Start this many processes on this host, each of which runs the program as one rank. Lines that "
+                     "they print begin with the rank. A rank that fails ends all"),
+      llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
   RealFlag rankTimeout{"rank-timeout",
-                       llvm::cl::desc("Seconds that a rank waits for the others at a collective before the run fails "
-                                      "(default 300). Requires --ranks of 2 or more"),
-                       llvm::cl::value_desc("number"), llvm::cl::init(300), llvm::cl::cat(category)};
+                       llvm::cl::desc("Seconds that a rank waits for the others to join, and at a collective, before "
+                                      "the run fails (default 30). Requires several ranks"),
+                       llvm::cl::value_desc("number"), llvm::cl::init(30), llvm::cl::cat(category)};
   DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::OptionCategory compileCategory{"Compiling (of IR)"};
   DistributeFlags distribute{ranks, compileCategory, llvm::cl::SubCommand::getTopLevel()};
   CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel(), CompileFlags::Sweep::No, &distribute};
+
+  /// The place of this process if it is one rank of several processes.
+  std::optional<runtime::RankEnvironment> place;
+
+  /// Reads the place, and sets the number of ranks to that of the processes. Returns an error if flags or variables
+  /// conflict.
+  absl::Status readPlace();
+
+  /// Returns whether this process starts the ranks.
+  bool isLauncher() const { return processes > 1 && !place; }
 
   /// Returns an error if flags have impossible values, or conflict.
   absl::Status check() const;

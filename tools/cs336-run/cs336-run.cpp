@@ -11,6 +11,9 @@
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/Program.h"
 #include "cs336/Driver/Tool/ToolMain.h"
+#include "cs336/runtime/Launcher.h"
+#include "cs336/runtime/TcpGroup.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +34,8 @@ One training step of a small model on random tokens, then a second one on the sa
   cs336-run tiny.mlir --random-inputs --steps 2
 Held-out loss of trained parameters, with tensors from files (.npy, .npz, .safetensors):
   cs336-run tiny.mlir --entry loss --params model.safetensors --inputs batch.npz --outputs loss.npz
+Two processes that train on a batch each and average their gradients:
+  cs336-run tiny.mlir --random-inputs --nproc 2 --distribute bucket
 Where a NaN comes from, where the time goes, and what the attention of layer 0 computes:
   cs336-run tiny.mlir --random-inputs --check-nan
   cs336-run tiny.mlir --random-inputs --steps 5 --profile
@@ -53,14 +58,14 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
   if (worldSize != flags.ranks)
     return absl::InvalidArgumentError(absl::StrCat(
         flags.program.getValue(), " is a program for ", worldSize, worldSize == 1 ? " rank" : " ranks",
-        ", but --ranks is ", flags.ranks.getValue(), ": pass --ranks ", worldSize,
+        ", but this run has ", flags.ranks.getValue(), ": pass --ranks or --nproc ", worldSize,
         worldSize == 1 && !flags.distribute.areGiven() ? ", or --distribute, which averages gradients over ranks"
                                                        : ""));
   return std::move(program->executable);
 }
 
-/// Runs the entry on several ranks, one thread each, and prints what each of them printed under a heading. If a rank
-/// fails, the others fail at their next collective; returns the error of the rank that failed first.
+/// Runs the entry on several ranks of this process, one thread each, and prints what each of them printed under a
+/// heading. If a rank fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
                              const format::EntryT &entry) {
   std::vector<std::unique_ptr<Communicator>> group =
@@ -88,9 +93,40 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
   return first;
 }
 
-static absl::Status run(const RunFlags &flags) {
+/// Runs this command again, as several processes.
+static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments) {
+  LaunchOptions options;
+  options.command.push_back(llvm::sys::fs::getMainExecutable(arguments[0], reinterpret_cast<void *>(&runRanks)));
+  for (const char *argument : arguments.drop_front())
+    options.command.push_back(argument);
+  options.ranks = flags.processes;
+  options.timeout = absl::Seconds(flags.rankTimeout.getValue());
+  return LaunchRanks(options);
+}
+
+/// Runs the entry on one rank, whose end of the group is null if there is only one.
+static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executable> executable,
+                            const format::EntryT &entry, std::unique_ptr<Communicator> communicator) {
+  return RankRun(flags, std::move(executable), entry, std::move(communicator), llvm::outs()).run();
+}
+
+static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
+  if (absl::Status status = flags.readPlace(); !status.ok())
+    return status;
   if (absl::Status status = flags.check(); !status.ok())
     return status;
+  if (flags.isLauncher())
+    return launch(flags, arguments);
+  // Before the program is compiled, so that a rank that never arrives is missed in time.
+  std::unique_ptr<Communicator> communicator;
+  if (flags.place) {
+    absl::StatusOr<std::unique_ptr<Communicator>> joined =
+        JoinTcpGroup(*flags.place, absl::Seconds(flags.rankTimeout.getValue()));
+    if (!joined.ok())
+      return joined.status();
+    communicator = *std::move(joined);
+  }
+  bool isFirst = !communicator || communicator->rank() == 0;
   absl::StatusOr<std::shared_ptr<const Executable>> executable = load(flags);
   if (!executable.ok())
     return executable.status();
@@ -98,9 +134,10 @@ static absl::Status run(const RunFlags &flags) {
   if (!found.ok())
     return found.status();
   const format::EntryT &entry = **found;
-  absl::Status status = flags.ranks == 1 ? RankRun(flags, *executable, entry, nullptr, llvm::outs()).run()
-                                         : runRanks(flags, *executable, entry);
-  if (!status.ok())
+  bool areThreads = flags.ranks > 1 && !flags.place;
+  absl::Status status =
+      areThreads ? runRanks(flags, *executable, entry) : runRank(flags, *executable, entry, std::move(communicator));
+  if (!status.ok() || !isFirst)
     return status;
   llvm::errs() << "next: "
                << (entry.mode == format::Mode::train
@@ -114,7 +151,7 @@ static int runTool(int argc, char **argv) {
   RunFlags flags;
   hideOtherFlags({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
-  absl::Status status = run(flags);
+  absl::Status status = run(flags, llvm::ArrayRef(argv, argc));
   if (status.ok())
     return 0;
   llvm::outs().flush();

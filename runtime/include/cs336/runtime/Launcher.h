@@ -1,0 +1,47 @@
+//===- Launcher.h - Starting ranks as processes -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_LAUNCHER_H
+#define CS336_RUNTIME_LAUNCHER_H
+
+#include "cs336/runtime/TcpGroup.h"
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+struct LaunchOptions {
+  /// The program, looked up in PATH, and its arguments.
+  std::vector<std::string> command;
+  int ranks = 1;
+  /// See RendezvousOptions.
+  absl::Duration timeout = kDefaultRankTimeout;
+  /// The time that ranks have to end after a failure, and once more after
+  /// SIGTERM, before they are killed.
+  absl::Duration grace = absl::Seconds(5);
+};
+
+/// Runs a command as the ranks of a group on this host and waits for them. Each
+/// finds its place in its environment: see ReadRankEnvironment(). The cores are
+/// divided among the ranks if there are as many. Each line that a rank prints
+/// gets "rank R: " before it.
+///
+/// SIGINT, SIGTERM and SIGHUP are passed on; a second one kills the ranks. A
+/// rank that fails ends all. If this process is killed, so are the ranks.
+///
+/// Returns the first failure, with how ranks ended: CANCELLED for a signal,
+/// NOT_FOUND if the program cannot be run. Call it from the main thread of a
+/// program that has no handlers of these signals.
+absl::Status LaunchRanks(const LaunchOptions &options);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_LAUNCHER_H

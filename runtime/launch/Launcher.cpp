@@ -1,0 +1,255 @@
+//===- Launcher.cpp - Starting ranks as processes -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/runtime/Launcher.h"
+
+#include "launch/ChildProcess.h"
+#include "status/StatusMacros.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <array>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <unistd.h>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// A line without an end is printed in parts of this size.
+constexpr size_t kMaxLineBytes = 1 << 20;
+
+void WriteAll(int file, absl::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR)
+      return; // There is nobody to tell.
+    text.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
+  }
+}
+
+/// Copies what a rank prints, line by line, with a prefix.
+class LinePrinter {
+public:
+  LinePrinter(asio::io_context &context, int from, int to, std::string prefix)
+      : from_(context, from), to_(to), prefix_(std::move(prefix)) {
+    Read();
+  }
+
+  bool has_ended() const { return has_ended_; }
+
+private:
+  void Read() {
+    from_.async_read_some(asio::buffer(buffer_), [this](asio::error_code error, size_t bytes) {
+      line_.append(buffer_.data(), bytes);
+      size_t end = line_.rfind('\n');
+      if (error || line_.size() > kMaxLineBytes)
+        end = line_.size();
+      else if (end == std::string::npos)
+        return Read();
+      has_ended_ = static_cast<bool>(error);
+      Print(absl::string_view(line_).substr(0, end));
+      line_.erase(0, end + 1);
+      if (!error)
+        Read();
+    });
+  }
+
+  /// Prints lines in one piece, so that those of different ranks do not mix.
+  void Print(absl::string_view lines) const {
+    if (lines.empty() && has_ended_)
+      return;
+    std::string text;
+    for (absl::string_view line : absl::StrSplit(lines, '\n'))
+      absl::StrAppend(&text, prefix_, line, "\n");
+    WriteAll(to_, text);
+  }
+
+  asio::posix::stream_descriptor from_;
+  int to_;
+  std::string prefix_;
+  std::array<char, 1 << 16> buffer_;
+  std::string line_; // Its end has not come.
+  bool has_ended_ = false;
+};
+
+/// Returns the cores of a rank: its share of those that this process may use, or all if there are fewer than ranks.
+cpu_set_t CoresOf(int rank, int ranks) {
+  cpu_set_t all, own;
+  CPU_ZERO(&all);
+  CPU_ZERO(&own);
+  sched_getaffinity(0, sizeof(all), &all);
+  int count = CPU_COUNT(&all);
+  if (count < ranks)
+    return all;
+  for (int core = 0, index = 0; core != CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &all) && index++ * ranks / count == rank)
+      CPU_SET(core, &own);
+  return own;
+}
+
+/// Returns this process's environment, with some variables set.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string> &assignments) {
+  std::vector<std::string> variables = assignments;
+  auto name_of = [](absl::string_view assignment) { return assignment.substr(0, assignment.find('=') + 1); };
+  for (char **variable = environ; *variable; ++variable)
+    if (absl::c_none_of(assignments, [&](const std::string &set) { return name_of(set) == name_of(*variable); }))
+      variables.push_back(*variable);
+  return variables;
+}
+
+/// The ranks, from their start until the last has ended.
+class Job {
+public:
+  explicit Job(const LaunchOptions &options) : options_(options) { signals_.add(SIGCHLD); }
+
+  absl::Status Run() {
+    RankEnvironment place;
+    place.size = place.local_size = options_.ranks;
+    place.token = CreateToken();
+    place.is_hosted = true;
+    CS336_ASSIGN_OR_RETURN(rendezvous_, Rendezvous::Start({place.address, 0, place.size, place.token, options_.timeout,
+                                                           [this](const absl::Status &failure) {
+                                                             asio::post(context_, [=, this] { End(failure); });
+                                                           }}));
+    place.port = rendezvous_->port();
+    WaitForSignal();
+    absl::Status status = StartAll(place);
+    if (!status.ok())
+      Fail(status);
+    Poll();
+    context_.run();
+    rendezvous_.reset(); // Its thread posts to the context.
+    if (failure_.ok() || ends_.empty())
+      return failure_;
+    return absl::Status(failure_.code(), absl::StrCat(failure_.message(), "; ", absl::StrJoin(ends_, ", ")));
+  }
+
+private:
+  struct Rank {
+    int number;
+    ChildProcess process;
+    std::unique_ptr<LinePrinter> output, error;
+    bool has_ended = false;
+  };
+
+  absl::Status StartAll(RankEnvironment place) {
+    for (int rank = 0; rank != options_.ranks; ++rank) {
+      place.rank = place.local_rank = rank;
+      CS336_ASSIGN_OR_RETURN(
+          ChildProcess process,
+          ChildProcess::Start(options_.command, EnvironmentWith(ToVariables(place)), CoresOf(rank, options_.ranks)));
+      std::string prefix = absl::StrCat("rank ", rank, ": ");
+      ranks_.push_back({rank, process, std::make_unique<LinePrinter>(context_, process.output, STDOUT_FILENO, prefix),
+                        std::make_unique<LinePrinter>(context_, process.error, STDERR_FILENO, prefix)});
+    }
+    return absl::OkStatus();
+  }
+
+  void WaitForSignal() {
+    signals_.async_wait([this](asio::error_code error, int signal) {
+      if (error)
+        return;
+      if (signal == SIGCHLD)
+        Poll();
+      else
+        PassOn(signal);
+      WaitForSignal();
+    });
+  }
+
+  void PassOn(int signal) {
+    SignalAll(failure_.ok() ? signal : SIGKILL);
+    Fail(absl::CancelledError(absl::StrCat("ended by signal ", signal, " (", strsignal(signal), ")")));
+  }
+
+  void SignalAll(int signal) {
+    for (const Rank &rank : ranks_)
+      if (!rank.has_ended)
+        rank.process.Signal(signal);
+  }
+
+  void Poll() {
+    for (Rank &rank : ranks_) {
+      std::optional<std::string> end = rank.has_ended ? std::nullopt : rank.process.Poll();
+      if (!end)
+        continue;
+      rank.has_ended = true;
+      if (end->empty())
+        continue;
+      ends_.push_back(absl::StrCat("rank ", rank.number, " ended with ", *end));
+      Fail(absl::AbortedError(absl::StrCat("rank ", rank.number, " failed")));
+    }
+    if (absl::c_any_of(ranks_, [](const Rank &rank) { return !rank.has_ended; }))
+      return;
+    // What the ranks printed last is read before the end, unless a process that left their groups holds a pipe open.
+    bool all_read =
+        absl::c_all_of(ranks_, [](const Rank &rank) { return rank.output->has_ended() && rank.error->has_ended(); });
+    if (all_read || ++polls_after_end_ == 100)
+      return context_.stop();
+    timer_.expires_after(std::chrono::milliseconds(10));
+    timer_.async_wait([this](asio::error_code) { Poll(); });
+  }
+
+  /// Ends the group, and then the ranks.
+  void Fail(const absl::Status &failure) {
+    rendezvous_->Fail(failure);
+    End(failure);
+  }
+
+  /// Ends the ranks after the failure of the group, of which they learn themselves.
+  void End(const absl::Status &failure) {
+    if (!failure_.ok())
+      return;
+    failure_ = failure;
+    SignalAfterGrace(SIGTERM);
+  }
+
+  void SignalAfterGrace(int signal) {
+    end_timer_.expires_after(absl::ToChronoMilliseconds(options_.grace));
+    end_timer_.async_wait([this, signal](asio::error_code error) {
+      if (error)
+        return;
+      SignalAll(signal);
+      if (signal != SIGKILL)
+        SignalAfterGrace(SIGKILL);
+    });
+  }
+
+  const LaunchOptions &options_;
+  asio::io_context context_{1};
+  asio::signal_set signals_{context_, SIGINT, SIGTERM, SIGHUP};
+  asio::steady_timer timer_{context_}, end_timer_{context_};
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::vector<Rank> ranks_;
+  absl::Status failure_;
+  std::vector<std::string> ends_; // Of ranks that failed, in their order in time.
+  int polls_after_end_ = 0;
+};
+
+} // namespace
+
+absl::Status LaunchRanks(const LaunchOptions &options) {
+  if (options.ranks < 1)
+    return absl::InvalidArgumentError(absl::StrCat("cannot start ", options.ranks, " ranks, must be at least 1"));
+  if (options.command.empty())
+    return absl::InvalidArgumentError("there is no command to run as ranks");
+  return Job(options).Run();
+}
+
+} // namespace cs336::runtime
