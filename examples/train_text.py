@@ -14,6 +14,9 @@ and `--eval-every`, and rejects settings that change the curve. The learning rat
 after that run's last step, or after `--cosine-steps`, it stays at `--min-lr`.
 
     python examples/train_text.py build/bible --d-model 128 --num-layers 2 --num-heads 4 --steps 500 --out build/run
+
+Several ranks share the rows of each batch, and train like one: `python -m cs336.launch --nproc 2 examples/train_text.py
+…`. Rank 0 writes the results, and a run may resume on another number of ranks.
 """
 
 from __future__ import annotations
@@ -26,16 +29,19 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import cs336
 import numpy as np
+from cs336.distributed import Group
 from numpy.typing import NDArray
 
 HELD_OUT_FRACTION = 0.05
-HARMLESS_SETTINGS = frozenset({"steps", "eval_every"})  # A resumed run may change them: its curve stays the same.
+HARMLESS_SETTINGS = frozenset(
+    {"steps", "eval_every", "ranks", "distribute"}
+)  # A resumed run may change them: its curve stays the same.
 
 
 class TokenFile:
@@ -139,23 +145,31 @@ def batch_at(tokens: Tokens, starts: NDArray[np.integer[Any]], context: int) -> 
     return {"tokens": rows[:, :-1], "targets": rows[:, 1:]}
 
 
-def training_batch(text: Text, config: cs336.TransformerConfig, seed: int, step: int) -> dict[str, NDArray[np.int64]]:
-    """Return random sequences that depend only on the seed and the step."""
+def rows_of_rank(starts: NDArray[np.integer[Any]], group: Group) -> NDArray[np.integer[Any]]:
+    """Return this rank's part of a batch."""
+    return np.split(starts, group.size)[group.rank]
+
+
+def training_batch(
+    text: Text, config: cs336.TransformerConfig, seed: int, step: int, group: Group
+) -> dict[str, NDArray[np.int64]]:
+    """Return this rank's rows of random sequences that depend only on the seed and the step."""
     last = text.train.size - config.context_length - 1
     starts = np.random.default_rng([seed, step]).integers(0, last + 1, config.batch_size)
-    return batch_at(text.train, starts, config.context_length)
+    return batch_at(text.train, rows_of_rank(starts, group), config.context_length)
 
 
-def held_out_loss(session: cs336.Session, text: Text, config: cs336.TransformerConfig, batches: int) -> float:
+def held_out_loss(
+    session: cs336.Session, text: Text, config: cs336.TransformerConfig, batches: int, group: Group
+) -> float:
     """Return the mean loss over sequences spread evenly over the held-out text."""
     last = text.held_out.size - config.context_length - 1
     starts = np.linspace(0, last, batches * config.batch_size).astype(np.int64).reshape(batches, -1)
-    return float(
-        np.mean(
-            [session.run("loss", batch_at(text.held_out, row, config.context_length))["loss"] for row in starts],
-            dtype=np.float64,
-        )
-    )
+    losses = [
+        session.run("loss", batch_at(text.held_out, rows_of_rank(row, group), config.context_length))["loss"]
+        for row in starts
+    ]
+    return float(group.all_reduce(np.mean(losses, dtype=np.float64)))
 
 
 def sample_token(logits: NDArray[Any], temperature: float, top_p: float, rng: np.random.Generator) -> int:
@@ -170,11 +184,13 @@ def sample_token(logits: NDArray[Any], temperature: float, top_p: float, rng: np
     return int(rng.choice(kept, p=p[kept] / p[kept].sum()))
 
 
-def write_text(session: cs336.Session, text: Text, config: cs336.TransformerConfig, a: argparse.Namespace) -> str:
+def write_text(
+    session: cs336.Session, text: Text, config: cs336.TransformerConfig, batch_size: int, a: argparse.Namespace
+) -> str:
     """Continue the prompt by `--sample-tokens` tokens, each predicted from at most one context."""
     rng = np.random.default_rng([a.seed, a.sample_tokens])
     ids = text.encode(a.prompt) or [0]
-    window = np.zeros((config.batch_size, config.context_length), np.int64)
+    window = np.zeros((batch_size, config.context_length), np.int64)
     for _ in range(a.sample_tokens):
         seen = ids[-config.context_length :]
         window[0, : len(seen)] = seen
@@ -238,17 +254,20 @@ class Curve:
 
 
 def compile_session(
-    config: cs336.TransformerConfig, optimizer: cs336.Optimizer, device: str, threads: int
+    config: cs336.TransformerConfig, optimizer: cs336.Optimizer, a: argparse.Namespace, group: Group
 ) -> cs336.Session:
-    """Build and compile the training program, and load it."""
+    """Build and compile the training program of one rank, and load it."""
     begin = time.perf_counter()
-    executable = cs336.compile(cs336.build(config, mode="train", optimizer=optimizer), device=device)
-    session = cs336.Session(executable, device=device, num_threads=threads)
-    print(
-        f"{config.parameter_count():,} parameters; compiled for {device} in {time.perf_counter() - begin:.1f} s; "
-        f"{session.allocated_bytes / 2**20:.0f} MiB",
-        flush=True,
-    )
+    part = replace(config, batch_size=config.batch_size // group.size)
+    exchange = {"ranks": group.size, "distribute": a.distribute} if group.size > 1 else {}
+    executable = cs336.compile(cs336.build(part, mode="train", optimizer=optimizer), device=a.device, **exchange)
+    session = cs336.Session(executable, device=a.device, num_threads=a.threads, group=group)
+    if group.rank == 0:
+        print(
+            f"{config.parameter_count():,} parameters; compiled for {a.device} in {time.perf_counter() - begin:.1f} s; "
+            f"{session.allocated_bytes / 2**20:.0f} MiB",
+            flush=True,
+        )
     return session
 
 
@@ -302,20 +321,22 @@ def check_settings(path: Path, saved: dict[str, Any], run: dict[str, Any]) -> No
 
 
 def start_or_resume(
-    session: cs336.Session, a: argparse.Namespace, run: dict[str, Any], saved: dict[str, Any] | None
+    session: cs336.Session, a: argparse.Namespace, run: dict[str, Any], saved: dict[str, Any] | None, group: Group
 ) -> int:
-    """Fill the session and write the settings. Return the number of steps that are done."""
+    """Fill the session; on rank 0, write the settings. Return the number of steps that are done."""
     config_path, checkpoint = a.out / "config.json", a.out / "checkpoint.safetensors"
     settings = (json.dumps(run, indent=2) + "\n").encode()
+    group.barrier()  # All ranks have read the settings before.
     if saved is not None:
         session.load(checkpoint)
-        if saved != run:
+        if group.rank == 0 and saved != run:
             cs336.write_file(config_path, settings)
         return int(session["adamw.step"])
-    a.out.mkdir(parents=True, exist_ok=True)
-    # This comes first, so that a checkpoint never lies beside the settings of another run.
-    checkpoint.unlink(missing_ok=True)
-    cs336.write_file(config_path, settings)
+    if group.rank == 0:
+        a.out.mkdir(parents=True, exist_ok=True)
+        # This comes first, so that a checkpoint never lies beside the settings of another run.
+        checkpoint.unlink(missing_ok=True)
+        cs336.write_file(config_path, settings)
     session.initialize(a.seed)
     return 0
 
@@ -327,23 +348,27 @@ def train(
     a: argparse.Namespace,
     run: dict[str, Any],
     saved: dict[str, Any] | None,
+    group: Group,
 ) -> None:
-    """Run the remaining steps, with reports, records and checkpoints."""
-    done = start_or_resume(session, a, run, saved)
-    if done:
+    """Run the remaining steps; on rank 0, with reports, records and checkpoints."""
+    done = start_or_resume(session, a, run, saved, group)
+    is_first = group.rank == 0
+    if done and is_first:
         print(f"resuming after step {done}", flush=True)
-    curve = Curve(a.out / "curve.csv", done)
+    curve = Curve(a.out / "curve.csv", done) if is_first else None
     tokens_per_step = config.batch_size * config.context_length
     terminal = sys.stdout.isatty()
     try:
         for step in range(done + 1, a.steps + 1):
             begin = time.perf_counter()
-            loss = float(session.run("train", training_batch(text, config, a.seed, step))["loss"])
+            loss = float(session.run("train", training_batch(text, config, a.seed, step, group))["loss"])
             speed = tokens_per_step / (time.perf_counter() - begin)
             if not math.isfinite(loss):
                 raise FloatingPointError(f"the loss of step {step} is {loss}: try a smaller --lr or --max-norm 1")
             report = step % a.eval_every == 0 or step in (1, a.steps)
-            held_out = held_out_loss(session, text, config, a.eval_batches) if report else None
+            held_out = held_out_loss(session, text, config, a.eval_batches, group) if report else None
+            if curve is None:
+                continue
             curve.add(step, loss, held_out, speed)
             line = f"step {step}/{a.steps}  loss {loss:.4f}"
             if held_out is not None:
@@ -354,7 +379,8 @@ def train(
                 curve.sync()  # A checkpoint is never ahead of its curve.
                 session.save(a.out / "checkpoint.safetensors")
     finally:
-        curve.close()
+        if curve is not None:
+            curve.close()
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -382,6 +408,12 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     training.add_argument("--seed", type=int, default=0)
     training.add_argument("--device", default=cs336.best_device(), help="cpu or cuda (default here: %(default)s)")
     training.add_argument("--threads", type=int, default=0, help="threads on the CPU; 0 stands for all cores")
+    training.add_argument(
+        "--distribute",
+        choices=["per-parameter", "flat", "overlap", "bucket"],
+        default="bucket",
+        help="when several ranks exchange gradients (default: bucket)",
+    )
     training.add_argument("--eval-every", type=int, default=50, help="steps between held-out losses")
     training.add_argument("--eval-batches", type=int, default=4)
     training.add_argument("--checkpoint-every", type=int, default=100)
@@ -420,52 +452,66 @@ def model_config(a: argparse.Namespace, vocab_size: int) -> cs336.TransformerCon
     return cs336.TransformerConfig.named(a.size, **chosen) if a.size else cs336.TransformerConfig(**chosen)
 
 
+def run_rank(a: argparse.Namespace, group: Group) -> None:
+    """Train as one rank of a group, and on rank 0 write the results."""
+    check_overwrite(a)
+    text = open_text(a.data)
+    config = model_config(a, text.vocab_size)
+    shortest = min(text.train.size, text.held_out.size)
+    if shortest <= config.context_length:
+        raise ValueError(f"{a.data}: a part has {shortest} tokens, a context requires {config.context_length + 1}")
+    if config.batch_size % group.size:
+        raise ValueError(f"--batch-size is {config.batch_size}, must be a multiple of the {group.size} ranks")
+    saved = saved_settings(a)
+    cosine_steps = a.cosine_steps or max(a.steps, a.warmup_steps + 1)
+    if saved is not None and a.cosine_steps is None:
+        cosine_steps = saved["optimizer"].get("cosine_steps", cosine_steps)
+    optimizer = cs336.Optimizer(
+        lr=a.lr,
+        min_lr=a.min_lr,
+        warmup_steps=a.warmup_steps,
+        cosine_steps=cosine_steps,
+        beta2=0.95,
+        weight_decay=a.weight_decay,
+        max_norm=a.max_norm,
+    )
+    run = {
+        "data": str(a.data.resolve()),
+        "model": asdict(config),
+        "optimizer": asdict(optimizer),
+        "steps": a.steps,
+        "seed": a.seed,
+        "eval_every": a.eval_every,
+        "eval_batches": a.eval_batches,
+        "ranks": group.size,
+    }
+    if group.size > 1:
+        run["distribute"] = a.distribute
+    if saved is not None:
+        check_settings(a.out / "config.json", saved, run)
+    session = compile_session(config, optimizer, a, group)
+    train(session, text, config, a, run, saved, group)
+    if group.rank == 0 and a.sample_tokens > 0:
+        sample = write_text(session, text, config, config.batch_size // group.size, a)
+        cs336.write_file(a.out / "sample.txt", (sample + "\n").encode())
+        print(f"--- sample ---\n{sample}\n--------------")
+
+
 def main(arguments: list[str] | None = None) -> int:
     a = parse_arguments(arguments)
     try:
-        check_overwrite(a)
-        text = open_text(a.data)
-        config = model_config(a, text.vocab_size)
-        shortest = min(text.train.size, text.held_out.size)
-        if shortest <= config.context_length:
-            raise ValueError(f"{a.data}: a part has {shortest} tokens, a context requires {config.context_length + 1}")
-        saved = saved_settings(a)
-        cosine_steps = a.cosine_steps or max(a.steps, a.warmup_steps + 1)
-        if saved is not None and a.cosine_steps is None:
-            cosine_steps = saved["optimizer"].get("cosine_steps", cosine_steps)
-        optimizer = cs336.Optimizer(
-            lr=a.lr,
-            min_lr=a.min_lr,
-            warmup_steps=a.warmup_steps,
-            cosine_steps=cosine_steps,
-            beta2=0.95,
-            weight_decay=a.weight_decay,
-            max_norm=a.max_norm,
-        )
-        run = {
-            "data": str(a.data.resolve()),
-            "model": asdict(config),
-            "optimizer": asdict(optimizer),
-            "steps": a.steps,
-            "seed": a.seed,
-            "eval_every": a.eval_every,
-            "eval_batches": a.eval_batches,
-        }
-        if saved is not None:
-            check_settings(a.out / "config.json", saved, run)
-        session = compile_session(config, optimizer, a.device, a.threads)
-        train(session, text, config, a, run, saved)
-        if a.sample_tokens > 0:
-            sample = write_text(session, text, config, a)
-            cs336.write_file(a.out / "sample.txt", (sample + "\n").encode())
-            print(f"--- sample ---\n{sample}\n--------------")
+        with cs336.distributed.init() as group:
+            rank = group.rank
+            run_rank(a, group)
     except (OSError, ValueError, RuntimeError, MemoryError, FloatingPointError) as error:
         print(f"train_text: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nstopped; --resume continues from the last checkpoint", file=sys.stderr)
         return 130
-    print(f"next: look at {a.out / 'curve.csv'}; train_text.py --resume … resumes {a.out / 'checkpoint.safetensors'}")
+    if rank == 0:
+        next_step = f"train_text.py --resume … resumes {a.out / 'checkpoint.safetensors'}"
+        print(f"next: look at {a.out / 'curve.csv'}; {next_step}")
     return 0
 
 

@@ -4,6 +4,7 @@
 `Session`.
 """
 
+from cs336 import distributed
 from cs336._compiler import (
     Executable,
     Input,
@@ -39,6 +40,7 @@ __all__ = [
     "best_device",
     "build",
     "compile",
+    "distributed",
     "operations",
     "parse",
     "size_names",

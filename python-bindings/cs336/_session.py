@@ -16,6 +16,7 @@ from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
 from cs336._checks import check_integer, check_name, check_names, check_type
 from cs336._compiler import Executable
+from cs336.distributed import Group
 
 # Hints for arguments that are not executables, by type.
 _EXECUTABLES = {
@@ -142,6 +143,8 @@ class Session:
     profile
         Prepare for `profile` on a GPU, with CUPTI; not needed on the CPU. Only one session at a time can do this. It
         keeps a record per kernel until `profile` reads them, so it is not for long training runs.
+    group
+        The group whose ranks run the executable, which is compiled for as many. None stands for one rank.
 
     Raises
     ------
@@ -161,10 +164,17 @@ class Session:
         memory_limit_bytes: int = 0,
         poison_memory: bool = False,
         profile: bool = False,
+        group: Group | None = None,
     ) -> None:
         check_type(executable, Executable, "the executable of a session", _EXECUTABLES)
         self._session = _cs336.Session(
-            executable._executable, device, num_threads, memory_limit_bytes, poison_memory, profile
+            executable._executable,
+            device,
+            num_threads,
+            memory_limit_bytes,
+            poison_memory,
+            profile,
+            group._group if group else None,
         )
         self._lock = threading.RLock()
         self._variables = executable.variables

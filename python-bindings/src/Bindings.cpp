@@ -11,5 +11,6 @@ NB_MODULE(_cs336, module) {
   module.doc() = "The compiler and the runtime. The package cs336 wraps these classes and functions.";
   cs336::python::bindCompiler(module);
   cs336::python::bindFiles(module);
+  cs336::python::bindGroup(module);
   cs336::python::bindRuntime(module);
 }

@@ -16,6 +16,8 @@ namespace cs336::python {
 void bindCompiler(nanobind::module_ &module);
 /// Binds reading and writing of whole files.
 void bindFiles(nanobind::module_ &module);
+/// Binds Group, and the start of ranks.
+void bindGroup(nanobind::module_ &module);
 /// Binds Executable and Session.
 void bindRuntime(nanobind::module_ &module);
 

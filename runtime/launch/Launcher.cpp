@@ -88,18 +88,21 @@ private:
   bool has_ended_ = false;
 };
 
-/// Returns the cores of a rank: its share of those that this process may use, or all if there are fewer than ranks.
+/// Returns the cores of a rank: its share of those that this process may use, or one of them if there are fewer than
+/// ranks.
 cpu_set_t CoresOf(int rank, int ranks) {
   cpu_set_t all, own;
   CPU_ZERO(&all);
   CPU_ZERO(&own);
   sched_getaffinity(0, sizeof(all), &all);
   int count = CPU_COUNT(&all);
-  if (count < ranks)
-    return all;
-  for (int core = 0, index = 0; core != CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &all) && index++ * ranks / count == rank)
+  for (int core = 0, index = 0; core != CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &all))
+      continue;
+    if (count < ranks ? rank % count == index : index * ranks / count == rank)
       CPU_SET(core, &own);
+    ++index;
+  }
   return own;
 }
 

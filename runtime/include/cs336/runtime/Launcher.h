@@ -31,7 +31,7 @@ struct LaunchOptions {
 
 /// Runs a command as the ranks of a group on this host and waits for them. Each
 /// finds its place in its environment: see ReadRankEnvironment(). The cores are
-/// divided among the ranks if there are as many. Each line that a rank prints
+/// divided among the ranks; ranks share cores only if there are fewer. Each line that a rank prints
 /// gets "rank R: " before it.
 ///
 /// SIGINT, SIGTERM and SIGHUP are passed on; a second one kills the ranks. A

@@ -1,0 +1,149 @@
+"""Groups of processes that train one model.
+
+`init` finds this process's place in a job that `python -m cs336.launch`, torchrun, mpirun or srun started. A `Session`
+that gets the group runs a program that was compiled for as many ranks:
+
+    group = cs336.distributed.init()
+    executable = cs336.compile(module, ranks=group.size, distribute="bucket")
+    session = cs336.Session(executable, group=group)
+
+    python -m cs336.launch --nproc 2 train.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from cs336 import _cs336
+
+__all__ = ["Group", "init", "launch"]
+
+DEFAULT_TIMEOUT = 30.0
+"""Seconds."""
+
+
+class Group:
+    """The end of a group of ranks that this process has. `init` creates it. One thread at a time may use it.
+
+    All ranks must call the same methods, and run the same entries with collectives, in the same order. An error of one
+    rank ends the group on all ranks. A group is a context manager, which closes it.
+    """
+
+    def __init__(self, group: _cs336.Group) -> None:
+        self._group = group
+
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0 to `size - 1`."""
+        return self._group.rank
+
+    @property
+    def size(self) -> int:
+        """The number of processes."""
+        return self._group.size
+
+    @property
+    def local_rank(self) -> int:
+        """The number of this process among those on its host."""
+        return self._group.local_rank
+
+    @property
+    def local_size(self) -> int:
+        """The number of processes on this host."""
+        return self._group.local_size
+
+    def barrier(self) -> None:
+        """Wait until all ranks call it.
+
+        Raises
+        ------
+        RuntimeError
+            If a rank has failed, has left, or does not call it in time. The message names the rank.
+        """
+        self._group.barrier()
+
+    def all_reduce(self, array: Any, reduction: Literal["sum", "mean", "max", "min"] = "mean") -> NDArray[Any]:
+        """Return the sum, mean, maximum or minimum over the ranks' arrays, which have one shape and type.
+
+        Ranks are added in their order, so that all get the same bits.
+
+        Raises
+        ------
+        RuntimeError
+            If a rank has failed, has left, or does not call it in time. The message names the rank.
+        TypeError
+            If this is no array.
+        ValueError
+            If the ranks' arrays differ in type or number of elements, or the reduction is unknown.
+        """
+        return self._group.all_reduce(array, reduction)
+
+    def close(self) -> None:
+        """Leave the group, once the sessions that use it are gone too."""
+        self._group.close()
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _check_timeout(timeout: float) -> float:
+    if not (math.isfinite(timeout) and timeout > 0):
+        raise ValueError(f"timeout is {timeout}, must be a positive number of seconds")
+    return float(timeout)
+
+
+def init(timeout: float = DEFAULT_TIMEOUT) -> Group:
+    """Join the group that this process was started for, and wait for all other ranks.
+
+    Returns a group of one rank if no launcher started this process.
+
+    Parameters
+    ----------
+    timeout
+        Seconds to wait for ranks to arrive, and in each collective for one that sends nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If a rank does not arrive in time, or the rendezvous cannot be reached.
+    ValueError
+        If an environment variable is missing or malformed. The message names it.
+    """
+    return Group(_cs336.join_group(_check_timeout(timeout)))
+
+
+def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT) -> None:
+    """Run a command as the ranks of a group on this host, and wait for their end.
+
+    Lines that a rank prints begin with "rank R: ". The cores are divided among the ranks. A signal that ends this
+    process ends the ranks, and a rank that fails ends all. Call it from the main thread.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    ranks
+        The number of processes.
+    timeout
+        Seconds after which a rank that has not arrived, or is silent, ends all.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be run.
+    RuntimeError
+        If a rank fails. The message has the first failure, and how ranks ended.
+    ValueError
+        If there is no command, or less than one rank.
+    """
+    _cs336.launch([str(word) for word in command], ranks, _check_timeout(timeout))

@@ -1,0 +1,152 @@
+"""Groups of processes from Python, and training on text on several ranks."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cs336
+import numpy as np
+import pytest
+from device import DEVICE
+
+pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
+
+TRAIN_TEXT = Path(__file__).parents[2] / "examples/train_text.py"
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
+
+
+def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT | variables)
+
+
+def launch(folder: Path, ranks: int, program: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    path = folder / "program.py"
+    path.write_text(program)
+    return run([sys.executable, "-m", "cs336.launch", "--nproc", str(ranks), *flags, str(path)])
+
+
+def test_process_of_its_own_is_a_group() -> None:
+    with cs336.distributed.init() as group:
+        assert (group.rank, group.size, group.local_rank, group.local_size) == (0, 1, 0, 1)
+        group.barrier()
+        for reduction in ("sum", "mean", "max", "min"):
+            assert group.all_reduce(np.float32([1, 2]), reduction).tolist() == [1, 2]
+        with pytest.raises(ValueError, match="unknown reduction 'median': expected sum, mean, max or min"):
+            group.all_reduce(np.zeros(1), "median")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="the array to reduce"):
+            group.all_reduce("text")
+    with pytest.raises(RuntimeError, match="this process has left the group"):
+        group.barrier()
+
+
+REDUCE = """
+import cs336, numpy as np
+with cs336.distributed.init() as group:
+    value = np.arange(4, dtype=np.int64).reshape(2, 2) + group.rank
+    print([group.all_reduce(value, kind).tolist() for kind in ("sum", "max", "min")], group.size)
+    print(group.all_reduce(np.float64(group.rank)).item())
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_arrays_are_reduced(tmp_path: Path, ranks: int) -> None:
+    done = launch(tmp_path, ranks, REDUCE)
+    assert done.returncode == 0, done.stderr
+    value = np.arange(4).reshape(2, 2)
+    total = ranks * value + ranks * (ranks - 1) // 2
+    expected = [each.tolist() for each in (total, value + ranks - 1, value)]
+    lines = [[f"rank {rank}: {expected} {ranks}", f"rank {rank}: {(ranks - 1) / 2}"] for rank in range(ranks)]
+    assert sorted(done.stdout.splitlines()) == sorted(line for pair in lines for line in pair)
+
+
+FAILING = """
+import cs336, sys
+group = cs336.distributed.init()
+if group.rank == 1:
+    sys.exit("no data")
+group.barrier()
+"""
+
+
+def test_rank_that_fails(tmp_path: Path) -> None:
+    done = launch(tmp_path, 2, FAILING)
+    assert done.returncode == 1
+    assert "rank 1: no data" in done.stderr
+    assert "RuntimeError: rank 1" in done.stderr
+    assert "rank 1 ended with exit code 1" in done.stderr.splitlines()[-1]
+
+
+def test_launch_runs_modules_and_passes_arguments() -> None:
+    done = run([sys.executable, "-m", "cs336.launch", "--nproc", "2", "-m", "platform", "--terse", "x"])
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line[:8] for line in sorted(lines)] == ["rank 0: ", "rank 1: "]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: cs336.distributed.init(0), ValueError, "timeout is 0, must be a positive number"),
+        (lambda: cs336.distributed.launch([], 2), ValueError, "there is no command to run as ranks"),
+        (lambda: cs336.distributed.launch(["true"], 0), ValueError, "cannot start 0 ranks, must be at least 1"),
+        (lambda: cs336.distributed.launch(["/no/such/program"], 2), FileNotFoundError, "cannot run '/no/such/program'"),
+        (lambda: cs336.distributed.launch(["false"], 2), RuntimeError, "rank . failed; rank . ended with exit code 1"),
+    ],
+)
+def test_wrong_calls(call: object, error: type[Exception], message: str) -> None:
+    """Each runs in a process of its own, whose main thread starts the ranks."""
+    assert callable(call)
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_wrong_environment() -> None:
+    done = run([sys.executable, "-c", "import cs336; cs336.distributed.init()"], RANK="0", WORLD_SIZE="2")
+    assert "ValueError: the environment variable CS336_TOKEN" in done.stderr
+
+
+#: Training on text.
+
+SMALL = ["--d-model", "32", "--d-ff", "64", "--num-layers", "2", "--num-heads", "2", "--context-length", "16"]
+SMALL += ["--batch-size", "8", "--eval-every", "5", "--eval-batches", "2", "--sample-tokens", "4", "--threads", "1"]
+SMALL += ["--checkpoint-every", "5", "--cosine-steps", "25", "--warmup-steps", "2"]
+
+
+def train(folder: Path, ranks: int, steps: int, *flags: str) -> list[list[float]]:
+    """Train on `ranks` ranks, and return steps, losses and held-out losses."""
+    start = [sys.executable, "-m", "cs336.launch", "--nproc", str(ranks)] if ranks > 1 else [sys.executable]
+    done = run([*start, str(TRAIN_TEXT), str(TRAIN_TEXT), "--out", str(folder), "--steps", str(steps), *SMALL, *flags])
+    assert done.returncode == 0, done.stderr
+    assert (folder / "sample.txt").exists()
+    with (folder / "curve.csv").open() as file:
+        return [[float(value or "nan") for value in row[:3]] for row in list(csv.reader(file))[1:]]
+
+
+@pytest.mark.parametrize("distribute", ["overlap", "bucket"])
+def test_ranks_train_like_one(tmp_path: Path, distribute: str) -> None:
+    """Losses are equal up to the rounding of sums over parts of a batch, which 20 steps of AdamW make larger."""
+    alone = train(tmp_path / "alone", 1, 20)
+    ranks = train(tmp_path / "ranks", 2, 20, "--distribute", distribute)
+    assert len(alone) == 20
+    np.testing.assert_allclose(ranks, alone, rtol=1e-4)
+
+
+def test_run_resumes_on_other_numbers_of_ranks(tmp_path: Path) -> None:
+    alone = train(tmp_path / "alone", 1, 20)
+    folder = tmp_path / "ranks"
+    train(folder, 2, 5)
+    train(folder, 4, 10, "--resume")
+    train(folder, 1, 15, "--resume")
+    resumed = train(folder, 2, 20, "--resume", "--distribute", "flat")
+    np.testing.assert_allclose(resumed, alone, rtol=1e-4)
+
+
+def test_batch_must_be_a_multiple_of_ranks(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cs336.launch", "--nproc", "3", str(TRAIN_TEXT), str(TRAIN_TEXT), *SMALL]
+    done = run([*command, "--out", str(tmp_path / "run")])
+    assert done.returncode == 1
+    assert "rank 0: train_text: error: --batch-size is 8, must be a multiple of the 3 ranks" in done.stderr
