@@ -372,7 +372,8 @@ def train(
             curve.add(step, loss, held_out, speed)
             line = f"step {step}/{a.steps}  loss {loss:.4f}"
             if held_out is not None:
-                print(f"\r{line}  held-out {held_out:.4f}  {speed:,.0f} tokens/s", flush=True)
+                start = "\r" if terminal else ""
+                print(f"{start}{line}  held-out {held_out:.4f}  {speed:,.0f} tokens/s", flush=True)
             elif terminal:
                 print(f"\r{line}  {speed:,.0f} tokens/s ", end="", flush=True)
             if step % a.checkpoint_every == 0 or step == a.steps:

@@ -77,7 +77,7 @@ class Group:
         RuntimeError
             If a rank has failed, has left, or does not call it in time. The message names the rank.
         TypeError
-            If this is no array.
+            If this is not an array.
         ValueError
             If the ranks' arrays differ in type or number of elements, or the reduction is unknown.
         """
@@ -139,6 +139,8 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
 
     Raises
     ------
+    KeyboardInterrupt
+        If a signal to this process ended the ranks.
     OSError
         If the program cannot be run.
     RuntimeError

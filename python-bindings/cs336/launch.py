@@ -26,6 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, RuntimeError, ValueError) as error:
         print(f"cs336.launch: error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt as interrupt:
+        print(f"cs336.launch: {interrupt}", file=sys.stderr)
+        return 130
     return 0
 
 

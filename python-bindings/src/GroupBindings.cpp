@@ -88,6 +88,10 @@ static void launch(const std::vector<std::string> &command, int ranks, double ti
     nb::gil_scoped_release release;
     status = runtime::LaunchRanks(options);
   }
+  if (status.code() == absl::StatusCode::kCancelled) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, std::string(status.message()).c_str());
+    throw nb::python_error();
+  }
   if (status.code() == absl::StatusCode::kNotFound || status.code() == absl::StatusCode::kPermissionDenied)
     throwFileStatus(status);
   throwIfError(status);

@@ -30,8 +30,8 @@ def run_ranks(
 ) -> list[Tensors]:
     """Run the first training entry, on the inputs of each rank, and return each rank's outputs and variables.
 
-    The flag is `--ranks` for threads and `--nproc` for processes. Variables are called "after <name>". Every rank has one thread, so that GEMMs add in one order. Memory that is read
-    before it is written is NaN.
+    The flag is `--ranks` for threads and `--nproc` for processes. Variables are called "after <name>". Every rank has
+    one thread, so that GEMMs add in one order. Memory that is read before it is written is NaN.
     """
     executable.save(folder / "program.cs336x")
     np.savez(folder / "parameters.npz", **parameters)

@@ -115,7 +115,7 @@ TEST(TcpGroupTest, NoRendezvousIsAnError) {
               HasSubstr(absl::StrCat("rank 1 does not reach the rendezvous at 127.0.0.1:", place.port)));
   place.address = "no-such-host.invalid";
   EXPECT_THAT(std::string(JoinTcpGroup(place, absl::Milliseconds(200)).status().message()),
-              HasSubstr("'no-such-host.invalid' is no known host"));
+              HasSubstr("'no-such-host.invalid' is not a known host"));
 }
 
 TEST(TcpGroupTest, RankZeroCanBeTheRendezvous) {

@@ -19,7 +19,7 @@ absl::StatusOr<tcp::endpoint> ResolveEndpoint(asio::io_context &context, const s
   asio::error_code error;
   tcp::resolver::results_type found = tcp::resolver(context).resolve(address, absl::StrCat(port), error);
   if (error || found.empty())
-    return absl::UnavailableError(absl::StrCat("'", address, "' is no known host: ", error.message()));
+    return absl::UnavailableError(absl::StrCat("'", address, "' is not a known host: ", error.message()));
   return found.begin()->endpoint();
 }
 

@@ -29,8 +29,8 @@
 
 namespace cs336::runtime {
 
-/// What a rank sends to another and receives from it in one exchange: up to two
-/// blocks each way, in this order. Both ranks must agree on the sizes.
+/// The blocks that a rank sends to another, and receives from it, in one
+/// exchange: up to two each way, in this order. Both ranks must agree on the sizes.
 struct PeerTransfer {
   int peer;
   std::array<asio::const_buffer, 2> sent;

@@ -42,12 +42,12 @@ void MessageStream::Receive(Handler handler) {
 absl::StatusOr<nlohmann::json> MessageStream::Parse() const {
   nlohmann::json message = nlohmann::json::parse(body_, nullptr, /*allow_exceptions=*/false);
   if (!message.is_object())
-    return absl::InvalidArgumentError("a message that is no JSON object");
+    return absl::InvalidArgumentError("a message that is not a JSON object");
   return message;
 }
 
 void MessageStream::Send(const nlohmann::json &message) {
-  // Reasons of failures may have bytes that are no UTF-8.
+  // Reasons of failures may have bytes that are not UTF-8.
   std::string body = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string text;
   for (int shift : {24, 16, 8, 0})

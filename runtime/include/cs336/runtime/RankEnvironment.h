@@ -30,7 +30,7 @@ struct RankEnvironment {
   int port = 0;
   /// The secret that admits a process to the group.
   std::string token;
-  /// Whether the process that started the ranks is the rendezvous. Otherwise
+  /// True if the process that started the ranks is the rendezvous; otherwise
   /// rank 0 is.
   bool is_hosted = false;
 };
