@@ -38,7 +38,7 @@ void WriteAll(int file, absl::string_view text) {
   while (!text.empty()) {
     ssize_t written = write(file, text.data(), text.size());
     if (written < 0 && errno != EINTR)
-      return; // There is nobody to tell.
+      return; // The standard error, where the reason would go, may be this file.
     text.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
   }
 }
@@ -200,7 +200,7 @@ private:
     }
     if (absl::c_any_of(ranks_, [](const Rank &rank) { return !rank.has_ended; }))
       return;
-    // What the ranks printed last is read before the end, unless a process that left their groups holds a pipe open.
+    // The last lines of the ranks are read before the end, unless a process that left their groups holds a pipe open.
     bool all_read =
         absl::c_all_of(ranks_, [](const Rank &rank) { return rank.output->has_ended() && rank.error->has_ended(); });
     if (all_read || ++polls_after_end_ == 100)
@@ -241,7 +241,7 @@ private:
   std::unique_ptr<Rendezvous> rendezvous_;
   std::vector<Rank> ranks_;
   absl::Status failure_;
-  std::vector<std::string> ends_; // Of ranks that failed, in their order in time.
+  std::vector<std::string> ends_; // One text per rank that failed, in their order in time.
   int polls_after_end_ = 0;
 };
 

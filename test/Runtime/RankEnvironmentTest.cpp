@@ -43,7 +43,7 @@ TEST(RankEnvironmentTest, AProcessOfItsOwnHasNoPlace) {
   EXPECT_EQ(Read({})->has_value(), false);
   EXPECT_EQ(Read({{"RANK", "0"}})->has_value(), false);
   EXPECT_EQ(Read({{"RANK", "0"}, {"WORLD_SIZE", "1"}})->has_value(), false);
-  // A batch script of Slurm, which is no step.
+  // A batch script of Slurm, outside of any step.
   EXPECT_EQ(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})->has_value(), false);
 }
 

@@ -78,7 +78,7 @@ private:
   asio::io_context context_{1};
   std::vector<std::optional<asio::ip::tcp::socket>> sockets_; // By rank; none for this one.
   asio::ip::tcp::acceptor acceptor_;
-  std::list<std::shared_ptr<Handshake>> strangers_; // That have not shown a secret.
+  std::list<std::shared_ptr<Handshake>> strangers_; // Connections that have not shown a secret.
   std::vector<int> unfinished_;                     // Sends and receives, by rank.
   int64_t progress_ = 0;                            // Grows with what is sent and received.
   absl::Status error_;

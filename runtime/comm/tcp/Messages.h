@@ -47,7 +47,7 @@ std::optional<JoinRequest> ReadJoinMessage(const nlohmann::json &message);
 nlohmann::json PeersMessage(const std::vector<PeerAddress> &peers);
 std::optional<std::vector<PeerAddress>> ReadPeersMessage(const nlohmann::json &message);
 
-/// Why the group has ended, or why a rank is refused.
+/// The reason why the group has ended, or why a rank is refused.
 nlohmann::json FailureMessage(const absl::Status &failure);
 /// Returns OK for any other message.
 absl::Status ReadFailureMessage(const nlohmann::json &message);

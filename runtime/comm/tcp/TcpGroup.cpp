@@ -211,7 +211,7 @@ private:
 
   int rank_, size_;
   absl::Duration timeout_;
-  std::unique_ptr<Rendezvous> rendezvous_; // Of rank 0, unless it is hosted.
+  std::unique_ptr<Rendezvous> rendezvous_; // Null but for rank 0 of a group that is not hosted.
   Mesh mesh_;
   std::unique_ptr<ControlLink> link_; // Its thread, which cancels the mesh, ends first.
   std::vector<std::vector<char>> scratch_;
