@@ -7,6 +7,7 @@
 
 #include "DoctorCommand.h"
 #include "StudyCommand.h"
+#include "cs336/Bench/AllReduce/AllReduceCommand.h"
 #include "cs336/Bench/Attention/AttentionCommand.h"
 #include "cs336/Bench/Model/ModelCommand.h"
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
@@ -44,6 +45,8 @@ Memory, kernels, FLOPs and bytes before anything runs, for a device that need no
   cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB
 Attention alone, forward and backward, pass by pass beside PyTorch:
   cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
+The bandwidth of all-reduces between processes and between threads of this host:
+  cs336-bench allreduce --backend tcp,threads --ranks 2,4 --size 1MB,10MB
 What published write-ups measured, under the names of their problems:
   cs336-bench study --list
   cs336-bench study benchmarking_script --help
@@ -79,9 +82,11 @@ static int measure(int argc, char **argv) {
   DtypesCommand dtypes;
   NormErrorCommand normError;
   DoctorCommand doctor;
-  std::vector<Command *> commands{&model, &attention, &plan, &accumulate, &dtypes, &normError, &doctor};
   static int anchor; // Its address is within this program.
-  StudyCommand study(llvm::sys::fs::getMainExecutable(argv[0], &anchor), commands);
+  std::string program = llvm::sys::fs::getMainExecutable(argv[0], &anchor);
+  AllReduceCommand allReduce(program);
+  std::vector<Command *> commands{&model, &attention, &allReduce, &plan, &accumulate, &dtypes, &normError, &doctor};
+  StudyCommand study(program, commands);
   commands.push_back(&study);
 
   cl::OptionCategory none{"No options without a subcommand"};
