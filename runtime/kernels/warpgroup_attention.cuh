@@ -17,7 +17,7 @@ constexpr int rowsPerWarpgroup = 64;
 template <int count>
 class TileQueue {
 public:
-  /// Sets `tile` to the next one. Returns false if there are no more.
+  /// Writes the number of the next tile to `tile`. Returns false after the last tile.
   __device__ bool next(int &tile) {
     tile = round * gridDim.x + (round % 2 ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
     ++round;

@@ -8,7 +8,7 @@
 #ifndef CS336_TARGET_COMPILEDKERNELS_H
 #define CS336_TARGET_COMPILEDKERNELS_H
 
-#include "cs336/Target/TensorMap.h"
+#include "cs336/Target/TensorMapRecipe.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -8,6 +8,7 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 
 #include "DeviceSources.h"
+#include "FunctionName.h"
 #include "OutputBoxes.h"
 #include "ScheduleSelection.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
@@ -158,12 +159,6 @@ void KernelEmitter::emitComment(exec::KernelOp kernel, const DeviceKernel &form,
     for (auto [i, type] : llvm::enumerate(form.operands))
       os << "//   " << form.getOperandName(i) << ": " << type << "\n";
   os << operands << "//\n//===----------------------------------------------------------------------===//\n\n";
-}
-
-/// Returns whether `name` is a valid name of a C function.
-static bool isIdentifier(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 /// Schedules that read the kernel in the same way reject it for the same reason.
@@ -340,8 +335,8 @@ FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::s
 }
 
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
-  if (!isIdentifier(kernel.getSymName()))
-    return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores");
+  if (!isFunctionName(kernel.getSymName()))
+    return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores, and no keyword of C++");
   // Contains the kernel's linalg form while the text is written.
   OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());

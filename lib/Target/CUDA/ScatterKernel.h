@@ -29,7 +29,7 @@ protected:
   int64_t getNumRows() const { return kernel.operands.back().getDimSize(0); }
   int64_t getNumSlices() const { return llvm::divideCeilSigned(scatter.columns, threadsPerWarp * columns.width); }
   mlir::Type getTableType() const { return kernel.operands.back().getElementType(); }
-  /// Returns "Vector<float, 4>", or the element's type if there are no vectors.
+  /// Returns the type of one access: "Vector<float, 4>", or the element's type for accesses of one element.
   std::string getVectorType(llvm::StringRef element) const;
   /// Returns the type of the gradient's vectors in memory, and of sums.
   std::string getGradientType() const;

@@ -9,7 +9,7 @@
 #define CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Target/TensorMap.h"
+#include "cs336/Target/TensorMapRecipe.h"
 #include "cs336/runtime/format/Executable_generated.h"
 
 namespace cs336 {

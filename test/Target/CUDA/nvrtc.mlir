@@ -7,6 +7,8 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-nvrtc-check --arch sm_90a < %S/Inputs/serialised.cu | FileCheck %s --check-prefix=SERIALISED
+// SERIALISED: waits: {{[0-9]+}} registers, serialised matmuls
 
 // CHECK: sm_80: 16 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}

@@ -1,12 +1,12 @@
-//===- TensorMap.h - Tensors whose boxes the hardware copies ----*- C++ -*-===//
+//===- TensorMapRecipe.h - Tensors copied in boxes --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_TARGET_TENSORMAP_H
-#define CS336_TARGET_TENSORMAP_H
+#ifndef CS336_TARGET_TENSORMAPRECIPE_H
+#define CS336_TARGET_TENSORMAPRECIPE_H
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -47,4 +47,4 @@ struct TensorMapRecipe {
 
 } // namespace cs336
 
-#endif // CS336_TARGET_TENSORMAP_H
+#endif // CS336_TARGET_TENSORMAPRECIPE_H
