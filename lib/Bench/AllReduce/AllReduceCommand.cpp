@@ -32,7 +32,7 @@ namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription = "measures all-reduces between ranks";
 
-/// The types by which PyTorch and the flags of other commands know them.
+/// The names of types, as in `--dtype` of other commands.
 static constexpr std::pair<llvm::StringLiteral, runtime::DType> kTypes[] = {
     {"fp32", runtime::DType::kF32}, {"bf16", runtime::DType::kBF16}, {"fp16", runtime::DType::kF16}};
 static constexpr std::pair<llvm::StringLiteral, runtime::Reduction> kOperations[] = {

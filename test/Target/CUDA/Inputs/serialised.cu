@@ -1,3 +1,10 @@
+//===- serialised.cu - Matmuls that wait for each other -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 // The second matmul uses sums of the first, which no instruction waits for in between: the assembler serialises them.
 extern "C" __global__ void waits(float *out, unsigned long long left, unsigned long long right) {
   float sums[4] = {};
