@@ -70,12 +70,13 @@ def test_cs336_run(executable: Path, flags: list[str], tmp_path: Path) -> None:
     assert "step 3" in run(*common, *flags, "--params", tmp_path / "state.safetensors")
 
 
-def test_cs336_run_on_several_ranks(tmp_path: Path) -> None:
-    """Sessions of threads that exchange values."""
+@pytest.mark.parametrize("flag", ["--ranks", "--nproc"])
+def test_cs336_run_on_several_ranks(flag: str, tmp_path: Path) -> None:
+    """Sessions of threads, and of processes, that exchange values."""
     program = tmp_path / "mean.cs336x"
     source = ROOT / "test/Tools/Inputs/mean.mlir"
     subprocess.run([TOOLS / "cs336-translate", "--emit-executable", source, "-o", program], check=True)
-    printed = run(TOOLS / "cs336-run", program, "--ranks", "2", "--num-threads", "3", "--random-inputs", "--steps", "9")
+    printed = run(TOOLS / "cs336-run", program, flag, "2", "--num-threads", "3", "--random-inputs", "--steps", "9")
     assert printed.count("step 9") == 2
 
 
