@@ -107,6 +107,12 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"batch-size", "1"},
           {"mode", "train"},
           {"warmup", "1"},
-          {"steps", "3"}}}}}};
+          {"steps", "3"}}}}},
+      {"distributed_communication_single_node",
+       "all-reduces in float32 between processes of one host, by the number of ranks and the size",
+       "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"allreduce",
+         {{"backend", "tcp"}, {"ranks", "2,4,6"}, {"size", "1MB,10MB,100MB,1GB"}},
+         {{"ranks", "2,4"}, {"size", "1MB,10MB"}}}}}};
   return studies;
 }
