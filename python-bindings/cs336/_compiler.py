@@ -91,6 +91,8 @@ class Plan:
     ----------
     arena_bytes
         Allocations and outputs. Those that are needed at different times share bytes.
+    parameter_bytes, state_bytes
+        Of variables that are sharded over ranks, the part of one rank.
     host_bytes
         Variables that a GPU leaves in host memory, because only the entry "prepare" reads them; not in the total.
     commands, kernels
