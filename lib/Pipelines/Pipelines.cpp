@@ -64,6 +64,10 @@ StringRef cs336::stringifyDistributeMode(DistributeMode mode) {
     return "overlap";
   case DistributeMode::Bucket:
     return "bucket";
+  case DistributeMode::Zero1:
+    return "zero1";
+  case DistributeMode::FSDP:
+    return "fsdp";
   }
   llvm_unreachable("every mode has a name");
 }
@@ -75,7 +79,9 @@ llvm::cl::ValuesClass cs336::getDistributeValues() {
   return {value(DistributeMode::PerParameter, "one collective per gradient, after the backward pass"),
           value(DistributeMode::Flat, "one collective of all gradients, after the backward pass"),
           value(DistributeMode::Overlap, "one collective per gradient, as soon as it is ready"),
-          value(DistributeMode::Bucket, "one collective per bucket, as soon as its last gradient is ready")};
+          value(DistributeMode::Bucket, "one collective per bucket, as soon as its last gradient is ready"),
+          value(DistributeMode::Zero1, "ranks store parts of parameters and state, and gather them once per step"),
+          value(DistributeMode::FSDP, "as zero1, and the backward pass gathers parameters again")};
 }
 
 llvm::cl::ValuesClass cs336::getComputeTypeValues() {
@@ -221,7 +227,7 @@ static void addDifferentiation(OpPassManager &manager, const PipelineOptions &op
 static void addDistribution(OpPassManager &manager, const PipelineOptions &options) {
   if (options.worldSize != 1)
     manager.addNestedPass<func::FuncOp>(
-        createDistributePass({options.worldSize, options.distribute, options.bucketMiB}));
+        createDistributePass({options.worldSize, options.distribute, options.bucketMiB, options.prefetch}));
 }
 
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {

@@ -91,6 +91,8 @@ class Plan:
     ----------
     arena_bytes
         Allocations and outputs. Those that are needed at different times share bytes.
+    parameter_bytes, state_bytes
+        Of variables that are sharded over ranks, the part of one rank.
     host_bytes
         Variables that a GPU leaves in host memory, because only the entry "prepare" reads them; not in the total.
     commands, kernels
@@ -226,8 +228,8 @@ def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: f
         raise ValueError(f"{given} requires {missing}: pass both, or neither")
     if bucket_mib is None:
         return
-    if distribute != "bucket":
-        raise ValueError('bucket_mib requires distribute="bucket"')
+    if distribute not in ("bucket", "zero1", "fsdp"):
+        raise ValueError('bucket_mib requires distribute="bucket", "zero1" or "fsdp"')
     if not 0 < bucket_mib < float("inf"):
         raise ValueError(f"bucket_mib is {bucket_mib}, must be above 0 and finite")
 
@@ -277,9 +279,10 @@ def compile(
     distribute
         Where the ranks average gradients and the loss: "per-parameter" or "flat" (one collective of all gradients)
         after the backward pass, "overlap" as soon as a gradient is ready, or "bucket" as soon as all gradients of a
-        bucket are. Requires `ranks`.
+        bucket are. "zero1" and "fsdp" exchange like "bucket", and each rank stores a part of parameters and state:
+        ranks gather parameters once per step, or for the forward and the backward pass. Requires `ranks`.
     bucket_mib
-        Size in MiB at which a bucket is complete. Requires `distribute="bucket"`. Default: 25.
+        Size in MiB at which a bucket is complete. Requires `distribute` "bucket", "zero1" or "fsdp". Default: 25.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from cs336._checks import check_integer
 Mode = Literal["forward", "loss", "forward_backward", "train"]
 DType = Literal["f32", "f64"]
 ComputeType = Literal["fp32", "tf32", "bf16", "fp16"]
-Distribute = Literal["per-parameter", "flat", "overlap", "bucket"]
+Distribute = Literal["per-parameter", "flat", "overlap", "bucket", "zero1", "fsdp"]
 Fusion = Literal["none", "elementwise", "softmax", "flash", "all"]
 
 

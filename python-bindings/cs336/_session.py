@@ -122,6 +122,10 @@ class Session:
     Indexing reads and writes variables by their checkpoint names: `session["lm_head.weight"]` returns a copy,
     `session["lm_head.weight"] = array` sets the variable.
 
+    The ranks of a program that was compiled with `distribute` "zero1" or "fsdp" store a part of most variables each.
+    Arrays and files always have whole variables: all ranks must set the same values, and reading or saving a variable
+    gathers it, so all ranks must do so in the same order.
+
     Methods that take arrays also take tensors of other libraries, by DLPack. A tensor on the host is read in place. A
     tensor on the session's GPU is copied within the GPU, after the work that its library has enqueued in its stream; it
     must have exactly the required element type and be dense and row-major. The tensor may change as soon as the call
@@ -420,7 +424,7 @@ class Session:
         ValueError
             If there is no such variable, entry or output.
         RuntimeError
-            If the entry has not run, or another entry has run since.
+            If the entry has not run, or another entry has run since, or if this rank stores a part of the variable.
         """
         if entry is None:
             return self._session.share_variable(check_name(name, "the name of a variable"))
@@ -481,5 +485,8 @@ class Session:
 
     @_exclusive
     def save(self, path: str | os.PathLike[str], parameters_only: bool = False) -> None:
-        """Write all variables by checkpoint name. After an error, an existing file is unchanged."""
+        """Write all variables by checkpoint name. After an error, an existing file is unchanged.
+
+        If ranks store parts of variables, all ranks must call it, each with a path of its own.
+        """
         self._session.save(os.fspath(path), parameters_only)

@@ -22,7 +22,7 @@ namespace cs336::runtime {
 
 namespace {
 
-int64_t Bytes(const format::TensorTypeT &type) { return TensorView(ToTensorType(type), nullptr).num_bytes(); }
+int64_t Bytes(const TensorType &type) { return TensorView(type, nullptr).num_bytes(); }
 
 } // namespace
 
@@ -45,10 +45,10 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
                      : variable.kind == format::VariableKind::parameter ? summary.parameter_bytes
                      : variable.kind == format::VariableKind::state     ? summary.state_bytes
                                                                         : summary.derived_bytes;
-    total = AddBytes(total, Bytes(*variable.type));
+    total = AddBytes(total, Bytes(StoredType(variable)));
   }
   for (const auto &input : entry->inputs)
-    summary.input_bytes = AddBytes(summary.input_bytes, Bytes(*input->type));
+    summary.input_bytes = AddBytes(summary.input_bytes, Bytes(ToTensorType(*input->type)));
 
   std::set<std::pair<int64_t, int64_t>> places;
   for (const auto &buffer : entry->buffers) {

@@ -137,7 +137,7 @@ public:
     CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
     CS336_RETURN_IF_ERROR(device_->LoadKernels(*executable_));
 
-    CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_, memory));
+    CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_, memory, options_.communicator.get()));
     absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
@@ -196,7 +196,8 @@ public:
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(runner));
     CS336_RETURN_IF_ERROR(Outcome());
-    CS336_RETURN_IF_ERROR(ComparePrograms(entry));
+    if (HasCollectives(*executable_->FindEntry(entry)))
+      CS336_RETURN_IF_ERROR(ComparePrograms());
     absl::Status status = runner.Run(inputs, observer);
     // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
@@ -206,9 +207,9 @@ public:
     return status;
   }
 
-  /// Compares the programs of all ranks before the first entry with collectives runs.
-  absl::Status ComparePrograms(absl::string_view entry) {
-    if (has_compared_programs_ || !HasCollectives(*executable_->FindEntry(entry)))
+  /// Compares the programs of all ranks before their first collective.
+  absl::Status ComparePrograms() {
+    if (has_compared_programs_)
       return absl::OkStatus();
     if (options_.communicator)
       CS336_RETURN_IF_ERROR(options_.communicator->CompareProgram(executable_->description().program_hash));
@@ -390,6 +391,8 @@ absl::Status Session::SetVariable(absl::string_view name, const TensorView &valu
 absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
+  if (impl_->variables().IsSharded(name))
+    CS336_RETURN_IF_ERROR(impl_->ComparePrograms());
   return impl_->AfterOutcome(impl_->variables().Get(name));
 }
 
@@ -409,6 +412,8 @@ absl::Status Session::LoadVariables(const TensorMap &tensors, const LoadOptions 
 absl::StatusOr<TensorMap> Session::SaveVariables(VariableSet set) const {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
+  if (impl_->variables().IsSharded(set))
+    CS336_RETURN_IF_ERROR(impl_->ComparePrograms());
   return impl_->AfterOutcome(impl_->variables().Save(set));
 }
 

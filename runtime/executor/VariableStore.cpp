@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <set>
 
 namespace cs336::runtime {
@@ -57,7 +58,7 @@ struct Layouts {
   explicit Layouts(const Executable &executable) {
     for (size_t i = 0; i != executable.variables().size(); ++i) {
       BlockLayout &layout = executable.StaysOnHost(i) ? host : device;
-      offsets.push_back(layout.Add(TensorView(ToTensorType(*executable.variables()[i]->type), nullptr).num_bytes()));
+      offsets.push_back(layout.Add(TensorView(StoredType(*executable.variables()[i]), nullptr).num_bytes()));
     }
   }
 
@@ -69,10 +70,12 @@ struct Layouts {
 
 int64_t VariableStore::BytesFor(const Executable &executable) { return Layouts(executable).device.bytes(); }
 
-absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable, DeviceMemory &memory) {
+absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable, DeviceMemory &memory,
+                                                    Communicator *communicator) {
   VariableStore store;
   store.executable_ = &executable;
   store.memory_ = &memory;
+  store.communicator_ = communicator;
   Layouts layouts(executable);
   absl::StatusOr<MemoryBlock> block = memory.Allocate(layouts.device.bytes(), BlockLayout::kAlignment);
   if (!block.ok())
@@ -84,17 +87,17 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
   store.host_storage_ = *std::move(host_storage);
   for (size_t i = 0; i != layouts.offsets.size(); ++i) {
     char *start = executable.StaysOnHost(i) ? static_cast<char *>(store.host_storage_.data()) : store.block_.data();
-    store.variables_.emplace_back(ToTensorType(*executable.variables()[i]->type), start + layouts.offsets[i]);
+    store.variables_.emplace_back(StoredType(*executable.variables()[i]), start + layouts.offsets[i]);
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
     const format::VariableT &variable = *executable.variables()[i];
     bool is_counter = IsCounter(variable);
     Named &whole = store.by_name_[variable.name];
-    whole = {store.variables_[i], &store.MemoryOf(i), is_counter, {}};
+    whole = {i, {variable.name, 0, store.WholeType(i)}, is_counter, {}};
     for (const NamedRows &rows : store.NamesOf(i)) {
       whole.names.push_back(rows.name);
       if (rows.name != variable.name)
-        store.by_name_[rows.name] = {store.Part(i, rows), &store.MemoryOf(i), is_counter, {rows.name}};
+        store.by_name_[rows.name] = {i, rows, is_counter, {rows.name}};
     }
     if (MustBeSet(variable))
       store.unset_.insert(whole.names.begin(), whole.names.end());
@@ -114,12 +117,22 @@ bool VariableStore::IsIn(size_t index, VariableSet set) const {
 
 std::vector<NamedRows> VariableStore::NamesOf(size_t index) const {
   const format::VariableT &variable = *executable_->variables()[index];
-  return CheckpointNames(variable.name, variables_[index].type(), variable.views);
+  return CheckpointNames(variable.name, WholeType(index), variable.views);
 }
 
-MutableTensorView VariableStore::Part(size_t index, const NamedRows &rows) const {
-  const MutableTensorView &whole = variables_[index];
-  return whole.rank() == 0 ? whole : whole.Rows(rows.row_offset, rows.type.shape[0]);
+TensorType VariableStore::WholeType(size_t index) const { return ToTensorType(*executable_->variables()[index]->type); }
+
+VariableStore::StoredRows VariableStore::Stored(size_t index, const NamedRows &rows) const {
+  const MutableTensorView &storage = variables_[index];
+  if (storage.rank() == 0)
+    return {storage};
+  int64_t stored = storage.shape()[0];
+  int64_t begin = IsSharded(index) ? communicator_->rank() * stored : 0;
+  int64_t first = std::max(rows.row_offset, begin);
+  int64_t end = std::min(rows.row_offset + rows.type.shape[0], begin + stored);
+  if (first >= end)
+    return {MutableTensorView(), 0, 0};
+  return {storage.Rows(first - begin, end - first), first - rows.row_offset, end - first};
 }
 
 absl::Status VariableStore::ReachHost() {
@@ -148,12 +161,18 @@ absl::Status VariableStore::Clear() {
 
 absl::Status VariableStore::InitializePart(size_t index, const NamedRows &rows, uint64_t seed) {
   const format::InitT &init = *executable_->variables()[index]->init;
-  MutableTensorView part = Part(index, rows);
+  StoredRows stored = Stored(index, rows);
+  if (stored.count == 0)
+    return absl::OkStatus();
+  const MutableTensorView &part = stored.value;
   if (init.kind == format::InitKind::zeros)
     return MemoryOf(index).Fill(part.mutable_data(), 0, part.num_bytes());
   int64_t element_size = ByteSize(part.dtype());
+  // Elements count from the start of the whole, so that their values do not depend on the shards.
+  int64_t first = stored.first * (part.num_elements() / stored.count);
   auto produce = [&](void *chunk, int64_t offset, int64_t bytes) {
-    runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk}, offset / element_size);
+    runtime::Initialize(init, seed, rows.name, {{part.dtype(), {bytes / element_size}}, chunk},
+                        first + offset / element_size);
   };
   return MemoryOf(index).Write(part.mutable_data(), part.num_bytes(), produce);
 }
@@ -233,18 +252,19 @@ absl::StatusOr<VariableStore::Named> VariableStore::FindNamed(absl::string_view 
   return found->second;
 }
 
-absl::StatusOr<MutableTensorView> VariableStore::Find(absl::string_view name) {
-  CS336_ASSIGN_OR_RETURN(Named named, FindNamed(name));
-  if (named.memory == host_.get())
-    CS336_RETURN_IF_ERROR(ReachHost());
-  return named.value;
+absl::Status VariableStore::Reach(size_t index) {
+  return executable_->StaysOnHost(index) ? ReachHost() : absl::OkStatus();
 }
 
 absl::StatusOr<MutableTensorView> VariableStore::Share(absl::string_view name) {
   CS336_ASSIGN_OR_RETURN(Named named, FindNamed(name));
-  CS336_ASSIGN_OR_RETURN(MutableTensorView value, Find(name));
+  if (IsSharded(named.variable))
+    return absl::FailedPreconditionError(
+        absl::StrCat("variable '", name, "' is sharded over ", executable_->variables()[named.variable]->shards,
+                     " ranks, and each of them stores a part of its rows: read a copy of the whole on all ranks"));
+  CS336_RETURN_IF_ERROR(Reach(named.variable));
   shared_.insert(shared_.end(), named.names.begin(), named.names.end());
-  return value;
+  return Stored(named.variable, named.rows).value;
 }
 
 void VariableStore::AcceptShared() {
@@ -254,15 +274,16 @@ void VariableStore::AcceptShared() {
 
 absl::Status VariableStore::Set(absl::string_view name, const TensorView &value, Placement placement) {
   CS336_ASSIGN_OR_RETURN(Named target, FindNamed(name));
-  if (target.value.type() != value.type())
-    return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.value.type()),
+  if (target.rows.type != value.type())
+    return absl::InvalidArgumentError(absl::StrCat("variable '", name, "' is a ", ToString(target.rows.type),
                                                    ", but the value is a ", ToString(value.type())));
   if (placement == Placement::kDevice) {
     CS336_RETURN_IF_ERROR(SetFromDevice(name, value, target));
   } else {
     if (target.is_counter)
       CS336_RETURN_IF_ERROR(CheckCounter(name, value));
-    CS336_RETURN_IF_ERROR(CopyToDevice(*target.memory, value, target.value));
+    if (StoredRows own = Stored(target.variable, target.rows); own.count > 0)
+      CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(target.variable), own.Of(value), own.value));
   }
   MarkAsSet(target.names);
   return absl::OkStatus();
@@ -270,23 +291,65 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
 
 absl::Status VariableStore::SetFromDevice(absl::string_view name, const TensorView &value, const Named &target) {
   CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(value), absl::StrCat("variable '", name, "'")));
-  CS336_RETURN_IF_ERROR(Find(name).status());
-  void *data = target.value.mutable_data();
+  CS336_RETURN_IF_ERROR(Reach(target.variable));
+  StoredRows own = Stored(target.variable, target.rows);
+  if (own.count == 0)
+    return absl::OkStatus();
+  void *data = own.value.mutable_data();
   if (!target.is_counter)
-    return memory_->CopyFromOthers(data, value.data(), value.num_bytes());
+    return memory_->CopyFromOthers(data, own.Of(value).data(), own.value.num_bytes());
   // The host reads the value only after the copy into the store's own memory.
   CS336_ASSIGN_OR_RETURN(Tensor before, Get(name));
   CS336_RETURN_IF_ERROR(memory_->CopyFromOthers(data, value.data(), value.num_bytes()));
   CS336_ASSIGN_OR_RETURN(Tensor after, Get(name));
   absl::Status status = CheckCounter(name, after);
   if (!status.ok())
-    CS336_RETURN_IF_ERROR(CopyToDevice(*target.memory, before, target.value));
+    CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(target.variable), before, own.value));
   return status;
+}
+
+bool VariableStore::IsSharded(absl::string_view name) const {
+  auto found = by_name_.find(name);
+  return found != by_name_.end() && IsSharded(found->second.variable);
+}
+
+bool VariableStore::IsSharded(VariableSet set) const {
+  for (size_t i = 0; i != variables_.size(); ++i)
+    if (IsIn(i, set) && IsSharded(i))
+      return true;
+  return false;
+}
+
+absl::StatusOr<Tensor> VariableStore::Gather(size_t index) const {
+  CS336_ASSIGN_OR_RETURN(Tensor own, CopyFromDevice(MemoryOf(index), variables_[index]));
+  CS336_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(WholeType(index)));
+  absl::Status status = communicator_->AllGather(own.data(), whole.mutable_data(), own.num_elements(), own.dtype());
+  if (!status.ok())
+    return Annotate(status, absl::StrCat("sharded variable '", executable_->variables()[index]->name, "'"));
+  return whole;
+}
+
+absl::StatusOr<std::vector<Tensor>> VariableStore::Read(size_t index, absl::Span<const NamedRows> parts) const {
+  Tensor whole;
+  if (IsSharded(index)) {
+    CS336_ASSIGN_OR_RETURN(whole, Gather(index));
+  }
+  std::vector<Tensor> values;
+  for (const NamedRows &rows : parts) {
+    absl::StatusOr<Tensor> value = IsSharded(index)
+                                       ? Tensor::CopyOf(whole.view().Rows(rows.row_offset, rows.type.shape[0]))
+                                       : CopyFromDevice(MemoryOf(index), Stored(index, rows).value);
+    if (!value.ok())
+      return value.status();
+    values.push_back(*std::move(value));
+  }
+  return values;
 }
 
 absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
   CS336_ASSIGN_OR_RETURN(Named source, FindNamed(name));
-  return CopyFromDevice(*source.memory, source.value);
+  CS336_ASSIGN_OR_RETURN(std::vector<Tensor> values, Read(source.variable, {source.rows}));
+  return std::move(values.front());
 }
 
 absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
@@ -321,6 +384,19 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOpt
                    options.set == VariableSet::kParameters ? "parameters" : "parameters and state", ": ", message));
 }
 
+absl::Status VariableStore::LoadOwnRows(size_t index, const NamedRows &rows, const TensorView &whole) {
+  StoredRows own = Stored(index, rows);
+  if (own.count == 0)
+    return absl::OkStatus();
+  TensorView value = own.Of(whole);
+  Tensor widened;
+  if (value.dtype() != own.value.dtype()) {
+    CS336_ASSIGN_OR_RETURN(widened, Cast(value, own.value.dtype()));
+    value = widened;
+  }
+  return CopyToDevice(MemoryOf(index), value, own.value);
+}
+
 absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &options) {
   CS336_RETURN_IF_ERROR(CheckTensors(tensors, options));
   for (size_t i = 0; i != variables_.size(); ++i)
@@ -330,14 +406,7 @@ absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &op
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i)) {
-        MutableTensorView part = Part(i, rows);
-        TensorView stored = tensors.find(rows.name)->second;
-        Tensor widened;
-        if (stored.dtype() != part.dtype()) {
-          CS336_ASSIGN_OR_RETURN(widened, Cast(stored, part.dtype()));
-          stored = widened;
-        }
-        CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(i), stored, part));
+        CS336_RETURN_IF_ERROR(LoadOwnRows(i, rows, tensors.find(rows.name)->second));
         unset_.erase(rows.name);
       }
   return absl::OkStatus();
@@ -347,11 +416,12 @@ absl::StatusOr<TensorMap> VariableStore::Save(VariableSet set) const {
   CS336_RETURN_IF_ERROR(CheckIsSet());
   TensorMap tensors;
   for (size_t i = 0; i != variables_.size(); ++i)
-    if (IsIn(i, set))
-      for (const NamedRows &rows : NamesOf(i)) {
-        CS336_ASSIGN_OR_RETURN(Tensor tensor, CopyFromDevice(MemoryOf(i), Part(i, rows)));
-        tensors.emplace(rows.name, std::move(tensor));
-      }
+    if (IsIn(i, set)) {
+      std::vector<NamedRows> names = NamesOf(i);
+      CS336_ASSIGN_OR_RETURN(std::vector<Tensor> values, Read(i, names));
+      for (size_t part = 0; part != names.size(); ++part)
+        tensors.emplace(names[part].name, std::move(values[part]));
+    }
   return tensors;
 }
 

@@ -30,23 +30,30 @@ namespace cs336::runtime {
 /// in one block of device memory, and those for which Executable::StaysOnHost()
 /// is true in one block of host memory. Enqueued work must not use the block of
 /// host memory during a call of the store.
+///
+/// The store has this rank's rows of sharded variables. Values that it takes and
+/// returns are whole: it keeps its own rows of the former, and gathers the
+/// latter from all ranks.
 class VariableStore {
 public:
   /// Returns the bytes of the block in device memory, alignment included.
   static int64_t BytesFor(const Executable &executable);
 
   /// Allocates all variables. Clear() must come before their first use. The
-  /// executable and the memory must outlive the store.
-  static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory);
+  /// executable, the memory and the communicator must outlive the store. The
+  /// communicator has as many ranks as the program; it may be null for one rank.
+  static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory,
+                                              Communicator *communicator);
 
-  /// Returns whole variables in the executable's order.
+  /// Returns the storage of all variables in the executable's order, of type
+  /// StoredType().
   absl::Span<const MutableTensorView> variables() const { return variables_; }
   /// Makes the variables in host memory reachable by the device, too. This is a
   /// separate, late step because it takes longer for memory that was never
   /// written.
   absl::Status ReachHost();
   /// Returns one variable or named view at an address that the device reaches.
-  /// AcceptShared() takes it as set.
+  /// AcceptShared() takes it as set. FAILED_PRECONDITION if it is sharded.
   absl::StatusOr<MutableTensorView> Share(absl::string_view name);
   /// Takes the variables that were shared so far as set by other code.
   void AcceptShared();
@@ -68,25 +75,42 @@ public:
   absl::Status CheckIsSet(const format::EntryT &entry) const;
 
   absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
+  /// A collective if the variable is sharded.
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
   absl::Status Load(const TensorMap &tensors, const LoadOptions &options);
+  /// A collective if a variable of the set is sharded.
   absl::StatusOr<TensorMap> Save(VariableSet set) const;
 
+  /// Return true if Get() and Save() read values of other ranks.
+  bool IsSharded(absl::string_view name) const;
+  bool IsSharded(VariableSet set) const;
+
 private:
+  /// A variable or a named view of it.
   struct Named {
-    MutableTensorView value;
-    DeviceMemory *memory;
+    size_t variable;
+    NamedRows rows;
     bool is_counter;
     /// Its checkpoint names: several for a variable with views.
     std::vector<std::string> names;
+  };
+
+  /// The rows of a variable or a named view that this rank stores.
+  struct StoredRows {
+    MutableTensorView value; // Undefined if there are none.
+    int64_t first = 0;       // In the whole variable or view.
+    int64_t count = 1;       // 1 for a scalar.
+
+    /// Returns the same rows of `whole`.
+    TensorView Of(const TensorView &whole) const { return whole.rank() == 0 ? whole : whole.Rows(first, count); }
   };
 
   /// Returns the memory that variable `index` lies in.
   DeviceMemory &MemoryOf(size_t index) const;
   absl::StatusOr<Named> FindNamed(absl::string_view name) const;
   absl::Status InitializePart(size_t index, const NamedRows &rows, uint64_t seed);
-  /// Returns a variable or named view at an address that the device reaches.
-  absl::StatusOr<MutableTensorView> Find(absl::string_view name);
+  /// Makes a variable's storage reachable by the device.
+  absl::Status Reach(size_t index);
   void MarkAsSet(const std::vector<std::string> &names);
   /// Returns true if a part of variable `index` has no value.
   bool LacksValue(size_t index) const;
@@ -96,13 +120,23 @@ private:
   /// Returns true if variable `index` is in checkpoints of that set.
   bool IsIn(size_t index, VariableSet set) const;
   std::vector<NamedRows> NamesOf(size_t index) const;
-  /// Returns the value that has this name in variable `index`.
-  MutableTensorView Part(size_t index, const NamedRows &rows) const;
+  /// Returns the type of the whole variable `index`.
+  TensorType WholeType(size_t index) const;
+  bool IsSharded(size_t index) const { return executable_->variables()[index]->shards > 1; }
+  StoredRows Stored(size_t index, const NamedRows &rows) const;
+  /// Returns copies of these parts of variable `index`, each whole. A collective
+  /// if the variable is sharded.
+  absl::StatusOr<std::vector<Tensor>> Read(size_t index, absl::Span<const NamedRows> parts) const;
+  /// Returns a whole sharded variable.
+  absl::StatusOr<Tensor> Gather(size_t index) const;
   absl::Status SetFromDevice(absl::string_view name, const TensorView &value, const Named &target);
+  /// Copies this rank's rows of a stored tensor, converted to the variable's type.
+  absl::Status LoadOwnRows(size_t index, const NamedRows &rows, const TensorView &whole);
   absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
 
   const Executable *executable_ = nullptr;
   DeviceMemory *memory_ = nullptr;
+  Communicator *communicator_ = nullptr;
   std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
   MemoryBlock block_;
   Storage host_storage_;

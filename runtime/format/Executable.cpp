@@ -70,6 +70,13 @@ TensorType ToTensorType(const format::TensorTypeT &type) {
   return {ToDType(type.dtype), Dims(type.shape.begin(), type.shape.end())};
 }
 
+TensorType StoredType(const format::VariableT &variable) {
+  TensorType type = ToTensorType(*variable.type);
+  if (variable.shards > 1)
+    type.shape[0] /= variable.shards;
+  return type;
+}
+
 std::vector<NamedRows> CheckpointNames(const std::string &name, const TensorType &type,
                                        absl::Span<const std::unique_ptr<format::ViewT>> views) {
   if (views.empty())

@@ -84,11 +84,31 @@ absl::Status VerifyInit(const format::InitT &init, format::DType dtype) {
   return absl::OkStatus();
 }
 
-absl::Status VerifyVariable(const format::VariableT &variable, NameSet &names) {
+/// Checks that the ranks of a run can store equal parts of a variable.
+absl::Status VerifyShards(const format::VariableT &variable, int64_t world_size) {
+  if (variable.shards == 1)
+    return absl::OkStatus();
+  if (variable.shards != world_size)
+    return Broken(StrCat("it has ", variable.shards, " shards, but the program is for ", world_size,
+                         world_size == 1 ? " rank" : " ranks"));
+  if (variable.kind == format::VariableKind::derived)
+    return Broken("a derived variable cannot be sharded");
+  if (!IsFloat(ToDType(variable.type->dtype)))
+    return Broken(StrCat("values of type ", Name(ToDType(variable.type->dtype)), " cannot be sharded"));
+  if (variable.type->shape.empty())
+    return Broken("a scalar cannot be sharded");
+  if (variable.type->shape[0] % variable.shards != 0)
+    return Broken(
+        StrCat("its ", variable.type->shape[0], " rows are not a multiple of its ", variable.shards, " shards"));
+  return absl::OkStatus();
+}
+
+absl::Status VerifyVariable(const format::VariableT &variable, int64_t world_size, NameSet &names) {
   CS336_RETURN_IF_ERROR(names.Add(variable.name));
   if (!IsListed(variable.kind))
     return Broken("unknown kind of variable");
   CS336_RETURN_IF_ERROR(VerifyType(*variable.type));
+  CS336_RETURN_IF_ERROR(VerifyShards(variable, world_size));
   CS336_RETURN_IF_ERROR(VerifyInit(*variable.init, variable.type->dtype));
   if (variable.init->kind == format::InitKind::none && variable.kind != format::VariableKind::parameter)
     return Broken("only parameters can have no initial value");
@@ -123,8 +143,10 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const
   switch (buffer.source) {
   case format::BufferSource::arena:
     return SourceInfo{entry.arena_bytes};
-  case format::BufferSource::variable:
-    return PortSource(executable.variables, buffer.index, "variable");
+  case format::BufferSource::variable: {
+    CS336_ASSIGN_OR_RETURN(SourceInfo whole, PortSource(executable.variables, buffer.index, "variable"));
+    return SourceInfo{whole.bytes / executable.variables[buffer.index]->shards, whole.type};
+  }
   case format::BufferSource::input:
     return PortSource(entry.inputs, buffer.index, "input");
   }
@@ -210,7 +232,8 @@ absl::Status Verify(const format::ExecutableT &executable) {
     return Broken(StrCat("it is for ", executable.world_size, " ranks"));
   NameSet variables, kernels, entries;
   for (const auto &variable : executable.variables)
-    CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, variables), StrCat("variable '", variable->name, "'")));
+    CS336_RETURN_IF_ERROR(Annotate(VerifyVariable(*variable, executable.world_size, variables),
+                                   StrCat("variable '", variable->name, "'")));
   for (size_t i = 0; i != executable.objects.size(); ++i)
     if (executable.objects[i]->target.empty())
       return Broken(StrCat("code object ", i, ": it names no target"));

@@ -59,7 +59,9 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
                          int64_t first) {
   uint64_t stream = HashName(name);
   double lower = NormalCdf(-init.cut), width = NormalCdf(init.cut) - lower;
-  int64_t blocks = (count + 2 * kBlock - 1) / (2 * kBlock);
+  // A pair of values has one counter: an odd first element is the second of its pair.
+  int64_t skipped = first % 2;
+  int64_t blocks = (skipped + count + 2 * kBlock - 1) / (2 * kBlock);
   constexpr int64_t kGrain = 16;
   ParallelFor(blocks, kGrain, [&](int64_t begin, int64_t end) {
     std::array<double, 2 * kBlock> drawn;
@@ -68,9 +70,10 @@ void FillTruncatedNormal(const format::InitT &init, uint64_t seed, absl::string_
       for (double &value : drawn)
         value = lower + value * width;
       NormalQuantile(absl::MakeSpan(drawn));
-      int64_t offset = block * 2 * kBlock, size = std::min(2 * kBlock, count - offset);
+      int64_t offset = block * 2 * kBlock - skipped;
+      int64_t size = std::min(2 * kBlock, count - offset);
       // Rounding at the ends of the interval must not exceed the cut.
-      for (int64_t i = 0; i != size; ++i)
+      for (int64_t i = block == 0 ? skipped : 0; i != size; ++i)
         values[offset + i] = static_cast<T>(std::clamp(drawn[i], -init.cut, init.cut) * init.std);
     }
   });

@@ -18,8 +18,8 @@
 namespace cs336::runtime {
 
 /// Fills dense `values`, the elements of a tensor from index `first` on, as
-/// `init` specifies. `first` is even. Random values depend only on the seed,
-/// the name and the element's index in the tensor. An init of kind none leaves
+/// `init` specifies. Random values depend only on the seed, the name and the
+/// element's index in the tensor. An init of kind none leaves
 /// the values as they are.
 ///
 /// truncated_normal inverts the normal distribution: with u uniform in (0, 1),

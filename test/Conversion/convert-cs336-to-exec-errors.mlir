@@ -108,3 +108,20 @@ func.func @evaluate(%w: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w
   %y = cs336.exp %w : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.shards = 2 : i64}) attributes {cs336.mode = #cs336.mode<forward>} { return }
+// expected-error@below {{'w' has 1 shards in @g, but 2 in @f}}
+func.func @g(%x: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w"}) attributes {cs336.mode = #cs336.mode<loss>} { return }
+
+// -----
+
+// A caller would take the part for the whole.
+// expected-error@below {{returns one of 2 parts of the gradient 'w', but outputs are whole: run --cs336-optimizer, which uses it up}}
+func.func @f(%x: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.shards = 2 : i64})
+    -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.shards = 2 : i64})
+    attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %y = cs336.exp %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -19,7 +19,7 @@ from test_adamw import optimizer_attribute, sum_of_products
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks are threads of one process, on the CPU")
 
-MODES = ("per-parameter", "flat", "overlap", "bucket")
+MODES = ("per-parameter", "flat", "overlap", "bucket", "zero1", "fsdp")
 BATCH = 8
 LR = 1e-3
 BF16_ROUNDING = 2.0**-8
@@ -266,7 +266,10 @@ def test_missing_exchange_is_found(tmp_path: Path) -> None:
         ({"ranks": 2}, "ranks requires distribute: pass both, or neither"),
         ({"distribute": "flat"}, "distribute requires ranks: pass both, or neither"),
         ({"ranks": 0, "distribute": "flat"}, "ranks is 0, must be at least 1"),
-        ({"ranks": 2, "distribute": "ring"}, "unknown distribute 'ring': expected per-parameter, flat, overlap or buc"),
+        (
+            {"ranks": 2, "distribute": "ring"},
+            "unknown distribute 'ring': expected per-parameter, flat, overlap, bucket, zero1",
+        ),
         ({"ranks": 2, "distribute": "flat", "bucket_mib": 1}, 'bucket_mib requires distribute="bucket"'),
         ({"bucket_mib": 1}, 'bucket_mib requires distribute="bucket"'),
         ({"ranks": 2, "distribute": "bucket", "bucket_mib": 0}, "bucket_mib is 0, must be above 0 and finite"),

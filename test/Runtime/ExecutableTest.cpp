@@ -224,6 +224,46 @@ const BrokenRule kBrokenRules[] = {
      },
      "a counter cannot start at -5"},
     {"InitialNaN", [](auto &e) { e.variables[0]->init->value = NAN; }, "not finite"},
+    {"NoShards", [](auto &e) { e.variables[0]->shards = 0; }, "it has 0 shards, but the program is for 1 rank"},
+    {"NegativeShards", [](auto &e) { e.variables[0]->shards = INT64_MIN; }, "it has -9223372036854775808 shards"},
+    {"ShardsOfOtherRanks",
+     [](auto &e) {
+       e.world_size = 2;
+       e.variables[0]->shards = 3;
+     },
+     "variable 'qkv.weight': it has 3 shards, but the program is for 2 ranks"},
+    {"ShardsOfUnequalSizes",
+     [](auto &e) {
+       e.world_size = 4;
+       e.variables[0]->shards = 4;
+     },
+     "its 6 rows are not a multiple of its 4 shards"},
+    {"ShardedScalar",
+     [](auto &e) {
+       e.world_size = 2;
+       e.variables[1]->shards = 2;
+       e.variables[1]->type->shape.clear();
+     },
+     "a scalar cannot be sharded"},
+    {"ShardedCounter",
+     [](auto &e) {
+       e.world_size = 2;
+       e.variables[2]->shards = 2;
+       e.variables[2]->type->shape = {4};
+     },
+     "values of type i64 cannot be sharded"},
+    {"ShardedDerivedValue",
+     [](auto &e) {
+       e.world_size = 2;
+       e.variables[3]->shards = 2;
+     },
+     "a derived variable cannot be sharded"},
+    {"BufferOfAllShards",
+     [](auto &e) {
+       e.world_size = 2;
+       e.variables[0]->shards = 2;
+     },
+     "bytes [0, +96) are not within the 48 of its storage"},
     {"KernelWithUnknownObject", [](auto &e) { e.kernels[0]->implementations[0]->objects = {1}; }, "code object 1 of 1"},
     {"KernelWithoutObject", [](auto &e) { e.kernels[0]->implementations[0]->objects.clear(); }, "has no code object"},
     {"KernelWithoutFunction", [](auto &e) { e.kernels[0]->implementations[0]->functions.clear(); }, "has 0 functions"},

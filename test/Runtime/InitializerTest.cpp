@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "initializer/Initializer.h"
 #include "ProgramBuilder.h"
 #include "cs336/runtime/Session.h"
 #include "initializer/Philox.h"
@@ -134,6 +135,25 @@ TEST(InitializerTest, SeedAndNameDecide) {
   EXPECT_NE(values("w", 1), values("w", 2));
   EXPECT_NE(values("w", 1), values("w", uint64_t{1} << 32 | 1));
   EXPECT_NE(values("w", 1), values("v", 1));
+}
+
+TEST(InitializerTest, PartsHaveTheValuesOfTheWhole) {
+  format::InitT init;
+  init.kind = format::InitKind::truncated_normal;
+  init.std = 1;
+  init.cut = 3;
+  constexpr int64_t kCount = 3000;
+  std::vector<float> whole(kCount);
+  Initialize(init, 1, "w", {{DType::kF32, {kCount}}, whole.data()});
+  for (int64_t first : {0, 1, 2, 511, 512, 513, 2999})
+    for (int64_t count : {1, 2, 511, 512, 513, 1025}) {
+      if (first + count > kCount)
+        continue;
+      std::vector<float> part(count);
+      Initialize(init, 1, "w", {{DType::kF32, {count}}, part.data()}, first);
+      EXPECT_EQ(part, std::vector<float>(whole.begin() + first, whole.begin() + first + count))
+          << first << " " << count;
+    }
 }
 
 TEST(InitializerTest, ThreadsDoNotMatter) {

@@ -61,7 +61,7 @@ llvm::StringRef stringifyComputeType(ComputeType type);
 /// Returns "none", "elementwise", "softmax", "flash" or "all".
 llvm::StringRef stringifyFusion(Fusion level);
 
-/// Returns "per-parameter", "flat", "overlap" or "bucket".
+/// Returns "per-parameter", "flat", "overlap", "bucket", "zero1" or "fsdp".
 llvm::StringRef stringifyDistributeMode(DistributeMode mode);
 
 /// Return the values of `--dtype`, `--fusion` and `--distribute`, for flags and options.
@@ -106,6 +106,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<double> bucketMiB{*this, "bucket-mib",
                            llvm::cl::desc("Size in MiB at which a bucket of gradients is complete"),
                            llvm::cl::init(25)};
+  Option<int64_t> prefetch{*this, "prefetch",
+                           llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead"),
+                           llvm::cl::init(1)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

@@ -91,6 +91,9 @@ LogicalResult EntryBuilder::declarePorts() {
       results.addVariable(value, getVariable(*port, value.getType(), value.getLoc()), oldValueOf.lookup(port->name));
       continue;
     }
+    if (int64_t shards = getPortShards(port->attributes); shards != 1)
+      return function.emitError() << "returns one of " << shards << " parts of the gradient '" << port->name
+                                  << "', but outputs are whole: run --cs336-optimizer, which uses it up";
     OutputKind kind = port->kind == port::kGradient ? OutputKind::Gradient : OutputKind::Output;
     results.addOutput(value,
                       OutputOp::create(builder, value.getLoc(), getDenseType(cast<RankedTensorType>(value.getType())),

@@ -41,6 +41,8 @@ struct Variable {
   MemRefType type;
   ArrayAttr views;
   InitAttr init;
+  /// Parts of a sharded variable, of which `type` is one; 1 for a whole variable.
+  int64_t shards;
   func::FuncOp function;
 };
 
@@ -81,7 +83,8 @@ LogicalResult VariableCollector::add(func::FuncOp function, const Port &port, Ty
   MemRefType type = getDenseType(tensor);
   auto init = port.attributes.getAs<InitAttr>(CS336Dialect::kInitAttr);
   ArrayAttr views = getPortViews(port.attributes);
-  auto [found, isNew] = variables.insert({port.name, Variable{kind, type, views, init, function}});
+  int64_t shards = getPortShards(port.attributes);
+  auto [found, isNew] = variables.insert({port.name, Variable{kind, type, views, init, shards, function}});
   if (isNew)
     return success();
   Variable &variable = found->second;
@@ -94,6 +97,9 @@ LogicalResult VariableCollector::add(func::FuncOp function, const Port &port, Ty
     return function.emitError() << '\'' << port.name << "' is " << port.kind << " in @" << function.getSymName()
                                 << ", but " << stringifyVariableKind(variable.kind) << " in @"
                                 << variable.function.getSymName();
+  if (variable.shards != shards)
+    return function.emitError() << '\'' << port.name << "' has " << shards << " shards in @" << function.getSymName()
+                                << ", but " << variable.shards << " in @" << variable.function.getSymName();
   if (failed(merge(variable.views, views, "views", port.name, variable.function, function)))
     return failure();
   return merge(variable.init, init, "initial value", port.name, variable.function, function);
@@ -116,7 +122,8 @@ LogicalResult VariableCollector::collect(func::FuncOp function) {
 void VariableCollector::create(OpBuilder &builder) const {
   for (const auto &[name, variable] : variables) {
     Location loc = NameLoc::get(builder.getStringAttr(name));
-    VariableOp::create(builder, loc, name, variable.kind, variable.type, variable.views, variable.init);
+    IntegerAttr shards = variable.shards == 1 ? IntegerAttr() : builder.getI64IntegerAttr(variable.shards);
+    VariableOp::create(builder, loc, name, variable.kind, variable.type, variable.views, variable.init, shards);
   }
 }
 

@@ -28,8 +28,9 @@ absl::Status DistributeFlags::check() const {
         absl::StrCat("--distribute ", stringifyDistributeMode(mode).str(), " requires --ranks"));
   if (bucketMiB.getNumOccurrences() == 0)
     return absl::OkStatus();
-  if (!areGiven() || mode != DistributeMode::Bucket)
-    return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket");
+  bool hasBuckets = mode == DistributeMode::Bucket || mode == DistributeMode::Zero1 || mode == DistributeMode::FSDP;
+  if (!areGiven() || !hasBuckets)
+    return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket, zero1 or fsdp");
   if (bucketMiB <= 0)
     return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", bucketMiB.getValue(), ", must be above 0"));
   return absl::OkStatus();

@@ -17,11 +17,15 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
+/// The executable has the type of the whole variable, and the number of its shards.
 static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   auto described = std::make_unique<format::VariableT>();
   described->name = variable.getSymName().str();
   described->kind = toFormat(variable.getKind());
   described->type = toFormat(variable.getBufferType());
+  described->shards = variable.getNumShards();
+  if (described->shards > 1)
+    described->type->shape[0] *= described->shards; // Verified: at most 2^48 bytes.
   described->views = toFormat(variable.getViewsAttr());
   described->init = toFormat(variable.getInitAttr(), variable.getKind());
   return described;
@@ -76,8 +80,31 @@ static std::unique_ptr<format::CodeObjectT> describe(const CodeObject &object) {
   return described;
 }
 
-/// Returns the number of ranks that run the program: the group of its collectives, or 1 if it has none.
+/// Returns the number of shards of the program's sharded variables, or nullopt if it has none.
+static FailureOr<std::optional<int64_t>> getNumShards(ModuleOp module) {
+  VariableOp first;
+  for (auto variable : module.getOps<VariableOp>()) {
+    if (variable.getNumShards() == 1)
+      continue;
+    if (!first)
+      first = variable;
+    if (variable.getNumShards() == first.getNumShards())
+      continue;
+    InFlightDiagnostic diagnostic = variable.emitOpError()
+                                    << "has " << variable.getNumShards()
+                                    << " shards, but all sharded variables of a program must have as many";
+    diagnostic.attachNote(first.getLoc()) << "this one has " << first.getNumShards();
+    return failure();
+  }
+  return first ? std::optional(first.getNumShards()) : std::nullopt;
+}
+
+/// Returns the number of ranks that run the program: the group of its collectives and the number of shards of its
+/// variables, or 1 if it has neither.
 static FailureOr<int64_t> getWorldSize(ModuleOp module) {
+  FailureOr<std::optional<int64_t>> shards = getNumShards(module);
+  if (failed(shards))
+    return failure();
   CollectiveOp first;
   WalkResult result = module.walk([&](CollectiveOp collective) {
     if (!first)
@@ -92,7 +119,13 @@ static FailureOr<int64_t> getWorldSize(ModuleOp module) {
   });
   if (result.wasInterrupted())
     return failure();
-  return first ? static_cast<int64_t>(first.getGroup()) : 1;
+  if (!first)
+    return shards->value_or(1);
+  int64_t group = static_cast<int64_t>(first.getGroup());
+  if (*shards && **shards != group)
+    return first.emitOpError() << "has group " << group << ", but the program's variables have " << **shards
+                               << " shards, one per rank";
+  return group;
 }
 
 /// Returns a hash of a program without its code objects, which depend on the host, and without source locations, which

@@ -189,3 +189,49 @@ func.func private @large_parameter(tensor<9223372036854775807x2xf32> {cs336.kind
 
 // expected-error@+1 {{cs336.bound must be a positive integer on a tensor of i64 or i32}}
 func.func private @narrow_bound(tensor<4xi32> {cs336.bound = 5 : i32})
+
+// -----
+
+// expected-error@+1 {{argument 0: cs336.shards is 1 : i64, must be an i64 of at least 2, the number of ranks}}
+func.func private @one_shard(tensor<4xf32> {cs336.kind = "parameter", cs336.shards = 1 : i64})
+
+// -----
+
+// expected-error@+1 {{cs336.shards is 2 : i32, must be an i64 of at least 2}}
+func.func private @narrow_shards(tensor<4xf32> {cs336.kind = "parameter", cs336.shards = 2 : i32})
+
+// -----
+
+// expected-error@+1 {{cs336.shards is "2", must be an i64 of at least 2}}
+func.func private @text_shards(tensor<4xf32> {cs336.kind = "parameter", cs336.shards = "2"})
+
+// -----
+
+// expected-error@+1 {{argument 0: cs336.shards is for parameters, state and gradients only}}
+func.func private @sharded_input(tensor<4xf32> {cs336.kind = "input", cs336.shards = 2 : i64})
+
+// -----
+
+// expected-error@+1 {{result 0: cs336.shards is for parameters, state and gradients only}}
+func.func private @sharded_output() -> (tensor<4xf32> {cs336.kind = "output", cs336.shards = 2 : i64})
+
+// -----
+
+// expected-error@+1 {{cs336.shards requires a floating-point tensor of rank 1 or more, is on 'tensor<f32>'}}
+func.func private @sharded_scalar(tensor<f32> {cs336.kind = "state", cs336.shards = 2 : i64})
+
+// -----
+
+// expected-error@+1 {{cs336.shards requires a floating-point tensor of rank 1 or more, is on 'tensor<4xi64>'}}
+func.func private @sharded_counters(tensor<4xi64> {cs336.kind = "state", cs336.shards = 2 : i64})
+
+// -----
+
+// expected-error@+1 {{the whole tensor of 9223372036854775807 parts must be a tensor of}}
+func.func private @huge_whole(tensor<4xf32> {cs336.kind = "state", cs336.shards = 9223372036854775807 : i64})
+
+// -----
+
+// Views are those of the whole.
+// expected-error@+1 {{views cover 4 rows of 8}}
+func.func private @views_of_shard(tensor<4xf32> {cs336.kind = "parameter", cs336.shards = 2 : i64, cs336.views = [#cs336.view<"a", 4>]})

@@ -41,3 +41,16 @@ func.func private @prepare() attributes {cs336.mode = #cs336.mode<prepare>}
 func.func private @defaults() attributes {cs336.optimizer = #cs336.optimizer<lr = 1.0e-3, beta1 = 0.9>}
 // CHECK: @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.088388347648318447>}
 func.func private @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 0.088388347648318447>}
+
+// Parts of tensors, whose views cover the whole.
+
+// CHECK-LABEL: func.func @sharded(
+// CHECK-SAME: tensor<4x4xf32> {cs336.kind = "parameter", cs336.name = "ab", cs336.shards = 2 : i64, cs336.views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
+// CHECK-SAME: tensor<4xf32> {cs336.kind = "state", cs336.name = "m", cs336.shards = 2 : i64}
+// CHECK-SAME: -> (tensor<4x4xf32> {cs336.kind = "gradient", cs336.name = "ab", cs336.shards = 2 : i64})
+func.func @sharded(%w: tensor<4x4xf32> {cs336.kind = "parameter", cs336.name = "ab", cs336.shards = 2 : i64,
+                     cs336.views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]},
+                   %m: tensor<4xf32> {cs336.kind = "state", cs336.name = "m", cs336.shards = 2 : i64})
+    -> (tensor<4x4xf32> {cs336.kind = "gradient", cs336.name = "ab", cs336.shards = 2 : i64}) {
+  return %w : tensor<4x4xf32>
+}

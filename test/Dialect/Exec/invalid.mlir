@@ -571,3 +571,38 @@ exec.entry @f mode<forward> {
   // expected-error@below {{writes outs[0] twice}}
   exec.collective all_reduce sum ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%y, %y : memref<4xf32>, memref<4xf32>) group = 2
 }
+
+// -----
+
+// expected-error@below {{shards must be at least 2, is 1}}
+exec.variable @w parameter : memref<4x2xf32> {shards = 1 : i64}
+
+// -----
+
+// expected-error@below {{shards must be at least 2, is -2}}
+exec.variable @w parameter : memref<4x2xf32> {shards = -2 : i64}
+
+// -----
+
+// expected-error@below {{views cover 4 rows of 8}}
+exec.variable @w parameter : memref<4x2xf32> {shards = 2 : i64, views = [#cs336.view<"a", 4>]}
+
+// -----
+
+// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
+exec.variable @w derived : memref<4x2xf32> {shards = 2 : i64}
+
+// -----
+
+// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
+exec.variable @w state : memref<4xi64> {shards = 2 : i64}
+
+// -----
+
+// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
+exec.variable @w state : memref<f32> {shards = 2 : i64}
+
+// -----
+
+// expected-error@below {{has 70368744177664 shards, together above 2^48 bytes}}
+exec.variable @w state : memref<2xf32> {shards = 70368744177664 : i64}

@@ -326,7 +326,7 @@ void ExecutableMutator::MutateVariable(format::ExecutableT &executable) {
   if (executable.variables.empty())
     return;
   format::VariableT &variable = *Pick(executable.variables);
-  switch (Below(5)) {
+  switch (Below(6)) {
   case 0:
     return MutateShape(variable.type->shape);
   case 1:
@@ -335,6 +335,8 @@ void ExecutableMutator::MutateVariable(format::ExecutableT &executable) {
     return MutateEnum(variable.kind);
   case 3:
     return MutateEnum(variable.init->kind);
+  case 4:
+    return MutateNumber(variable.shards);
   default:
     std::swap(*variable.type, *Pick(executable.variables)->type);
   }

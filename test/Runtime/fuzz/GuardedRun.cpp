@@ -180,9 +180,9 @@ class Memory {
 public:
   Memory(const Executable &executable, const format::EntryT &entry, bool far) : arena_(entry.arena_bytes, kFarByte) {
     for (const auto &variable : executable.variables())
-      variables_.emplace_back(BytesOf(*variable->type), far ? kFarByte : 0);
+      variables_.emplace_back(BytesOf(StoredType(*variable)), far ? kFarByte : 0);
     for (const auto &input : entry.inputs) {
-      inputs_.emplace_back(BytesOf(*input->type), far && input->bound == 0 ? kFarByte : 0);
+      inputs_.emplace_back(BytesOf(ToTensorType(*input->type)), far && input->bound == 0 ? kFarByte : 0);
       if (input->bound != 0 && input->type->dtype == format::DType::i64)
         FillWith(input->bound - 1, inputs_.back());
       else if (input->bound != 0)
@@ -194,9 +194,9 @@ public:
   static int64_t CountBytes(const Executable &executable, const format::EntryT &entry) {
     int64_t bytes = entry.arena_bytes;
     for (const auto &variable : executable.variables())
-      bytes = AddBytes(bytes, BytesOf(*variable->type));
+      bytes = AddBytes(bytes, BytesOf(StoredType(*variable)));
     for (const auto &input : entry.inputs)
-      bytes = AddBytes(bytes, BytesOf(*input->type));
+      bytes = AddBytes(bytes, BytesOf(ToTensorType(*input->type)));
     return bytes;
   }
 
@@ -208,9 +208,7 @@ public:
   }
 
 private:
-  static int64_t BytesOf(const format::TensorTypeT &type) {
-    return TensorView(ToTensorType(type), nullptr).num_bytes();
-  }
+  static int64_t BytesOf(const TensorType &type) { return TensorView(type, nullptr).num_bytes(); }
 
   std::vector<char> arena_;
   std::vector<std::vector<char>> variables_, inputs_;

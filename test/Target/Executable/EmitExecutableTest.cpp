@@ -398,6 +398,53 @@ TEST_F(EmitExecutableTest, RefusesCollectivesOfSeveralGroups) {
   EXPECT_THAT(error, HasSubstr("has group 2, but all collectives of a program must have one group"));
 }
 
+/// A program with sharded variables, and a collective of this group.
+std::string ShardedProgram(int first, int second, int group) {
+  return llvm::formatv(R"mlir(
+exec.variable @ab parameter : memref<4x2xf32> {{shards = {0} : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", {3}>]}
+exec.variable @m state : memref<3xf32> {{shards = {1} : i64}
+exec.variable @whole parameter : memref<7xf32>
+exec.entry @forward mode<forward> arena_bytes = 64 alignment = 64 {{
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output offset = 0 : memref<4xf32>
+  exec.collective all_reduce mean ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) group = {2}
+})mlir",
+                       first, second, group, 4 * first - 5)
+      .str();
+}
+
+TEST_F(EmitExecutableTest, ShardedVariablesHaveTheTypeOfTheWhole) {
+  auto bytes = Emit(ShardedProgram(3, 3, 3));
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(executable->description().world_size, 3);
+  const format::VariableT &ab = *executable->variables()[0];
+  EXPECT_EQ(ab.shards, 3);
+  EXPECT_THAT(ab.type->shape, ElementsAre(12, 2));
+  EXPECT_EQ(runtime::StoredType(ab).shape, (runtime::Dims{4, 2}));
+  EXPECT_EQ(ab.views[1]->rows, 7);
+  const format::VariableT &whole = *executable->variables()[2];
+  EXPECT_EQ(whole.shards, 1);
+  EXPECT_THAT(whole.type->shape, ElementsAre(7));
+}
+
+TEST_F(EmitExecutableTest, ShardsAloneGiveTheNumberOfRanks) {
+  auto bytes = Emit(R"mlir(
+exec.variable @w parameter : memref<4x2xf32> {shards = 5 : i64}
+exec.entry @forward mode<forward> arena_bytes = 0 alignment = 64 {
+})mlir");
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  EXPECT_EQ(Read(*bytes)->description().world_size, 5);
+}
+
+TEST_F(EmitExecutableTest, RefusesShardsOfOtherRanks) {
+  EXPECT_TRUE(failed(Emit(ShardedProgram(3, 2, 3))));
+  EXPECT_THAT(error, HasSubstr("has 2 shards, but all sharded variables of a program must have as many"));
+  EXPECT_TRUE(failed(Emit(ShardedProgram(3, 3, 2))));
+  EXPECT_THAT(error, HasSubstr("has group 2, but the program's variables have 3 shards, one per rank"));
+}
+
 TEST_F(EmitExecutableTest, HashesTellProgramsApartButNotHosts) {
   auto hash = [&](const std::string &text) {
     auto bytes = Emit(text);

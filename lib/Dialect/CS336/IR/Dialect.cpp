@@ -9,6 +9,7 @@
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
+#include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,8 +61,9 @@ LogicalResult CS336Dialect::verifyOperationAttribute(Operation *op, NamedAttribu
   return success();
 }
 
-/// Verifies that `views` names row ranges that cover dimension 0 of `type` exactly.
-static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, const Twine &where) {
+/// Verifies that `views` names row ranges that cover dimension 0 of the whole tensor exactly. `type` is one of `shards`
+/// parts of it.
+static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, int64_t shards, const Twine &where) {
   auto views = dyn_cast<ArrayAttr>(attribute);
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!views || !tensor || tensor.getRank() == 0)
@@ -73,13 +75,34 @@ static LogicalResult verifyViews(Operation *op, Attribute attribute, Type type, 
       return op->emitOpError() << where << ": cs336.views holds " << entry << ", which is not a #cs336.view";
     rows = addSaturating(rows, view.getRows());
   }
-  if (rows != tensor.getDimSize(0))
-    return op->emitOpError() << where << ": views cover " << rows << " rows of " << tensor.getDimSize(0);
+  int64_t whole = multiplySaturating(tensor.getDimSize(0), shards);
+  if (rows != whole)
+    return op->emitOpError() << where << ": views cover " << rows << " rows of " << whole;
   return success();
 }
 
-static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute, Type type, const Twine &where,
-                                         ArrayRef<StringRef> kinds) {
+/// Verifies that the tensor can be one of several parts of a variable or a gradient.
+static LogicalResult verifyShards(Operation *op, Attribute attribute, DictionaryAttr port, Type type,
+                                  const Twine &where) {
+  auto shards = dyn_cast<IntegerAttr>(attribute);
+  if (!shards || !shards.getType().isSignlessInteger(64) || shards.getInt() < 2)
+    return op->emitOpError() << where << ": cs336.shards is " << attribute
+                             << ", must be an i64 of at least 2, the number of ranks";
+  if (!llvm::is_contained({port::kParameter, port::kState, port::kGradient}, getPortKind(port)))
+    return op->emitOpError() << where << ": cs336.shards is for parameters, state and gradients only";
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.getRank() == 0 || !isa<FloatType>(tensor.getElementType()))
+    return op->emitOpError() << where << ": cs336.shards requires a floating-point tensor of rank 1 or more, is on "
+                             << type;
+  SmallVector<int64_t> whole(tensor.getShape());
+  whole[0] = multiplySaturating(whole[0], shards.getInt());
+  if (!isStorable(tensor.clone(whole)))
+    return op->emitOpError() << where << ": the whole tensor of " << shards.getInt() << " parts must be " << kStorable;
+  return success();
+}
+
+static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute, DictionaryAttr port, Type type,
+                                         const Twine &where, ArrayRef<StringRef> kinds) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
   if (name == CS336Dialect::kKindAttr) {
@@ -98,7 +121,9 @@ static LogicalResult verifyPortAttribute(Operation *op, NamedAttribute attribute
     return success();
   }
   if (name == CS336Dialect::kViewsAttr)
-    return verifyViews(op, value, type, where);
+    return verifyViews(op, value, type, getPortShards(port), where);
+  if (name == CS336Dialect::kShardsAttr)
+    return verifyShards(op, value, port, type, where);
   return op->emitOpError() << where << ": unknown attribute '" << name << "' of the cs336 dialect";
 }
 
@@ -123,7 +148,8 @@ LogicalResult CS336Dialect::verifyRegionArgAttribute(Operation *op, unsigned reg
       return op->emitOpError() << where << ": cs336.bound must be a positive integer on a tensor of i64 or i32";
     return success();
   }
-  return verifyPortAttribute(op, attribute, type, where, {"parameter", "state", "derived", "input"});
+  return verifyPortAttribute(op, attribute, function.getArgAttrDict(index), type, where,
+                             {"parameter", "state", "derived", "input"});
 }
 
 LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
@@ -132,7 +158,7 @@ LogicalResult CS336Dialect::verifyRegionResultAttribute(Operation *op, unsigned 
   if (!function)
     return op->emitOpError() << "attribute '" << attribute.getName() << "' is for results of functions only";
   std::string where = ("result " + Twine(index)).str();
-  return verifyPortAttribute(op, attribute, function.getResultTypes()[index], where,
+  return verifyPortAttribute(op, attribute, function.getResultAttrDict(index), function.getResultTypes()[index], where,
                              {"output", "gradient", "parameter", "state", "derived"});
 }
 

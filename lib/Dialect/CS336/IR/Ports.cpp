@@ -28,7 +28,21 @@ ArrayAttr cs336::getPortViews(DictionaryAttr attributes) {
   return attributes ? attributes.getAs<ArrayAttr>(CS336Dialect::kViewsAttr) : ArrayAttr();
 }
 
-DictionaryAttr cs336::makePort(MLIRContext *context, StringRef kind, StringRef name, ArrayAttr views, InitAttr init) {
+int64_t cs336::getPortShards(DictionaryAttr attributes) {
+  auto shards = attributes ? attributes.getAs<IntegerAttr>(CS336Dialect::kShardsAttr) : IntegerAttr();
+  return shards && shards.getType().isSignlessInteger(64) ? shards.getInt() : 1;
+}
+
+DictionaryAttr cs336::withShards(MLIRContext *context, DictionaryAttr attributes, int64_t shards) {
+  NamedAttrList list(attributes);
+  list.erase(CS336Dialect::kShardsAttr);
+  if (shards != 1)
+    list.set(CS336Dialect::kShardsAttr, Builder(context).getI64IntegerAttr(shards));
+  return list.getDictionary(context);
+}
+
+DictionaryAttr cs336::makePort(MLIRContext *context, StringRef kind, StringRef name, ArrayAttr views, InitAttr init,
+                               int64_t shards) {
   Builder builder(context);
   SmallVector<NamedAttribute> attributes = {builder.getNamedAttr(CS336Dialect::kKindAttr, builder.getStringAttr(kind)),
                                             builder.getNamedAttr(CS336Dialect::kNameAttr, builder.getStringAttr(name))};
@@ -36,7 +50,7 @@ DictionaryAttr cs336::makePort(MLIRContext *context, StringRef kind, StringRef n
     attributes.push_back(builder.getNamedAttr(CS336Dialect::kViewsAttr, views));
   if (init)
     attributes.push_back(builder.getNamedAttr(CS336Dialect::kInitAttr, init));
-  return builder.getDictionaryAttr(attributes);
+  return withShards(context, builder.getDictionaryAttr(attributes), shards);
 }
 
 std::optional<unsigned> cs336::findArgument(FunctionOpInterface function, StringRef name) {

@@ -17,7 +17,8 @@ using namespace cs336::exec;
 // Variables and buffers
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, MemRefType type) {
+/// `type` is one of `shards` parts of the rows that the views cover.
+static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, MemRefType type, int64_t shards = 1) {
   if (!views)
     return success();
   if (type.getRank() == 0)
@@ -25,8 +26,25 @@ static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, 
   int64_t rows = 0;
   for (ViewAttr view : views->getAsRange<ViewAttr>())
     rows = addSaturating(rows, view.getRows());
-  if (rows != type.getDimSize(0))
-    return op->emitOpError() << "views cover " << rows << " rows of " << type.getDimSize(0);
+  int64_t whole = multiplySaturating(type.getDimSize(0), shards);
+  if (rows != whole)
+    return op->emitOpError() << "views cover " << rows << " rows of " << whole;
+  return success();
+}
+
+static LogicalResult verifyShards(VariableOp variable) {
+  if (!variable.getShardsAttr())
+    return success();
+  MemRefType type = variable.getBufferType();
+  if (variable.getNumShards() < 2)
+    return variable.emitOpError() << "shards must be at least 2, is " << variable.getNumShards();
+  if (variable.getKind() == VariableKind::Derived || type.getRank() == 0 || !isa<FloatType>(type.getElementType()))
+    return variable.emitOpError()
+           << "is sharded, but only floating-point parameters and state of rank 1 or more can be";
+  SmallVector<int64_t> whole(type.getShape());
+  whole[0] = multiplySaturating(whole[0], variable.getNumShards());
+  if (!hasStorableSize(MemRefType::get(whole, type.getElementType())))
+    return variable.emitOpError() << "has " << variable.getNumShards() << " shards, together above 2^48 bytes";
   return success();
 }
 
@@ -38,7 +56,8 @@ static LogicalResult verifyName(Operation *op, StringRef name) {
 }
 
 LogicalResult VariableOp::verify() {
-  return failure(failed(verifyName(*this, getName())) || failed(verifyViews(*this, getViews(), getBufferType())));
+  return failure(failed(verifyName(*this, getName())) || failed(verifyShards(*this)) ||
+                 failed(verifyViews(*this, getViews(), getBufferType(), getNumShards())));
 }
 
 LogicalResult OutputOp::verify() {

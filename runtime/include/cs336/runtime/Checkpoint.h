@@ -20,7 +20,9 @@ namespace cs336::runtime {
 
 /// Writes the session's variables of the set. A .safetensors file also gets
 /// notes on what the bits of results depend on: on the CPU, the number of
-/// threads. Returns the errors of WriteTensors.
+/// threads. Tensors are whole, also those of sharded variables: every rank must
+/// make this call if the set has any, each with a path of its own. Returns the
+/// errors of WriteTensors.
 absl::Status SaveCheckpoint(const Session &session, absl::string_view path,
                             VariableSet set = VariableSet::kParametersAndState);
 

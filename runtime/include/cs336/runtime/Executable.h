@@ -61,6 +61,11 @@ private:
 TensorType ToTensorType(const format::TensorTypeT &type);
 DType ToDType(format::DType dtype);
 
+/// Returns the type of the part of a variable that each rank stores: rows
+/// (dimension 0) divided by the number of shards. The whole type of a variable
+/// that is not sharded.
+TensorType StoredType(const format::VariableT &variable);
+
 /// A named part of a variable or an output: the whole tensor, or a named view.
 struct NamedRows {
   std::string name;

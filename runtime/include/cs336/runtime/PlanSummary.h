@@ -30,7 +30,7 @@ struct PlanSummary {
   };
 
   int64_t arena_bytes = 0;     // Allocations and outputs.
-  int64_t parameter_bytes = 0; // For the whole executable, like the next three.
+  int64_t parameter_bytes = 0; // For the whole executable, like the next three. A sharded variable counts one part.
   int64_t state_bytes = 0;
   int64_t derived_bytes = 0;
   int64_t host_bytes = 0; // Variables that a GPU leaves in host memory; not part of the other numbers.

@@ -96,6 +96,12 @@ struct SessionMemory {
 ///
 /// On a GPU, Run() only enqueues commands. Their errors are returned by the next
 /// call that waits: Synchronize(), or a read of a variable or an output.
+///
+/// A program for several ranks may shard variables: each rank's session stores a
+/// part of their rows (format::Variable::shards). Callers give and get whole
+/// values. A session keeps its own rows of a value that is set or loaded, so all
+/// ranks must set the same value. Reads of a sharded variable are collectives:
+/// all ranks must make them in the same order, between the same runs.
 class Session {
 public:
   /// Allocates memory and prepares all commands, so that Run() neither allocates
@@ -132,14 +138,15 @@ public:
   /// the next run, or by Prepare(). Integer state counts steps: returns
   /// INVALID_ARGUMENT, without an effect, if an element is negative.
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
-  /// Returns a copy of a variable or a named view.
+  /// Returns a copy of a variable or a named view. A collective if it is sharded.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// Returns a variable or a named view in the device's memory, valid while the
   /// session lives. Call Synchronize() before other code reads or writes it, and
   /// Prepare() after other code has written it, which also counts it as set.
   /// Variables for which
   /// Executable::StaysOnHost() is true lie in host memory instead, which the
-  /// device reaches at the same address.
+  /// device reaches at the same address. Returns FAILED_PRECONDITION for a sharded
+  /// variable.
   absl::StatusOr<MutableTensorView> VariableOnDevice(absl::string_view name) const;
 
   /// Sets every variable of the set by its checkpoint names, then runs "prepare".
@@ -148,7 +155,8 @@ public:
   /// differ (the error lists them), or if a counter is negative.
   absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
   /// Returns copies of the variables of the set by their checkpoint names.
-  /// Returns FAILED_PRECONDITION if a variable has no value yet.
+  /// Returns FAILED_PRECONDITION if a variable has no value yet. A collective if a
+  /// variable of the set is sharded.
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
   /// Runs the entry "prepare", which computes derived values, if there is one.

@@ -45,10 +45,15 @@ llvm::StringRef getPortKind(mlir::DictionaryAttr attributes);
 llvm::StringRef getPortName(mlir::DictionaryAttr attributes);
 /// Returns `cs336.views` of an argument or result, or null. `attributes` may be null.
 mlir::ArrayAttr getPortViews(mlir::DictionaryAttr attributes);
+/// Returns `cs336.shards` of an argument or result, or 1 if it is whole. `attributes` may be null.
+int64_t getPortShards(mlir::DictionaryAttr attributes);
 
-/// Returns the attributes of an argument or result. `views` and `init` may be null.
+/// Returns the attributes of an argument or result. `views` and `init` may be null. With 1 shard, the tensor is whole.
 mlir::DictionaryAttr makePort(mlir::MLIRContext *context, llvm::StringRef kind, llvm::StringRef name,
-                              mlir::ArrayAttr views = nullptr, InitAttr init = nullptr);
+                              mlir::ArrayAttr views = nullptr, InitAttr init = nullptr, int64_t shards = 1);
+
+/// Returns the attributes with `shards` in place of their own. `attributes` may be null.
+mlir::DictionaryAttr withShards(mlir::MLIRContext *context, mlir::DictionaryAttr attributes, int64_t shards);
 
 /// Returns the argument called `name`, if there is one.
 std::optional<unsigned> findArgument(mlir::FunctionOpInterface function, llvm::StringRef name);

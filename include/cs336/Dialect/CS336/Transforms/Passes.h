@@ -21,8 +21,8 @@ enum class AutocastType { BF16, FP16, TF32 };
 /// The optimizer at the end of a training step.
 enum class OptimizerKind { AdamW };
 
-/// Where the gradients are exchanged between ranks, and how many at a time.
-enum class DistributeMode { PerParameter, Flat, Overlap, Bucket };
+/// Where the gradients are exchanged between ranks and how many at a time, and whether ranks store parts of parameters.
+enum class DistributeMode { PerParameter, Flat, Overlap, Bucket, Zero1, FSDP };
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -22,16 +22,25 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
     `views` names the row ranges of a packed parameter. They must cover dimension 0. `init` describes the initial values,
     if no checkpoint is loaded. Without it, a parameter must be loaded or set, and other variables begin with zeros.
 
+    With `shards` n, at least 2, the variable is sharded over the n ranks of the program: the type is that of the part
+    that each rank stores, and rank r stores part r of n equal parts along dimension 0. `views`, `init` and checkpoints
+    are those of the whole variable, which has n times as many rows. Only floating-point parameters and state of rank 1
+    or more can be sharded.
+
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
+    exec.variable @"lm_head.weight" parameter : memref<5000x128xf32> {shards = 2 : i64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_VariableKindAttr:$kind, TypeAttrOf<Exec_Storage>:$type,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views,
-                       OptionalAttr<CS336_InitAttr>:$init);
+                       OptionalAttr<CS336_InitAttr>:$init, OptionalAttr<I64Attr>:$shards);
   let assemblyFormat = "$sym_name `` $kind `:` $type attr-dict";
   let extraClassDeclaration = [{
+    /// Returns the type of the storage: of the whole variable, or of one shard.
     ::mlir::MemRefType getBufferType() { return ::llvm::cast<::mlir::MemRefType>(getType()); }
+    /// Returns the number of parts of a sharded variable; 1 for a whole one.
+    int64_t getNumShards() { return getShards().value_or(1); }
   }];
   let hasVerifier = 1;
 }

@@ -96,6 +96,8 @@ static std::variant<Candidate, StringRef> matchCandidate(LinearOp linear, func::
   DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
   if (getPortKind(port) != port::kParameter || getPortName(port).empty())
     return "its weight is not a named parameter";
+  if (getPortShards(port) != 1)
+    return "its weight is a part of a sharded parameter";
   if (!argument.hasOneUse())
     return "its weight has another use";
   return Candidate{linear, cast, argument, port};

@@ -24,7 +24,8 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Returns the parameter that `cast` rounds to a narrower floating-point type, or null.
+/// Returns the parameter that `cast` rounds to a narrower floating-point type, or null. A part of a sharded parameter
+/// is rounded before it is gathered, and a copy of it would take memory that sharding saves.
 static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   auto argument = dyn_cast<BlockArgument>(cast.getOperand());
   auto from = dyn_cast<FloatType>(cast.getOperand().getType().getElementType());
@@ -32,7 +33,8 @@ static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   if (!argument || !from || !to || to.getWidth() >= from.getWidth())
     return nullptr;
   DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
-  return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
+  bool isWhole = getPortKind(port) == port::kParameter && !getPortName(port).empty() && getPortShards(port) == 1;
+  return isWhole ? argument : nullptr;
 }
 
 static constexpr RemarkOptions remarkOptions("cs336-weight-shadows");

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ShardParameters.h"
 #include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
@@ -36,6 +37,8 @@ struct Member {
   Value value;
   std::string name;
   SmallVector<unsigned, 1> results;
+  /// True if each rank gets its part of the mean, for its part of a parameter. Otherwise all ranks get the whole.
+  bool isScattered = false;
 };
 
 /// The values that one collective exchanges.
@@ -47,6 +50,8 @@ struct Distribution {
   DistributeMode mode;
   /// The size in bytes at which a bucket is complete.
   double bucketBytes;
+  /// The parameters whose gradients are scattered.
+  llvm::StringSet<> scattered;
 };
 
 /// Rewrites one function.
@@ -57,20 +62,28 @@ public:
 
   void run();
 
-  int64_t numCollectives = 0;
+  int64_t numCollectives = 0, numScatters = 0;
+  /// Bytes of all scattered gradients, of which each rank gets its part.
+  int64_t scatteredBytes = 0;
   int64_t numExchanged() const { return members.size(); }
 
 private:
   void collectMembers();
+  bool isScattered(DictionaryAttr port) const {
+    return getPortKind(port) == port::kGradient && distribution.scattered.contains(getPortName(port));
+  }
+  RankedTensorType getPartType(RankedTensorType whole) const;
+  bool replaceSplat(unsigned index, ConstantOp constant);
   /// Returns whether `a` is computed before `b`.
   static bool isReadyBefore(const Member *a, const Member *b);
-  SmallVector<Bucket> chooseBuckets();
+  SmallVector<Bucket> chooseBuckets(bool scattered);
   bool waitsForAllGradients() const {
     return distribution.mode == DistributeMode::PerParameter || distribution.mode == DistributeMode::Flat;
   }
   std::string nameBucket(const Bucket &bucket) const;
   void exchange(const Bucket &bucket);
   void replaceResults(const Member &member, Value mean, OpBuilder &builder);
+  void setResultTypes();
 
   func::FuncOp function;
   const Distribution &distribution;
@@ -99,6 +112,27 @@ static bool isAveraged(DictionaryAttr port, Value value) {
          isa<FloatType>(type.getElementType());
 }
 
+RankedTensorType Distributor::getPartType(RankedTensorType whole) const {
+  SmallVector<int64_t> shape(whole.getShape());
+  shape[0] /= distribution.worldSize;
+  return whole.clone(shape);
+}
+
+/// Replaces a gradient whose elements are all equal, on all ranks, with its part. Returns false for other constants.
+bool Distributor::replaceSplat(unsigned index, ConstantOp constant) {
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!elements || !elements.isSplat())
+    return false;
+  RankedTensorType part = getPartType(tensorType(terminator->getOperand(index)));
+  OpBuilder builder(terminator);
+  Value value = ConstantOp::create(builder, constant.getLoc(), getPartType(tensorType(constant)),
+                                   elements.resizeSplat(getPartType(tensorType(constant))));
+  if (value.getType() != part)
+    value = CastOp::create(builder, constant.getLoc(), part, value);
+  terminator->setOperand(index, value);
+  return true;
+}
+
 void Distributor::collectMembers() {
   llvm::MapVector<Value, Member> byValue;
   for (auto [index, result] : llvm::enumerate(terminator->getOperands())) {
@@ -106,11 +140,12 @@ void Distributor::collectMembers() {
     if (!isAveraged(port, result))
       continue;
     Value value = getPortKind(port) == port::kGradient ? skipExtension(result) : result;
-    if (value.getDefiningOp<ConstantOp>())
+    auto constant = value.getDefiningOp<ConstantOp>();
+    if (constant && (!isScattered(port) || replaceSplat(index, constant)))
       continue;
     Member &member = byValue[value];
     if (member.results.empty())
-      member = {value, getPortName(port).str(), {}};
+      member = {value, getPortName(port).str(), {}, isScattered(port)};
     member.results.push_back(index);
   }
   for (auto &[value, member] : byValue)
@@ -124,10 +159,11 @@ bool Distributor::isReadyBefore(const Member *a, const Member *b) {
   return first->isBeforeInBlock(second);
 }
 
-SmallVector<Bucket> Distributor::chooseBuckets() {
+SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
   Bucket order;
   for (Member &member : members)
-    order.push_back(&member);
+    if (member.isScattered == scattered)
+      order.push_back(&member);
   if (!waitsForAllGradients())
     llvm::stable_sort(order, isReadyBefore);
 
@@ -140,6 +176,8 @@ SmallVector<Bucket> Distributor::chooseBuckets() {
     case DistributeMode::Flat:
       return false;
     case DistributeMode::Bucket:
+    case DistributeMode::Zero1:
+    case DistributeMode::FSDP:
       return static_cast<double>(getBytes(bucket)) >= distribution.bucketBytes;
     }
     llvm_unreachable("every mode has a case");
@@ -166,21 +204,28 @@ void Distributor::exchange(const Bucket &bucket) {
     Value last = bucket.back()->value;
     builder.setInsertionPointAfterValue(last);
   }
+  bool isScattered = bucket.front()->isScattered;
   SmallVector<Value> values;
   SmallVector<Type> types;
   for (const Member *member : bucket) {
+    RankedTensorType type = tensorType(member->value);
     values.push_back(member->value);
-    types.push_back(member->value.getType());
+    types.push_back(isScattered ? getPartType(type) : type);
   }
   MLIRContext *context = function.getContext();
   std::string name = nameBucket(bucket);
   Location loc = inPhase(Phase::Communication, NameLoc::get(StringAttr::get(context, name)));
-  auto collective = CollectiveOp::create(builder, loc, types, CollectiveKind::AllReduce,
-                                         CollectiveReductionAttr::get(context, CollectiveReduction::Mean), values,
-                                         distribution.worldSize, /*root=*/IntegerAttr());
+  auto collective =
+      CollectiveOp::create(builder, loc, types, isScattered ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
+                           CollectiveReductionAttr::get(context, CollectiveReduction::Mean), values,
+                           distribution.worldSize, /*root=*/IntegerAttr());
   for (auto [member, mean] : llvm::zip_equal(bucket, collective.getResults()))
     replaceResults(*member, mean, builder);
   ++numCollectives;
+  if (isScattered) {
+    ++numScatters;
+    scatteredBytes += getBytes(bucket);
+  }
   if (bucket.size() == 1)
     return;
   auto names = llvm::map_range(bucket, [](const Member *member) -> StringRef { return member->name; });
@@ -192,18 +237,31 @@ void Distributor::exchange(const Bucket &bucket) {
 void Distributor::replaceResults(const Member &member, Value mean, OpBuilder &builder) {
   for (unsigned index : member.results) {
     Value old = terminator->getOperand(index), result = mean;
-    if (old.getType() != mean.getType())
-      result = CastOp::create(builder, inPhase(Phase::Communication, old.getLoc()), old.getType(), mean);
+    RankedTensorType type = tensorType(mean).clone(tensorType(old).getElementType());
+    if (type != mean.getType())
+      result = CastOp::create(builder, inPhase(Phase::Communication, old.getLoc()), type, mean);
     terminator->setOperand(index, result);
     if (Operation *widening = old.getDefiningOp(); widening && isOpTriviallyDead(widening))
       widening->erase();
   }
 }
 
+/// Scattered gradients have other types than before.
+void Distributor::setResultTypes() {
+  MLIRContext *context = function.getContext();
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    if (DictionaryAttr port = function.getResultAttrDict(index); isScattered(port))
+      function.setResultAttrs(index, withShards(context, port, distribution.worldSize));
+  function.setFunctionType(FunctionType::get(context, function.getArgumentTypes(), terminator->getOperandTypes()));
+}
+
 void Distributor::run() {
   collectMembers();
-  for (const Bucket &bucket : chooseBuckets())
-    exchange(bucket);
+  for (bool scattered : {false, true})
+    for (const Bucket &bucket : chooseBuckets(scattered))
+      exchange(bucket);
+  if (!distribution.scattered.empty())
+    setResultTypes();
 }
 
 namespace {
@@ -214,9 +272,13 @@ public:
 private:
   void runOnOperation() override;
   LogicalResult checkOptions(func::FuncOp function);
+  bool shardsParameters() const { return mode == DistributeMode::Zero1 || mode == DistributeMode::FSDP; }
+  FailureOr<ShardedParameters> shard(func::FuncOp function);
+  void exchange(func::FuncOp function, llvm::StringSet<> scattered);
 
   PassCounter numCollectives{this, "num-collectives", "Number of collectives added"};
   PassCounter numExchanged{this, "num-exchanged", "Number of gradients and losses exchanged"};
+  PassCounter numSharded{this, "num-sharded", "Number of parameters sharded"};
 };
 } // namespace
 
@@ -228,7 +290,40 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
   if (!(bucketMiB > 0))
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
                                   << llvm::formatv("{0:f}", bucketMiB.getValue()).str() << ", must be above 0";
+  if (prefetch < 0)
+    return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
+                                  << ", must not be negative";
   return success();
+}
+
+FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function) {
+  FailureOr<ShardedParameters> sharded =
+      shardParameters(function, {worldSize, /*gatherAgain=*/mode == DistributeMode::FSDP, prefetch});
+  if (failed(sharded))
+    return failure();
+  numSharded += sharded->names.size();
+  numCollectives += sharded->numGathers;
+  remark::passed(function.getLoc(), remarkOptions("Sharded")) << remark::add(
+      "@{0}: {1} parameters are sharded over {2} ranks, {3} replicated ({4} vectors, scalars or integers, {5} with "
+      "rows that {2} does not divide); {6} collectives gather {7}",
+      function.getName(), sharded->names.size(), worldSize.getValue(), sharded->numSmall + sharded->numIndivisible,
+      sharded->numSmall, sharded->numIndivisible, sharded->numGathers, formatMiB(sharded->gatheredBytes));
+  return sharded;
+}
+
+void DistributePass::exchange(func::FuncOp function, llvm::StringSet<> scattered) {
+  Distribution distribution{worldSize, mode, bucketMiB * kMiB, std::move(scattered)};
+  Distributor distributor(function, distribution);
+  distributor.run();
+  numCollectives += distributor.numCollectives;
+  numExchanged += distributor.numExchanged();
+  if (distributor.numScatters > 0)
+    remark::passed(function.getLoc(), remarkOptions("Scattered"))
+        << remark::add("@{0}: {1} collectives scatter {2} of gradients", function.getName(), distributor.numScatters,
+                       formatMiB(distributor.scatteredBytes));
+  remark::passed(function.getLoc(), remarkOptions("Distributed"))
+      << remark::add("@{0}: {1} values become means over {2} ranks, in {3} collectives", function.getName(),
+                     distributor.numExchanged(), worldSize.getValue(), distributor.numCollectives);
 }
 
 void DistributePass::runOnOperation() {
@@ -236,7 +331,8 @@ void DistributePass::runOnOperation() {
   if (failed(checkOptions(function)))
     return signalPassFailure();
   std::optional<Mode> functionMode = getMode(function);
-  if (function.isExternal() || worldSize == 1 || (functionMode != Mode::Train && functionMode != Mode::ForwardBackward))
+  bool exchanges = functionMode == Mode::Train || functionMode == Mode::ForwardBackward;
+  if (function.isExternal() || worldSize == 1 || !functionMode || !(exchanges || shardsParameters()))
     return;
   if (function.walk([](CollectiveOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
     remark::missed(function.getLoc(), remarkOptions("HasCollectives"))
@@ -252,12 +348,15 @@ void DistributePass::runOnOperation() {
     function.emitOpError() << "has several blocks; only straight-line functions are distributed";
     return signalPassFailure();
   }
-  Distribution distribution{worldSize, mode, bucketMiB * kMiB};
-  Distributor distributor(function, distribution);
-  distributor.run();
-  numCollectives += distributor.numCollectives;
-  numExchanged += distributor.numExchanged();
-  remark::passed(function.getLoc(), remarkOptions("Distributed"))
-      << remark::add("@{0}: {1} values become means over {2} ranks, in {3} collectives", function.getName(),
-                     distributor.numExchanged(), worldSize.getValue(), distributor.numCollectives);
+  llvm::StringSet<> scattered;
+  if (shardsParameters()) {
+    FailureOr<ShardedParameters> sharded = shard(function);
+    if (failed(sharded))
+      return signalPassFailure();
+    // A caller gets whole gradients. Only an optimizer uses parts of them.
+    if (functionMode == Mode::Train)
+      scattered = std::move(sharded->names);
+  }
+  if (exchanges)
+    exchange(function, std::move(scattered));
 }

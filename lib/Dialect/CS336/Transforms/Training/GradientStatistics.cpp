@@ -8,6 +8,7 @@
 #include "GradientStatistics.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include <limits>
 
@@ -83,6 +84,46 @@ static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
   return values.front();
 }
 
+namespace {
+/// Scalars of several gradients: sums of squares, and flags that are 1 if an element is not finite. Either may be
+/// absent.
+struct Scalars {
+  SmallVector<Value> sums, flags;
+};
+
+/// The scalars of all gradients together.
+struct Totals {
+  Value sum, flag;
+};
+} // namespace
+
+static Totals combine(ImplicitLocOpBuilder &b, const Scalars &scalars) {
+  Totals totals;
+  if (!scalars.sums.empty())
+    totals.sum = combine<AddOp>(b, scalars.sums);
+  if (!scalars.flags.empty())
+    totals.flag = combine<MaxOp>(b, scalars.flags);
+  return totals;
+}
+
+/// Adds the totals of all ranks, of which each has a part of the gradients. A sum of flags is not 0 if any of them
+/// is 1.
+static Totals addRanks(ImplicitLocOpBuilder &b, Totals own, int64_t ranks) {
+  SmallVector<Value> values;
+  for (Value value : {own.sum, own.flag})
+    if (value)
+      values.push_back(value);
+  auto sum = CollectiveReductionAttr::get(b.getContext(), CollectiveReduction::Sum);
+  auto collective = CollectiveOp::create(b, inPhase(Phase::Communication, b.getLoc()), ValueRange(values).getTypes(),
+                                         CollectiveKind::AllReduce, sum, values, ranks, /*root=*/IntegerAttr());
+  Totals totals;
+  if (own.sum)
+    totals.sum = collective.getResult(0);
+  if (own.flag)
+    totals.flag = collective.getResults().back();
+  return totals;
+}
+
 void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient> gradients, Location loc) {
   if (!wantsNorm && !wantsFinite)
     return;
@@ -90,7 +131,8 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
       llvm::any_of(gradients, [](const LocatedGradient &g) { return tensorType(g.value).getElementType().isF64(); });
   Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   auto scalar = RankedTensorType::get({}, compute);
-  SmallVector<Value> sums, flags;
+  Scalars whole, sharded;
+  int64_t shards = 1;
   // Builds the values of all gradients before it combines them, so that one launch can read several.
   for (const LocatedGradient &gradient : gradients) {
     b.setLoc(gradient.loc);
@@ -106,20 +148,30 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
     b.setInsertionPointToStart(&body);
     Value g = body.getArgument(0);
     SmallVector<Value> yielded;
+    Scalars &scalars = gradient.shards == 1 ? whole : sharded;
+    shards = std::max(shards, gradient.shards);
     if (wantsNorm) {
       Value multiplier = factor ? convert(b, body.getArgument(1), compute) : Value();
       yielded.push_back(buildSumOfSquares(b, convert(b, g, compute), multiplier));
-      sums.push_back(fused.getResult(0));
+      scalars.sums.push_back(fused.getResult(0));
     }
     if (wantsFinite) {
       yielded.push_back(buildOverflowFlag(b, g, compute));
-      flags.push_back(fused.getResults().back());
+      scalars.flags.push_back(fused.getResults().back());
     }
     YieldOp::create(b, yielded);
   }
   b.setLoc(loc);
+  if (shards != 1) {
+    Totals totals = addRanks(b, combine(b, sharded), shards);
+    if (wantsNorm)
+      whole.sums.push_back(totals.sum);
+    if (wantsFinite)
+      whole.flags.push_back(totals.flag);
+  }
+  Totals totals = combine(b, whole);
   if (wantsNorm)
-    norm = SqrtOp::create(b, combine<AddOp>(b, sums));
+    norm = SqrtOp::create(b, totals.sum);
   if (wantsFinite)
-    isFinite = CompareOp::create(b, Predicate::EQ, combine<MaxOp>(b, flags), ConstantOp::create(b, scalar, 0.0));
+    isFinite = CompareOp::create(b, Predicate::EQ, totals.flag, ConstantOp::create(b, scalar, 0.0));
 }

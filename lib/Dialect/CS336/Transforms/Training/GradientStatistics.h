@@ -16,6 +16,8 @@ namespace cs336 {
 struct LocatedGradient {
   mlir::Value value;
   mlir::Location loc;
+  /// The number of ranks that have a part of the gradient each; 1 if all ranks have the whole.
+  int64_t shards = 1;
 };
 
 /// The statistics to compute, and the results, of rank 0.
@@ -30,7 +32,8 @@ struct GradientStatistics {
   mlir::Value isFinite;
 
   /// Builds the requested statistics at the builder's insertion point: one kernel per gradient, which reads it once and
-  /// stores no tensor of its size, and kernels on scalars, at `loc`.
+  /// stores no tensor of its size, and kernels on scalars, at `loc`. If gradients are sharded, one collective adds the
+  /// scalars of all ranks' parts, so all ranks have the statistics of the whole gradients.
   void build(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<LocatedGradient> gradients, mlir::Location loc);
 };
 

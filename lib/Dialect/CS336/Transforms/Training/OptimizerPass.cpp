@@ -64,6 +64,8 @@ struct Update {
   Value gradient;
   StringRef name;
   ArrayAttr views;
+  /// The number of parts of a sharded parameter, of which this function updates one.
+  int64_t shards;
 };
 
 /// A result with the attributes that describe it.
@@ -95,9 +97,9 @@ private:
   }
   LogicalResult collectUpdates();
   /// Adds an argument of state that starts as zeros.
-  BlockArgument addState(RankedTensorType type, StringRef name, ArrayAttr views = nullptr);
-  void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr) {
-    results.push_back({value, makePort(context(), kind, name, views)});
+  BlockArgument addState(RankedTensorType type, StringRef name, ArrayAttr views = nullptr, int64_t shards = 1);
+  void addResult(Value value, StringRef kind, StringRef name, ArrayAttr views = nullptr, int64_t shards = 1) {
+    results.push_back({value, makePort(context(), kind, name, views, /*init=*/nullptr, shards)});
   }
   LogicalResult clipAndUnscale(Value step, Value next);
   const Scalars &getScalars(FloatType type);
@@ -130,19 +132,21 @@ LogicalResult AdamWBuilder::collectUpdates() {
       continue;
     }
     BlockArgument argument = arguments.lookup(name);
-    if (!argument || argument.getType() != value.getType())
+    int64_t shards = getPortShards(port);
+    if (!argument || argument.getType() != value.getType() ||
+        getPortShards(function.getArgAttrDict(argument.getArgNumber())) != shards)
       return function.emitOpError() << "returns a gradient called '" << name
-                                    << "', but has no parameter with that name and type";
+                                    << "', but has no parameter with that name, type and number of shards";
     // Updates compute in float32 or wider in any case, and a narrow gradient takes fewer bytes to read.
-    updates.push_back({argument, skipExtension(value), name, getPortViews(port)});
+    updates.push_back({argument, skipExtension(value), name, getPortViews(port), shards});
   }
   return success();
 }
 
-BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, ArrayAttr views) {
+BlockArgument AdamWBuilder::addState(RankedTensorType type, StringRef name, ArrayAttr views, int64_t shards) {
   stateTypes.push_back(type);
   statePorts.push_back(
-      makePort(context(), port::kState, name, views, InitAttr::get(context(), InitKind::Zeros, 0.0, 0.0, 0.0)));
+      makePort(context(), port::kState, name, views, InitAttr::get(context(), InitKind::Zeros, 0.0, 0.0, 0.0), shards));
   return function.getBody().addArgument(type, location(name));
 }
 
@@ -163,7 +167,7 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
     scale = statistics.factor = DivOp::create(b, constantLike(lossScale, 1.0), lossScale);
   SmallVector<LocatedGradient> gradients;
   for (const Update &update : updates)
-    gradients.push_back({update.gradient, location(update.name)});
+    gradients.push_back({update.gradient, location(update.name), update.shards});
   statistics.build(b, gradients, location("grad_norm"));
 
   if (Value norm = statistics.norm) {
@@ -210,7 +214,7 @@ void AdamWBuilder::buildUpdate(const Update &update) {
   std::string mName = (kFirstMomentPrefix + update.name).str(), vName = (kSecondMomentPrefix + update.name).str();
   ArrayAttr mViews = prefixViews(update.views, kFirstMomentPrefix);
   ArrayAttr vViews = prefixViews(update.views, kSecondMomentPrefix);
-  Value m = addState(momentType, mName, mViews), v = addState(momentType, vName, vViews);
+  Value m = addState(momentType, mName, mViews, update.shards), v = addState(momentType, vName, vViews, update.shards);
 
   const Scalars &s = getScalars(compute);
   auto real = [&](double value) { return b.getF64FloatAttr(value); };
@@ -218,9 +222,9 @@ void AdamWBuilder::buildUpdate(const Update &update) {
                                s.correction1, s.correction2, s.scale, apply, real(optimizer.getBeta1()),
                                real(optimizer.getBeta2()), real(optimizer.getEps()), real(optimizer.getWeightDecay()),
                                AdamWFormAttr::get(context(), optimizer.getForm()));
-  addResult(adamw.getNewParameter(), port::kParameter, update.name, update.views);
-  addResult(adamw.getNewM(), port::kState, mName, mViews);
-  addResult(adamw.getNewV(), port::kState, vName, vViews);
+  addResult(adamw.getNewParameter(), port::kParameter, update.name, update.views, update.shards);
+  addResult(adamw.getNewM(), port::kState, mName, mViews, update.shards);
+  addResult(adamw.getNewV(), port::kState, vName, vViews, update.shards);
   ++numUpdates;
 }
 

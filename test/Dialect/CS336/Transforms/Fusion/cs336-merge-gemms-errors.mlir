@@ -98,3 +98,17 @@ func.func @differentiated(%x: tensor<8x8xf32>,
   %1 = cs336.linear %x, %w3 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Parts of two parameters, one after the other, are not a part of both together.
+// CHECK-LABEL: func.func @parts(
+// CHECK-COUNT-2: cs336.linear
+// REMARK: "p"{{.*}}its weight is a part of a sharded parameter
+func.func @parts(%x: tensor<8x8xf32>,
+    %w1: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w1", cs336.shards = 2 : i64},
+    %w3: tensor<4x8xf32> {cs336.kind = "parameter", cs336.name = "w3", cs336.shards = 2 : i64}) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = cs336.linear %x, %w1 : tensor<8x8xf32>, tensor<4x8xf32> -> tensor<8x4xf32> loc("p")
+  %1 = cs336.linear %x, %w3 : tensor<8x8xf32>, tensor<4x8xf32> -> tensor<8x4xf32> loc("q")
+  return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+}

@@ -13,7 +13,7 @@ func.func @no_gradients(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = 
 
 // -----
 
-// expected-error@+1 {{returns a gradient called 'b', but has no parameter with that name and type}}
+// expected-error@+1 {{returns a gradient called 'b', but has no parameter with that name, type and number of shards}}
 func.func @name(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "b"})
     attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<f32>
@@ -21,7 +21,7 @@ func.func @name(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}) ->
 
 // -----
 
-// expected-error@+1 {{returns a gradient called 'a', but has no parameter with that name and type}}
+// expected-error@+1 {{returns a gradient called 'a', but has no parameter with that name, type and number of shards}}
 func.func @type(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}, %g: tensor<5xf32>) -> (tensor<5xf32> {cs336.kind = "gradient", cs336.name = "a"})
     attributes {cs336.mode = #cs336.mode<train>} {
   return %g : tensor<5xf32>
@@ -51,4 +51,13 @@ func.func @option(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a"}
 func.func @scale(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"}, %s: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"})
     -> (tensor<f32> {cs336.kind = "gradient", cs336.name = "a"}) attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<f32>
+}
+
+// -----
+
+// A whole gradient of a part would be another gradient.
+// expected-error@+1 {{returns a gradient called 'a', but has no parameter with that name, type and number of shards}}
+func.func @part(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a", cs336.shards = 2 : i64}) -> (tensor<4xf32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  return %a : tensor<4xf32>
 }

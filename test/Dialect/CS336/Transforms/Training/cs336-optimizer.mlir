@@ -162,3 +162,46 @@ func.func @forward_backward(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.n
   // CHECK-NEXT: return
   return %a : tensor<4xf32>
 }
+
+// The state of a sharded parameter is sharded like it. The squares of all ranks' parts are added once, and those of a
+// whole gradient once.
+
+// CHECK-LABEL: func.func @shards(
+// CHECK-SAME: tensor<2x4xf32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.m.w", cs336.shards = 4 : i64, cs336.views = [#cs336.view<"adamw.m.a", 8>]}
+// CHECK-SAME: tensor<2x4xf32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.v.w", cs336.shards = 4 : i64, cs336.views = [#cs336.view<"adamw.v.a", 8>]}
+// CHECK-SAME: tensor<4xf32> {cs336.init = #cs336.init<zeros>, cs336.kind = "state", cs336.name = "adamw.m.n"}
+// CHECK-SAME: -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<f32> {cs336.kind = "output", cs336.name = "grad_norm"}, {{.*}} tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.shards = 4 : i64, cs336.views = [#cs336.view<"a", 8>]}
+// CHECK: %[[PART:.*]] = cs336.fused
+// CHECK: %[[WHOLE:.*]] = cs336.fused
+// CHECK: %[[PARTS:.*]] = cs336.collective all_reduce sum(%[[PART]]) group = 4 : (tensor<f32>) -> tensor<f32>
+// CHECK: %[[SUM:.*]] = cs336.fused(%[[WHOLE]], %[[PARTS]])
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: cs336.add
+// CHECK: cs336.sqrt %[[SUM]]
+// CHECK-NOT: cs336.collective
+func.func @shards(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.shards = 4 : i64, cs336.views = [#cs336.view<"a", 8>]},
+                  %n: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "n"},
+                  %x: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"}, %y: tensor<4xf32> {cs336.kind = "input", cs336.name = "y"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"},
+        tensor<2x4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.shards = 4 : i64, cs336.views = [#cs336.view<"a", 8>]},
+        tensor<4xf32> {cs336.kind = "gradient", cs336.name = "n"})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<lr = 1.0e-2, max_norm = 1.0>} {
+  %loss = cs336.reduce sum %x axes = [0, 1] : tensor<2x4xf32> -> tensor<f32>
+  return %loss, %x, %y : tensor<f32>, tensor<2x4xf32>, tensor<4xf32>
+}
+
+// With a loss scale, the same collective adds the flags of parts with an infinity or a NaN.
+
+// CHECK-LABEL: func.func @scaled_shards(
+// CHECK: %[[PART:.*]]:2 = cs336.fused
+// CHECK: %[[SUMS:.*]]:2 = cs336.collective all_reduce sum(%[[PART]]#0, %[[PART]]#1) group = 4 : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+// CHECK: cs336.sqrt %[[SUMS]]#0
+// CHECK: cs336.compare eq %[[SUMS]]#1, %
+func.func @scaled_shards(%w: tensor<2x4xf32> {cs336.kind = "parameter", cs336.name = "w", cs336.shards = 4 : i64},
+                         %scale: tensor<f32> {cs336.kind = "state", cs336.name = "loss_scale"},
+                         %x: tensor<2x4xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}, tensor<2x4xf32> {cs336.kind = "gradient", cs336.name = "w", cs336.shards = 4 : i64})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<lr = 1.0e-2, max_norm = 1.0>, cs336.loss_scaling = #cs336.loss_scaling<interval = 3>} {
+  %loss = cs336.reduce sum %x axes = [0, 1] : tensor<2x4xf32> -> tensor<f32>
+  return %loss, %x : tensor<f32>, tensor<2x4xf32>
+}

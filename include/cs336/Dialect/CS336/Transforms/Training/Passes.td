@@ -64,11 +64,11 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
 }
 
 def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
-  let summary = "Average gradients and the loss over ranks (data parallelism)";
+  let summary = "Average gradients and the loss over ranks, and shard parameters (data parallelism)";
   let description = [{
     Replaces every returned gradient, and the output "loss", with its mean over `world-size` ranks. All ranks run the
     same program on inputs of their own. The pass changes functions of mode `train` and `forward_backward` that return
-    gradients. Functions of other modes run on each rank alone.
+    gradients. Functions of other modes run on each rank alone, unless parameters are sharded.
 
     The loss must be a mean over the inputs, and all ranks must have inputs of the same shapes. The results are then
     those of one rank with the inputs of all ranks, but for rounding.
@@ -82,6 +82,8 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     | `flat` | one, of all gradients | at the end |
     | `overlap` | one per gradient | where the gradient is ready |
     | `bucket` | one per bucket | where the last gradient of the bucket is ready |
+    | `zero1` | as `bucket`; parameters are sharded, and gathered once | before their first use |
+    | `fsdp` | as `zero1`, with a second gather for the backward pass | before the first use in each pass |
 
     Gradients enter buckets in the order in which they are ready. A bucket is complete when it has `bucket-mib` MiB or
     more; the last bucket has the rest. The loss is ready before all gradients, and is exchanged like one.
@@ -90,6 +92,18 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
     is a constant is equal on all ranks and is not exchanged.
 
+    **Sharded parameters.** In the modes `zero1` and `fsdp`, each floating-point parameter of rank 2 or more whose axis 0
+    `world-size` divides becomes a part of that axis (`cs336.shards`), in functions of every mode. Other parameters are
+    replicated. Operations read an all-gather of the part. Where they read a cast to a narrower type, the part is cast
+    before it is gathered. One collective gathers the parameters of one layer whose first uses follow each other; a layer
+    is a name up to its first number, such as `layers.3`. It is placed `prefetch` layers ahead of the first use. In mode
+    `zero1`, the gathered values live until their last use in the backward pass. In mode `fsdp`, operations from the
+    first one of the phase backward on read gathers of their own, so the memory is free in between, except that the
+    backward pass keeps the layer that the forward pass gathers last.
+
+    In a `train` function, each rank gets its part of the mean of such a gradient (`reduce_scatter mean`), and the
+    optimizer updates the part. A `forward_backward` function returns whole gradients.
+
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
     rank remains in the mean, so all ranks skip the same steps. New operations have the location
@@ -97,11 +111,13 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     place of the parameter.
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a `bucket-mib` that is not above 0, a `train` function without gradients, and a function with several
-    blocks.
+    below 1, a `bucket-mib` that is not above 0, a negative `prefetch`, a `train` function without gradients, a function
+    with several blocks, and a function that returns the new value of a parameter to shard.
 
-    Remarks: `Distributed` for each function; `Bucketed` for each collective of several values, with their names and
-    bytes; `HasCollectives` (missed) for a function that contains collectives.
+    Remarks: `Distributed` for each function; `Bucketed` for each collective of several gradients, with their names and
+    bytes; `Sharded` and `Scattered`, with the numbers of parameters and the bytes of all gathers and scatters;
+    `Replicated` (missed) for a matrix that the ranks do not divide; `HasCollectives` (missed) for a function that
+    contains collectives.
 
     Before:
 
@@ -125,7 +141,25 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     return %loss_mean, %dw_mean, %dv_mean : tensor<f32>, tensor<8x8xf32>, tensor<8x2xf32>
     ```
 
-    Counts `num-collectives`, collectives added; `num-exchanged`, gradients and losses exchanged.
+    After `--cs336-distribute='world-size=4 mode=fsdp'`, where %w is `layers.0.w` and %v `layers.1.v`:
+
+    ```mlir
+    func.func @train(%w: tensor<2x8xf32> {cs336.kind = "parameter", cs336.name = "layers.0.w", cs336.shards = 4 : i64}, …
+    %w0 = cs336.collective all_gather(%w) group = 4 : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    %v0 = cs336.collective all_gather(%v) group = 4 : (tensor<2x2xf32>) -> tensor<8x2xf32>
+    %y = cs336.matmul %x, %w0 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    …
+    %dv = cs336.matmul %y, %dz {transpose_a} : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<8x2xf32>
+    %again = cs336.barrier %w : tensor<2x8xf32>
+    %w1 = cs336.collective all_gather(%again) group = 4 : (tensor<2x8xf32>) -> tensor<8x8xf32>
+    …
+    %dw = cs336.matmul %x, %dy {transpose_a} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+    %parts:2 = cs336.collective reduce_scatter mean(%dv, %dw) group = 4 : (tensor<8x2xf32>, tensor<8x8xf32>) -> (tensor<2x2xf32>, tensor<2x8xf32>)
+    return %loss_mean, %parts#1, %parts#0 : tensor<f32>, tensor<2x8xf32>, tensor<2x2xf32>
+    ```
+
+    Counts `num-collectives`, collectives added; `num-exchanged`, gradients and losses exchanged; `num-sharded`,
+    parameters sharded.
   }];
   let options = [
     Option<"worldSize", "world-size", "int64_t", "1", "Number of ranks that run the program together (default: 1)">,
@@ -135,8 +169,12 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
       clEnumValN(::cs336::DistributeMode::PerParameter, "per-parameter", "one per gradient, after the backward pass"),
       clEnumValN(::cs336::DistributeMode::Flat, "flat", "one of all gradients, after the backward pass"),
       clEnumValN(::cs336::DistributeMode::Overlap, "overlap", "one per gradient, as soon as it is ready"),
-      clEnumValN(::cs336::DistributeMode::Bucket, "bucket", "one per bucket, as soon as its last gradient is ready"))}]>,
-    Option<"bucketMiB", "bucket-mib", "double", "25", "Size in MiB at which a bucket is complete (default: 25)">];
+      clEnumValN(::cs336::DistributeMode::Bucket, "bucket", "one per bucket, as soon as its last gradient is ready"),
+      clEnumValN(::cs336::DistributeMode::Zero1, "zero1", "as bucket, with sharded parameters that are gathered once"),
+      clEnumValN(::cs336::DistributeMode::FSDP, "fsdp", "as zero1, and the backward pass gathers them again"))}]>,
+    Option<"bucketMiB", "bucket-mib", "double", "25", "Size in MiB at which a bucket is complete (default: 25)">,
+    Option<"prefetch", "prefetch", "int64_t", "1",
+           "Number of layers by which sharded parameters are gathered ahead of their first use (default: 1)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 

@@ -1,0 +1,315 @@
+"""Ranks that store parts of parameters train like ranks that store them whole.
+
+Three wrong programs are among the tests: sums of gradients, a missing gather, and a norm of a rank's own parts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cs336
+import numpy as np
+import pytest
+import reference
+from compiled_model import optimizer, transformer_config
+from device import DEVICE
+from rank_runs import Tensors, assert_ranks_equal, run_ranks, split_batch
+from test_adamw import optimizer_attribute, sum_of_products
+from test_data_parallel import OPTIONS
+from test_distributed import launch
+
+pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
+
+MODES = ("zero1", "fsdp")
+BATCH = 8
+LR = 1e-3
+MAX_NORM = 0.1
+
+
+def config(batch: int) -> reference.Config:
+    """Return a model whose matrices have rows for up to 16 ranks."""
+    return reference.Config(64, 16, 32, 2, 2, 64, batch_size=batch)
+
+
+def program(mode: Any, ranks: int, max_norm: float = 0.0) -> cs336.Module:
+    numbers = reference.Optimizer(lr=LR, max_norm=max_norm)
+    return cs336.build(transformer_config(config(BATCH // ranks)), mode, optimizer=optimizer(numbers))
+
+
+@cache
+def parameters() -> Tensors:
+    drawn = reference.random_parameters(config(BATCH), np.random.default_rng(5))
+    return {name: value.astype(np.float32) for name, value in drawn.items()}
+
+
+@cache
+def batch() -> Tensors:
+    tokens, targets = reference.random_batch(config(BATCH), np.random.default_rng(6))
+    return {"tokens": tokens, "targets": targets}
+
+
+def compile_ranks(mode: str, ranks: int, max_norm: float = 0.0, **options: Any) -> cs336.Executable:
+    distribute: dict[str, Any] = {"ranks": ranks, "distribute": mode} if ranks > 1 else {}
+    return cs336.compile(program("train", ranks, max_norm), **distribute, **options)
+
+
+def train(folder: Path, executable: cs336.Executable, steps: int, start: Tensors | None = None) -> list[Tensors]:
+    return run_ranks(folder, executable, split_batch(batch(), executable.ranks), start or parameters(), steps)
+
+
+def state_of(result: Tensors) -> Tensors:
+    """Return the parameters and the optimizer's state after a run."""
+    return {name.removeprefix("after "): value for name, value in result.items() if name.startswith("after ")}
+
+
+#: Steps.
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_without_clipping_have_the_bits_of_replicated_ranks(
+    tmp_path: Path, mode: str, name: str, ranks: int
+) -> None:
+    """The mean of a gradient's rows, and their update, do not depend on which rank computes them."""
+    replicated = train(tmp_path, compile_ranks("bucket", ranks, **OPTIONS[name]), steps=5)
+    sharded = train(tmp_path, compile_ranks(mode, ranks, **OPTIONS[name]), steps=5)
+    assert_ranks_equal([replicated[0], *sharded])
+    assert not np.array_equal(sharded[0]["after lm_head.weight"], parameters()["lm_head.weight"])
+
+
+@pytest.mark.parametrize("name", ["all", "bf16", "fp16"])
+@pytest.mark.parametrize("mode", MODES)
+def test_clipped_steps_differ_by_the_rounding_of_the_norm(tmp_path: Path, mode: str, name: str) -> None:
+    """Compare five steps with clipping on two ranks.
+
+    The squares of the parts are added in another order, so the norm and the factor of all gradients differ by less than
+    1e-6 of themselves. AdamW divides a gradient by its own magnitude, which cancels most of this: an update of at most
+    about lr differs by 1e-6·lr, and a parameter near 1 by its rounding, 6e-8. In float32, parameters are within 1e-6
+    after five steps. In bf16 and fp16, a parameter may round to a neighbour. That changes some gradients by 2^-8 or
+    2^-11, and an update by up to 2·lr where the gradient is near 0.
+    """
+    replicated = train(tmp_path, compile_ranks("bucket", 2, MAX_NORM, **OPTIONS[name]), steps=5)
+    sharded = train(tmp_path, compile_ranks(mode, 2, MAX_NORM, **OPTIONS[name]), steps=5)
+    assert_ranks_equal(sharded)
+    is_low = name != "all"
+    assert sharded[0]["grad_norm"] > MAX_NORM, "the gradients are clipped"
+    np.testing.assert_allclose(sharded[0]["grad_norm"], replicated[0]["grad_norm"], rtol=1e-3 if is_low else 1e-6)
+    np.testing.assert_allclose(sharded[0]["loss"], replicated[0]["loss"], rtol=1e-3 if is_low else 1e-6)
+    differences = np.concatenate(
+        [np.abs(sharded[0][f"after {each}"] - replicated[0][f"after {each}"]).ravel() for each in parameters()]
+    )
+    assert differences.max() <= (5 * 2 * LR if is_low else 1e-6)
+    assert np.quantile(differences, 0.99) <= 1e-5
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_norm_of_the_first_step(tmp_path: Path, ranks: int) -> None:
+    """The first gradients are equal to the bit, so their norms differ by the order of additions alone."""
+    norms = [
+        train(tmp_path, compile_ranks(mode, ranks, MAX_NORM), steps=1)[0]["grad_norm"] for mode in ("bucket", *MODES)
+    ]
+    np.testing.assert_allclose(norms[1:], norms[0], rtol=1e-6)
+
+
+def test_buckets_and_prefetch_do_not_change_bits(tmp_path: Path) -> None:
+    expected = train(tmp_path, compile_ranks("bucket", 2), steps=2)
+    for options in ({"bucket_mib": 1e-6}, {"pipeline": "prefetch=0"}, {"pipeline": "prefetch=9"}):
+        assert_ranks_equal([expected[0], *train(tmp_path, compile_ranks("fsdp", 2, **options), steps=2)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_overflow_in_the_part_of_one_rank_skips_the_step_of_all(tmp_path: Path, mode: str) -> None:
+    """The inputs are the gradients. The infinity is in rows of one rank, which alone sees it in its part."""
+    sums = sum_of_products("f32", np.random.default_rng(11), [(8, 4), (4, 3), (5,)])
+    attributes = f"cs336.optimizer = {optimizer_attribute(reference.Optimizer(lr=1e-2, max_norm=1.0))}"
+    attributes += ", cs336.loss_scaling = #cs336.loss_scaling<interval = 3>"
+    kind = "cs336.mode = #cs336.mode<train>"
+    text = sums.text("train").replace(kind, f"{kind}, {attributes}")
+    executable = cs336.compile(text, dtype="fp16", ranks=2, distribute=mode)  # type: ignore[arg-type]
+    names = list(sums.inputs)
+    for name, row, bad in ((names[0], 0, np.inf), (names[0], 7, np.nan), (names[1], 3, 1e35), (names[2], 1, -np.inf)):
+        values = {each: np.ones(value.shape, np.float32) for each, value in sums.inputs.items()}
+        other = {each: value.copy() for each, value in values.items()}
+        other[name][row] = bad
+        for inputs, is_skipped in (([values, other], True), ([values, values], False)):
+            results = [state_of(each) for each in run_ranks(tmp_path, executable, inputs, sums.parameters)]
+            assert_ranks_equal(results)
+            assert results[0]["loss_scale"] == (32768 if is_skipped else 65536)
+            assert results[0]["adamw.step"] == (0 if is_skipped else 1)
+            for each, value in sums.parameters.items():
+                assert np.array_equal(results[0][each], value) == is_skipped
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_loss_alone_reads_whole_parameters(tmp_path: Path, mode: Any, dtype: Any) -> None:
+    executable = cs336.compile(program("loss", 2), ranks=2, distribute=mode, dtype=dtype)
+    parts = split_batch(batch(), 2)
+    results = run_ranks(tmp_path, executable, parts, parameters())
+    session = cs336.Session(cs336.compile(program("loss", 2), dtype=dtype), num_threads=1)
+    session.set_parameters(parameters())
+    for part, result in zip(parts, results, strict=True):
+        assert result["loss"] == session.run("loss", part)["loss"]
+
+
+#: Checkpoints.
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("fsdp", 2), ("bucket", 2)),
+        (("bucket", 2), ("fsdp", 2)),
+        (("zero1", 4), ("fsdp", 4)),
+        (("fsdp", 4), ("zero1", 2)),
+        (("zero1", 2), ("overlap", 1)),
+        (("bucket", 1), ("fsdp", 4)),
+        (("bucket", 2), ("zero1", 4)),
+    ],
+)
+def test_checkpoints_resume_in_other_modes_and_on_other_numbers_of_ranks(
+    tmp_path: Path, first: tuple[str, int], second: tuple[str, int]
+) -> None:
+    """Three steps after a checkpoint have the losses of an uninterrupted run.
+
+    On as many ranks, all bits are equal. On other numbers, gradients are added in another order, in float32.
+    """
+    straight = compile_ranks("bucket", second[1])
+    saved = state_of(train(tmp_path, compile_ranks(*first), steps=2)[0])
+    shapes = {name: variable.shape for name, variable in straight.variables.items() if variable.kind != "derived"}
+    assert {name: value.shape for name, value in saved.items()} == shapes
+    resumed = compile_ranks(*second)
+    for steps in (1, 2, 3):
+        actual = train(tmp_path, resumed, steps, start=saved)
+        assert_ranks_equal(actual)
+        expected = train(tmp_path, straight, 2 + steps)
+        if first[1] == second[1]:
+            assert_ranks_equal([expected[0], actual[0]])
+        np.testing.assert_allclose(actual[0]["loss"], expected[0]["loss"], rtol=1e-5)
+    assert actual[0]["after adamw.step"] == 5
+
+
+SESSIONS = """
+import cs336, numpy as np
+with cs336.distributed.init() as group:
+    executable = cs336.Executable.load("FOLDER/fsdp.cs336x")
+    session = cs336.Session(executable, num_threads=1, group=group)
+    session.initialize(3)
+    session.save(f"FOLDER/saved-{group.rank}.npz")
+    assert session["lm_head.weight"].shape == (64, 32)
+    assert session["layers.0.attn.k_proj.weight"].shape == (32, 32)
+    session["layers.0.attn.k_proj.weight"] = np.full((32, 32), 2, np.float32)
+    assert (session["layers.0.attn.k_proj.weight"] == 2).all()
+    try:
+        session.share("lm_head.weight")
+    except RuntimeError as error:
+        print(error)
+    session.load(f"FOLDER/saved-{group.rank}.npz")
+    session.save(f"FOLDER/again-{group.rank}.npz")
+    group.barrier()
+"""
+
+
+def test_sessions_give_and_get_whole_variables(tmp_path: Path) -> None:
+    compile_ranks("fsdp", 2).save(tmp_path / "fsdp.cs336x")
+    done = launch(tmp_path, 2, SESSIONS.replace("FOLDER", str(tmp_path)))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("variable 'lm_head.weight' is sharded over 2 ranks") == 2
+    alone = cs336.Session(compile_ranks("bucket", 1))
+    alone.initialize(3)
+    expected = {**alone.parameters(), **alone.state()}
+    for name in ("saved", "again"):
+        for rank in range(2):
+            saved = np.load(tmp_path / f"{name}-{rank}.npz")
+            assert set(saved) == set(expected)
+            for each, value in saved.items():
+                assert value.tobytes() == expected[each].tobytes(), each
+
+
+#: Memory.
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_parameters_and_state_take_a_part_of_the_memory(ranks: int, dtype: Any) -> None:
+    """Vectors stay whole. Their moments, and the counters of the optimizer, do too."""
+    large = cs336.TransformerConfig(
+        vocab_size=512, context_length=16, d_model=128, num_layers=8, num_heads=4, d_ff=512, batch_size=1
+    )
+    module = cs336.build(large, "train", optimizer=cs336.Optimizer(max_norm=1.0))
+
+    def plan(mode: Any, count: int) -> cs336.Plan:
+        options: dict[str, Any] = {"ranks": count, "distribute": mode, "bucket_mib": 0.25} if count > 1 else {}
+        return cs336.compile(module, dtype=dtype, pipeline="weight-shadows=false", **options).plan("train")
+
+    whole = plan("bucket", 1)
+    vectors = 4 * 128 * (2 * 8 + 1)
+    for mode in MODES:
+        sharded = plan(mode, ranks)
+        expected = (whole.parameter_bytes - vectors) / ranks + vectors
+        assert abs(sharded.parameter_bytes - expected) <= 0.02 * expected
+        expected = (whole.state_bytes - 2 * vectors) / ranks + 2 * vectors
+        assert abs(sharded.state_bytes - expected) <= 0.02 * expected
+    # Parameters that are gathered again are not kept from the forward to the backward pass.
+    assert plan("fsdp", ranks).arena_bytes < 0.8 * plan("zero1", ranks).arena_bytes
+
+
+def test_parts_have_no_copies_in_the_compute_type() -> None:
+    derived = compile_ranks("bucket", 2).plan("train").derived_bytes
+    assert compile_ranks("bucket", 2, dtype="bf16").plan("train").derived_bytes > derived
+    for mode in MODES:
+        assert compile_ranks(mode, 2, dtype="bf16").plan("train").derived_bytes == derived
+
+
+#: Wrong programs, which the checks above must find.
+
+
+def planned_text(mode: str, max_norm: float = 0.0) -> str:
+    return str(program("train", 2, max_norm).run_passes(f"cs336-pipeline{{world-size=2 distribute={mode}}}"))
+
+
+def check_steps(folder: Path, text: str, max_norm: float = 0.0) -> None:
+    """Assert that two steps of the program have the parameters of replicated ranks."""
+    expected = train(folder, compile_ranks("bucket", 2, max_norm), steps=2)
+    results = train(folder, cs336.compile(text), steps=2)
+    assert_ranks_equal(results)
+    for name in parameters():
+        np.testing.assert_allclose(results[0][f"after {name}"], expected[0][f"after {name}"], atol=1e-6, err_msg=name)
+    np.testing.assert_array_equal(
+        results[0]["after adamw.m.lm_head.weight"], expected[0]["after adamw.m.lm_head.weight"]
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sums_in_place_of_means_are_found(tmp_path: Path, mode: str) -> None:
+    text = planned_text(mode)
+    check_steps(tmp_path, text)
+    with pytest.raises(AssertionError, match=r"Not equal to tolerance|Arrays are not equal"):
+        check_steps(tmp_path, text.replace("reduce_scatter mean", "reduce_scatter sum"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_missing_gathers_are_found(tmp_path: Path, mode: str) -> None:
+    lines = planned_text(mode).splitlines()
+    gathers = [i for i, line in enumerate(lines) if "exec.collective all_gather" in line]
+    assert len(gathers) > 4
+    for position in gathers:
+        without = "\n".join(lines[:position] + lines[position + 1 :])
+        with pytest.raises(ValueError, match="reads a buffer that no command has written"):
+            cs336.compile(without)
+
+
+def test_norm_of_own_parts_is_found(tmp_path: Path) -> None:
+    text = planned_text("fsdp", MAX_NORM)
+    sums = [line for line in text.splitlines() if "all_reduce sum" in line]
+    assert len(sums) == 1
+    results = train(tmp_path, cs336.compile(text), steps=2)
+    assert_ranks_equal(results)
+    source, target = re.findall(r"(?:ins|outs)\((%[\w.]+)", sums[0])
+    assert source == target, "the sum is in place, so the program without it is complete"
+    with pytest.raises(AssertionError, match="of rank 1"):
+        assert_ranks_equal(train(tmp_path, cs336.compile(text.replace(sums[0], "")), steps=2))
