@@ -18,7 +18,7 @@ from compiled_model import optimizer, transformer_config
 from device import DEVICE
 from rank_runs import Tensors, assert_ranks_equal, run_ranks, split_batch
 from test_adamw import optimizer_attribute, sum_of_products
-from test_data_parallel import OPTIONS
+from test_data_parallel import OPTIONS, TWO_USES
 from test_distributed import launch
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
@@ -119,6 +119,19 @@ def test_buckets_and_prefetch_do_not_change_bits(tmp_path: Path) -> None:
     expected = train(tmp_path, compile_ranks("bucket", 2), steps=2)
     for options in ({"bucket_mib": 1e-6}, {"pipeline": "prefetch=0"}, {"pipeline": "prefetch=9"}):
         assert_ranks_equal([expected[0], *train(tmp_path, compile_ranks("fsdp", 2, **options), steps=2)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_parameter_with_two_uses(tmp_path: Path, mode: Any) -> None:
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal((8, 8), np.float32)
+    inputs = [{"x": rng.standard_normal((4, 8), np.float32)} for _ in range(2)]
+
+    def run(distribute: Any) -> list[Tensors]:
+        executable = cs336.compile(TWO_USES, ranks=2, distribute=distribute)
+        return run_ranks(tmp_path, executable, inputs, {"w": w})
+
+    assert_ranks_equal([run("bucket")[0], *run(mode)])
 
 
 @pytest.mark.parametrize("mode", MODES)
