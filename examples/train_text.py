@@ -367,18 +367,18 @@ def train(
                 raise FloatingPointError(f"the loss of step {step} is {loss}: try a smaller --lr or --max-norm 1")
             report = step % a.eval_every == 0 or step in (1, a.steps)
             held_out = held_out_loss(session, text, config, a.eval_batches, group) if report else None
-            if curve is None:
-                continue
-            curve.add(step, loss, held_out, speed)
             line = f"step {step}/{a.steps}  loss {loss:.4f}"
-            if held_out is not None:
+            if curve is not None:
+                curve.add(step, loss, held_out, speed)
+            if is_first and held_out is not None:
                 start = "\r" if terminal else ""
                 print(f"{start}{line}  held-out {held_out:.4f}  {speed:,.0f} tokens/s", flush=True)
-            elif terminal:
+            elif is_first and terminal:
                 print(f"\r{line}  {speed:,.0f} tokens/s ", end="", flush=True)
             if step % a.checkpoint_every == 0 or step == a.steps:
-                curve.sync()  # A checkpoint is never ahead of its curve.
-                session.save(a.out / "checkpoint.safetensors")
+                if curve is not None:
+                    curve.sync()  # A checkpoint is never ahead of its curve.
+                session.save(a.out / "checkpoint.safetensors" if is_first else None)
     finally:
         if curve is not None:
             curve.close()
@@ -411,9 +411,9 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     training.add_argument("--threads", type=int, default=0, help="threads on the CPU; 0 stands for all cores")
     training.add_argument(
         "--distribute",
-        choices=["per-parameter", "flat", "overlap", "bucket"],
+        choices=["per-parameter", "flat", "overlap", "bucket", "zero1", "fsdp"],
         default="bucket",
-        help="when several ranks exchange gradients (default: bucket)",
+        help="how ranks exchange gradients, and whether each stores a part of the parameters (default: bucket)",
     )
     training.add_argument("--eval-every", type=int, default=50, help="steps between held-out losses")
     training.add_argument("--eval-batches", type=int, default=4)
@@ -492,10 +492,11 @@ def run_rank(a: argparse.Namespace, group: Group) -> None:
         check_settings(a.out / "config.json", saved, run)
     session = compile_session(config, optimizer, a, group)
     train(session, text, config, a, run, saved, group)
-    if group.rank == 0 and a.sample_tokens > 0:
+    if a.sample_tokens > 0:
         sample = write_text(session, text, config, config.batch_size // group.size, a)
-        cs336.write_file(a.out / "sample.txt", (sample + "\n").encode())
-        print(f"--- sample ---\n{sample}\n--------------")
+        if group.rank == 0:
+            cs336.write_file(a.out / "sample.txt", (sample + "\n").encode())
+            print(f"--- sample ---\n{sample}\n--------------")
 
 
 def main(arguments: list[str] | None = None) -> int:

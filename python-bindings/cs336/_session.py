@@ -484,9 +484,12 @@ class Session:
             warnings.warn(reason, stacklevel=3)
 
     @_exclusive
-    def save(self, path: str | os.PathLike[str], parameters_only: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str] | None, parameters_only: bool = False) -> None:
         """Write all variables by checkpoint name. After an error, an existing file is unchanged.
 
-        If ranks store parts of variables, all ranks must call it, each with a path of its own.
+        If ranks store parts of variables, all ranks must call it. A rank without a path takes part and writes no file.
         """
-        self._session.save(os.fspath(path), parameters_only)
+        if path is None:
+            self._session.join_save(parameters_only)
+        else:
+            self._session.save(os.fspath(path), parameters_only)

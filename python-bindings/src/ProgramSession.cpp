@@ -126,6 +126,12 @@ void ProgramSession::save(const std::string &path, bool parametersOnly) const {
     throwFileStatus(status);
 }
 
+void ProgramSession::joinSave(bool parametersOnly) const {
+  auto isSharded = [](const auto &variable) { return variable->shards > 1; };
+  if (llvm::any_of(session->executable().variables(), isSharded))
+    throwIfError(withoutGIL([&] { return session->SaveVariables(toSet(parametersOnly)).status(); }));
+}
+
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
                               int64_t steps) {
   std::vector<std::string> names;

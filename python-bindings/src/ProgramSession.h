@@ -39,6 +39,8 @@ public:
   /// Returns the reason why further steps have other bits than an uninterrupted run; empty if there is none.
   std::string load(const std::string &path, bool parametersOnly, bool ignoreExtra);
   void save(const std::string &path, bool parametersOnly) const;
+  /// Gathers sharded variables while another rank saves them.
+  void joinSave(bool parametersOnly) const;
 
   /// `inputs` holds, by name, values that nanobind converts to InputArray.
   void run(const std::string &entry, const nanobind::dict &inputs, bool checkNaN);

@@ -155,6 +155,7 @@ void python::bindRuntime(nb::module_ &module) {
       .def("get_variable", &ProgramSession::getVariable, nb::arg("name"))
       .def("load", &ProgramSession::load, nb::arg("path"), nb::arg("parameters_only"), nb::arg("ignore_extra"))
       .def("save", &ProgramSession::save, nb::arg("path"), nb::arg("parameters_only"))
+      .def("join_save", &ProgramSession::joinSave, nb::arg("parameters_only"))
       .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"), nb::arg("check_nan"))
       .def("values", &ProgramSession::getValues, nb::arg("entry"), nb::arg("inputs"), nb::arg("pattern"))
       .def("profile", &ProgramSession::profile, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"))

@@ -126,7 +126,7 @@ def train(folder: Path, ranks: int, steps: int, *flags: str) -> list[list[float]
         return [[float(value or "nan") for value in row[:3]] for row in list(csv.reader(file))[1:]]
 
 
-@pytest.mark.parametrize("distribute", ["overlap", "bucket"])
+@pytest.mark.parametrize("distribute", ["overlap", "bucket", "zero1", "fsdp"])
 def test_ranks_train_like_one(tmp_path: Path, distribute: str) -> None:
     """Losses are equal up to the rounding of sums over parts of a batch, which 20 steps of AdamW make larger."""
     alone = train(tmp_path / "alone", 1, 20)
@@ -139,9 +139,9 @@ def test_run_resumes_on_other_numbers_of_ranks(tmp_path: Path) -> None:
     alone = train(tmp_path / "alone", 1, 20)
     folder = tmp_path / "ranks"
     train(folder, 2, 5)
-    train(folder, 4, 10, "--resume")
+    train(folder, 4, 10, "--resume", "--distribute", "fsdp")
     train(folder, 1, 15, "--resume")
-    resumed = train(folder, 2, 20, "--resume", "--distribute", "flat")
+    resumed = train(folder, 2, 20, "--resume", "--distribute", "zero1")
     np.testing.assert_allclose(resumed, alone, rtol=1e-4)
 
 
