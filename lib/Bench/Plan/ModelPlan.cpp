@@ -8,8 +8,6 @@
 #include "cs336/Bench/Plan/ModelPlan.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
-#include "cs336/Dialect/Exec/IR/Buffers.h"
-#include "cs336/Dialect/Exec/IR/CommandSource.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -19,91 +17,50 @@ using namespace cs336::bench;
 
 exec::Work ModelPlan::getWork() const {
   exec::Work sum;
-  for (const exec::PhaseSummary &phase : phases)
+  for (const PhaseSummary &phase : phases)
     sum += phase.work;
   return sum;
 }
 
 double ModelPlan::getCommandsPerLayer() const {
   exec::Work sum;
-  for (const exec::PhaseSummary &phase : phases)
+  for (const PhaseSummary &phase : phases)
     sum += phase.inLayers;
   return layers == 0 ? 0 : static_cast<double>(sum.getCommands()) / static_cast<double>(layers);
 }
 
-static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
-  ModelPlan::Buffer buffer;
-  buffer.bytes = allocation.bytes;
-  exec::ArenaOpInterface storage = allocation.storage;
-  MemRefType type = storage.getBuffer().getType();
-  llvm::raw_string_ostream stream(buffer.type);
-  if (allocation.isWorkspace) {
-    stream << "workspace";
-  } else {
-    llvm::interleave(type.getShape(), stream, "x");
-    stream << (type.getRank() ? "x" : "") << type.getElementType();
-  }
-  buffer.source = exec::getSourcePath(storage->getLoc()).str();
-  buffer.first = allocation.first;
-  buffer.last = allocation.last;
-  return buffer;
-}
-
-/// Variables that @prepare alone uses stay in the host's memory (Executable::StaysOnHost).
-static void addVariables(ModuleOp module, bool isForGPU, ModelPlan &plan) {
-  llvm::DenseSet<StringAttr> used;
-  for (auto entry : module.getOps<exec::EntryOp>())
-    if (entry.getMode() != Mode::Prepare)
-      for (auto get : entry.getBody().getOps<exec::GetOp>())
-        used.insert(get.getVariableAttr().getAttr());
-  for (auto variable : module.getOps<exec::VariableOp>()) {
-    int64_t bytes = exec::getStorageBytes(variable.getBufferType());
-    if (isForGPU && !used.contains(variable.getSymNameAttr())) {
-      plan.hostBytes += bytes;
-      continue;
-    }
-    switch (variable.getKind()) {
-    case exec::VariableKind::Parameter:
-      plan.parameterBytes += bytes;
-      break;
-    case exec::VariableKind::State:
-      plan.stateBytes += bytes;
-      break;
-    case exec::VariableKind::Derived:
-      plan.derivedBytes += bytes;
-      break;
-    }
-  }
-}
-
-/// Summarizes the module's planned entries, with details of the entry for that mode.
-static LogicalResult summarize(ModuleOp module, Mode mode, Target target, ModelPlan &plan) {
-  addVariables(module, target == Target::CUDA, plan);
+/// Computes the timeline of the entry for that mode, and its sums.
+static LogicalResult summarize(ModuleOp module, Mode mode, bool isForGPU, const DeviceModel &device, ModelPlan &plan) {
   for (auto entry : module.getOps<exec::EntryOp>()) {
-    FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
-    if (failed(summary))
-      return failure();
-    plan.inputBytes += summary->inputBytes;
-    plan.arenaBytes = std::max(plan.arenaBytes, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
     if (entry.getMode() != mode)
       continue;
-    for (const exec::KernelSummary &kernel : summary->kernels)
-      plan.kernels.push_back({kernel.name.str(), kernel.work, kernel.runsInLayers});
-    for (const exec::AllocationSummary &allocation : summary->allocations)
-      plan.buffers.push_back(describe(allocation));
-    plan.layers = summary->layers;
-    plan.phases = std::move(summary->phases);
+    FailureOr<MemoryTimeline> timeline = computeTimeline(entry, device, isForGPU);
+    if (failed(timeline))
+      return failure();
+    plan.timeline = *std::move(timeline);
   }
+  KindBytes residents = plan.timeline.getResidentBytes();
+  plan.parameterBytes = residents[MemoryKind::Parameter];
+  plan.stateBytes = residents[MemoryKind::State];
+  plan.derivedBytes = residents[MemoryKind::Derived];
+  plan.inputBytes = residents[MemoryKind::Input];
+  plan.hostBytes = plan.timeline.hostBytes;
+  plan.arenaBytes = plan.timeline.arenaBytes;
+  plan.phases = summarizePhases(plan.timeline);
+  plan.kernels = summarizeKernels(plan.timeline);
+  plan.layerMemory = summarizeMiddleLayer(plan.timeline);
+  plan.layers = countLayers(plan.timeline);
   return success();
 }
 
 absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, const CompileOptions &options,
-                                           llvm::function_ref<void(StringRef)> warn) {
+                                           llvm::function_ref<void(StringRef)> warn, const DeviceModel *device) {
   ModelPlan plan;
+  bool isForGPU = options.target == Target::CUDA;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     if (failed(runPipeline(module, options)))
       return failure();
-    return summarize(module, description.mode, options.target, plan);
+    return summarize(module, description.mode, isForGPU, device ? *device : getDefaultDeviceModel(isForGPU), plan);
   });
   if (!status.ok())
     return status;

@@ -1,0 +1,34 @@
+//===- MemorySnapshot.h - A timeline for pytorch.org/memory_viz -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_TIMELINE_MEMORYSNAPSHOT_H
+#define CS336_BENCH_TIMELINE_MEMORYSNAPSHOT_H
+
+#include "cs336/Bench/Timeline/MemoryTimeline.h"
+
+namespace cs336::bench {
+
+/// The most allocations of a snapshot. With twice as many, a file would exceed 20 MB.
+inline constexpr size_t kMostSnapshotAllocations = 50000;
+
+/// The parts of a timeline that a snapshot leaves out.
+struct OmittedAllocations {
+  size_t count = 0;
+  /// The size of the largest one.
+  int64_t largestBytes = 0;
+};
+
+/// Writes a memory snapshot in the format of PyTorch's `torch.cuda.memory._dump_snapshot`, a pickle. Variables and
+/// inputs are in the first segment, and the arena is the second. The trace allocates the variables and inputs, then runs
+/// one step. The frames of an allocation are its operation, its layer and its phase. The category of an allocation is
+/// its kind; that of segments is "unknown". Allocations beyond `kMostSnapshotAllocations` are left out, the smallest
+/// ones, and returned.
+OmittedAllocations writeMemorySnapshot(const MemoryTimeline &timeline, llvm::raw_ostream &os);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_TIMELINE_MEMORYSNAPSHOT_H
