@@ -1,0 +1,124 @@
+//===- TimelineTest.cpp - Memory over time --------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Timeline/MemorySnapshot.h"
+#include "cs336/Bench/Timeline/TimelineSummary.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+using exec::CommandPhase;
+
+TimedCommand makeCommand(CommandPhase phase, std::string source, double start, double end) {
+  return {"kernel", std::move(source), phase, {1, 0, 0, 10, 20}, start, end};
+}
+
+Allocation makeAllocation(int64_t bytes, MemoryKind kind, size_t first, size_t last, std::string source = "layers.0.a") {
+  Allocation allocation;
+  allocation.bytes = bytes;
+  allocation.kind = kind;
+  allocation.first = first;
+  allocation.last = last;
+  allocation.source = std::move(source);
+  return allocation;
+}
+
+MemoryTimeline makeTimeline() {
+  MemoryTimeline timeline;
+  timeline.commands = {makeCommand(CommandPhase::Forward, "layers.0.a", 0, 1),
+                       makeCommand(CommandPhase::Forward, "layers.1.a", 1, 3),
+                       makeCommand(CommandPhase::Backward, "layers.1.a", 3, 7),
+                       makeCommand(CommandPhase::Backward, "layers.0.a", 7, 9)};
+  timeline.allocations = {makeAllocation(100, MemoryKind::Activation, 0, 3),
+                          makeAllocation(50, MemoryKind::Activation, 1, 2, "layers.1.a"),
+                          makeAllocation(30, MemoryKind::Workspace, 1, 1, "layers.1.a"),
+                          makeAllocation(20, MemoryKind::Gradient, 2, 3, "layers.1.a"),
+                          makeAllocation(5, MemoryKind::Temporary, 3, 3)};
+  timeline.arenaBytes = 180;
+  return timeline;
+}
+
+TEST(TimelineTest, LiveBytesAreThoseOfEachCommand) {
+  std::vector<int64_t> totals, activations;
+  makeTimeline().forEachCommand([&](size_t, const KindBytes &live) {
+    totals.push_back(live.getTotal());
+    activations.push_back(live[MemoryKind::Activation]);
+  });
+  EXPECT_THAT(totals, ::testing::ElementsAre(100, 180, 170, 125));
+  EXPECT_THAT(activations, ::testing::ElementsAre(100, 150, 150, 100));
+}
+
+TEST(TimelineTest, PhasesHaveTheirPeaksByKind) {
+  std::vector<PhaseSummary> phases = summarizePhases(makeTimeline());
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[0].liveBytes, 180);
+  EXPECT_EQ(phases[0].heldBytes, 0);
+  EXPECT_EQ(phases[0].peak, 1u);
+  EXPECT_EQ(phases[0].live[MemoryKind::Workspace], 30);
+  EXPECT_DOUBLE_EQ(phases[0].seconds, 3);
+  EXPECT_EQ(phases[1].liveBytes, 170);
+  EXPECT_EQ(phases[1].heldBytes, 150);
+  EXPECT_EQ(phases[1].live[MemoryKind::Workspace], 0);
+  EXPECT_DOUBLE_EQ(phases[1].seconds, 6);
+}
+
+TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
+  LayerMemory memory = summarizeMiddleLayer(makeTimeline());
+  EXPECT_EQ(memory.layer, "layers.1");
+  ASSERT_EQ(memory.kept.size(), 1u);
+  EXPECT_EQ(memory.keptBytes, 50);
+  EXPECT_EQ(memory.gradientBytes, 20);
+  EXPECT_TRUE(summarizeMiddleLayer(MemoryTimeline()).layer.empty());
+}
+
+TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
+  mlir::MLIRContext context;
+  const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
+  EXPECT_EQ(model.name, "h200");
+  mlir::Type f32 = mlir::Float32Type::get(&context), bf16 = mlir::BFloat16Type::get(&context);
+  exec::Work compute{1, 0, 0, 7e12, 8}, move{1, 0, 0, 8, 4.24e12};
+  auto getSeconds = [&](const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective = false) {
+    return model.predictSeconds(work, arithmetic, isCollective) - model.commandSeconds;
+  };
+  EXPECT_NEAR(getSeconds(compute, {bf16}), 0.01, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32}), 7.0 / 47, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32}), 7.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32x3}), 21.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(move, {bf16}), 1, 1e-9);
+  EXPECT_NEAR(getSeconds(move, {}, /*isCollective=*/true), 4240.0 / 450, 1e-9);
+  EXPECT_EQ(model.predictSeconds({}, {}, false), 0);
+  EXPECT_EQ(findDeviceModel("h2000"), nullptr);
+}
+
+TEST(MemorySnapshotTest, FilesStayBelowTheLimitAtAnySize) {
+  MemoryTimeline timeline;
+  constexpr size_t kCommands = 100000;
+  for (size_t index = 0; index < kCommands; ++index) {
+    timeline.commands.push_back(makeCommand(CommandPhase::Forward, "", double(index), double(index) + 1));
+    timeline.allocations.push_back(makeAllocation(int64_t(kCommands - index), MemoryKind::Activation, index, index,
+                                                  "layers." + std::to_string(index) + ".ffn.operation"));
+    timeline.allocations.back().type = "128x65536x25600xf32";
+    timeline.allocations.back().location = timeline.allocations.back().source;
+    timeline.allocations.back().offset = int64_t(index) << 20;
+  }
+  timeline.arenaBytes = int64_t(kCommands) << 20;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OmittedAllocations omitted = writeMemorySnapshot(timeline, stream);
+  EXPECT_LT(text.size(), 20000000u);
+  EXPECT_EQ(omitted.count, kCommands - kMostSnapshotAllocations);
+  EXPECT_EQ(omitted.largestBytes, int64_t(kCommands - kMostSnapshotAllocations));
+}
+
+} // namespace
+} // namespace cs336::bench
