@@ -23,7 +23,8 @@ TimedCommand makeCommand(CommandPhase phase, std::string source, double start, d
   return {"kernel", std::move(source), phase, {1, 0, 0, 10, 20}, start, end};
 }
 
-Allocation makeAllocation(int64_t bytes, MemoryKind kind, size_t first, size_t last, std::string source = "layers.0.a") {
+Allocation makeAllocation(int64_t bytes, MemoryKind kind, size_t first, size_t last,
+                          std::string source = "layers.0.a") {
   Allocation allocation;
   allocation.bytes = bytes;
   allocation.kind = kind;
@@ -35,15 +36,13 @@ Allocation makeAllocation(int64_t bytes, MemoryKind kind, size_t first, size_t l
 
 MemoryTimeline makeTimeline() {
   MemoryTimeline timeline;
-  timeline.commands = {makeCommand(CommandPhase::Forward, "layers.0.a", 0, 1),
-                       makeCommand(CommandPhase::Forward, "layers.1.a", 1, 3),
-                       makeCommand(CommandPhase::Backward, "layers.1.a", 3, 7),
-                       makeCommand(CommandPhase::Backward, "layers.0.a", 7, 9)};
-  timeline.allocations = {makeAllocation(100, MemoryKind::Activation, 0, 3),
-                          makeAllocation(50, MemoryKind::Activation, 1, 2, "layers.1.a"),
-                          makeAllocation(30, MemoryKind::Workspace, 1, 1, "layers.1.a"),
-                          makeAllocation(20, MemoryKind::Gradient, 2, 3, "layers.1.a"),
-                          makeAllocation(5, MemoryKind::Temporary, 3, 3)};
+  timeline.commands = {
+      makeCommand(CommandPhase::Forward, "layers.0.a", 0, 1), makeCommand(CommandPhase::Forward, "layers.1.a", 1, 3),
+      makeCommand(CommandPhase::Backward, "layers.1.a", 3, 7), makeCommand(CommandPhase::Backward, "layers.0.a", 7, 9)};
+  timeline.allocations = {
+      makeAllocation(100, MemoryKind::Activation, 0, 3), makeAllocation(50, MemoryKind::Activation, 1, 2, "layers.1.a"),
+      makeAllocation(30, MemoryKind::Workspace, 1, 1, "layers.1.a"),
+      makeAllocation(20, MemoryKind::Gradient, 2, 3, "layers.1.a"), makeAllocation(5, MemoryKind::Temporary, 3, 3)};
   timeline.arenaBytes = 180;
   return timeline;
 }

@@ -123,6 +123,31 @@ def test_a_faster_device_takes_less_time() -> None:
     assert times[0] < times[1] < times[2]
 
 
+def recorded_steps() -> list[dict]:
+    """Return all steps that were measured on an H200 at `--fusion all`, without other options of the pipeline."""
+    rows = []
+    for path in sorted((ROOT / "benchmarks" / "results").glob("h200-*.json")):
+        record = json.loads(path.read_text())
+        if record.get("benchmark") != "model" or "--device cuda" not in record["command"]:
+            continue
+        if "--checkpoint" in record["command"] or "--pipeline-options" in record["command"]:
+            continue
+        rows += [row for row in record["results"] if row["fusion"] == "all" and row["median_ms"] and not row["ladder"]]
+    return rows
+
+
+def test_predicted_times_are_close_to_recorded_ones() -> None:
+    rows = [
+        row for row in recorded_steps() if row["build_dtype"] == "f32" and row["size"] in ("small", "large", "2.7B")
+    ]
+    assert len(rows) > 30
+    for row in rows:
+        flags = ["--size", row["size"], "--mode", row["mode"], "--dtype", row["dtype"]]
+        flags += ["--context-length", str(row["context_length"]), "--batch-size", str(row["batch_size"])]
+        ratio = plan(*flags)["predicted_ms"] / row["median_ms"]
+        assert 0.7 < ratio < 1.1, (flags, ratio)
+
+
 @pytest.mark.parametrize(
     "flags",
     [

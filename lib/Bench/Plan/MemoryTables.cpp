@@ -51,9 +51,9 @@ Table cs336::bench::makePeakTable(const ModelPlan &plan) {
 Table cs336::bench::makeKeptTable(const ModelPlan &plan, size_t most) {
   const LayerMemory &memory = plan.layerMemory;
   auto whole = static_cast<double>(memory.keptBytes);
-  std::string title = llvm::formatv("kept for the backward pass by {0}: {1} in {2} buffers; gradients: {3}",
-                                    memory.layer, formatBytes(memory.keptBytes), memory.kept.size(),
-                                    formatBytes(memory.gradientBytes));
+  std::string title =
+      llvm::formatv("kept for the backward pass by {0}: {1} in {2} buffers; gradients: {3}", memory.layer,
+                    formatBytes(memory.keptBytes), memory.kept.size(), formatBytes(memory.gradientBytes));
   auto getShare = [whole](const Allocation &row) {
     double share = static_cast<double>(row.bytes) / whole;
     return Cell(llvm::formatv("{0:P1}", share).str(), share);

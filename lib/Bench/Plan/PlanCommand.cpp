@@ -113,11 +113,14 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
   absl::Status written;
-  if (rows.size() == 1)
-    written = timeline.write(rows.front().plan.timeline, context);
+  if (rows.size() == 1) {
+    json::Object described = context;
+    described["model"] = describePlan(rows.front());
+    written = timeline.write(rows.front().plan.timeline, std::move(described));
+  }
   if (written.ok())
-    written = output.write(
-        makePlanReport(rows, std::move(context), static_cast<size_t>(most), timeline.getDetailBytes()));
+    written =
+        output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most), timeline.getDetailBytes()));
   if (!written.ok())
     return written;
   if (!status.ok())

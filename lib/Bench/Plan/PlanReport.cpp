@@ -234,9 +234,10 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
         llvm::formatv("largest buffers of {0}, equal ones of all layers together", plan.timeline.allocations.size());
     if (detailBytes > 1)
       buffers += llvm::formatv(", of at least {0}", formatBytes(detailBytes));
-    llvm::ArrayRef<Allocation> large = llvm::ArrayRef(plan.timeline.allocations).take_while([&](const Allocation &each) {
-      return each.bytes >= detailBytes;
-    });
+    llvm::ArrayRef<Allocation> large =
+        llvm::ArrayRef(plan.timeline.allocations).take_while([&](const Allocation &each) {
+          return each.bytes >= detailBytes;
+        });
     report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(large), most));
     std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());
     report.tables.push_back(makeKernelTable(std::move(kernels), plan, most));

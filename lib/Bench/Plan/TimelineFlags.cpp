@@ -50,7 +50,8 @@ absl::Status TimelineFlags::check(size_t numPlans) const {
     std::string known;
     for (const DeviceModel &model : getDeviceModels())
       absl::StrAppend(&known, known.empty() ? "" : ", ", model.name.str());
-    return absl::InvalidArgumentError(absl::StrCat("--predict-on is '", device.getValue(), "', must be one of: ", known));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--predict-on is '", device.getValue(), "', must be one of: ", known));
   }
   if (!timeline.empty() && !isCSV(timeline) && path::extension(timeline) != ".json")
     return absl::InvalidArgumentError(

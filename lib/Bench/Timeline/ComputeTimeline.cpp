@@ -146,8 +146,7 @@ static void addAllocations(llvm::ArrayRef<exec::Lifetime> lifetimes, MemoryTimel
   llvm::stable_sort(timeline.allocations, [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
 }
 
-FailureOr<MemoryTimeline> cs336::bench::computeTimeline(exec::EntryOp entry, const DeviceModel &device,
-                                                        bool isForGPU) {
+FailureOr<MemoryTimeline> cs336::bench::computeTimeline(exec::EntryOp entry, const DeviceModel &device, bool isForGPU) {
   exec::HappensBefore order(entry);
   FailureOr<std::vector<exec::Lifetime>> lifetimes = exec::computeLifetimes(entry, order);
   if (failed(lifetimes))

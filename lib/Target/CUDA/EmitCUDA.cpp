@@ -336,7 +336,8 @@ FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::s
 
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isFunctionName(kernel.getSymName()))
-    return kernel.emitError("has a name that no CUDA function can have: use letters, digits and underscores, and no keyword of C++");
+    return kernel.emitError(
+        "has a name that no CUDA function can have: use letters, digits and underscores, and no keyword of C++");
   // Contains the kernel's linalg form while the text is written.
   OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());

@@ -23,9 +23,9 @@ struct OmittedAllocations {
 };
 
 /// Writes a memory snapshot in the format of PyTorch's `torch.cuda.memory._dump_snapshot`, a pickle. Variables and
-/// inputs are in the first segment, and the arena is the second. The trace allocates the variables and inputs, then runs
-/// one step. The frames of an allocation are its operation, its layer and its phase. The category of an allocation is
-/// its kind; that of segments is "unknown". Allocations beyond `kMostSnapshotAllocations` are left out, the smallest
+/// inputs are in the first segment, and the arena is the second. The trace allocates the variables and inputs, then
+/// runs one step. The frames of an allocation are its operation, its layer and its phase. The category of an allocation
+/// is its kind; that of segments is "unknown". Allocations beyond `kMostSnapshotAllocations` are left out, the smallest
 /// ones, and returned.
 OmittedAllocations writeMemorySnapshot(const MemoryTimeline &timeline, llvm::raw_ostream &os);
 

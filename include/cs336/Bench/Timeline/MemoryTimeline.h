@@ -16,15 +16,17 @@
 
 namespace cs336::bench {
 
-/// What the bytes of an allocation are for. Variables and inputs live as long as a session, the others are in the arena.
+/// The use of an allocation. Variables and inputs live as long as a session, the others are in the
+/// arena.
 enum class MemoryKind : uint8_t {
   Parameter,
-  /// Of the optimizer, with counters.
+  /// Variables of the optimizer, with counters.
   State,
   /// Variables that `prepare` computes of others, such as parameters in a lower type.
   Derived,
   Input,
-  /// Gradients of parameters: results of the backward pass that the optimizer or a collective reads, or that are outputs.
+  /// Gradients of parameters: results of the backward pass that the optimizer or a collective reads, or that are
+  /// outputs.
   Gradient,
   /// Results of the forward pass that the backward pass reads.
   Activation,
