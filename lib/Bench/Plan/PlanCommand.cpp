@@ -53,7 +53,7 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   // The memory of variables does not depend on the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes, timeline.getDevice());
   if (!ways.ok())
     return ways.status();
   row.waysToFit = *std::move(ways);

@@ -47,8 +47,12 @@ std::string cs336::bench::describeFit(const PlanRow &row) {
                           formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
   else
     text += "\nany of these would do:";
-  for (const WayToFit &way : ways.ways)
+  double now = row.plan.getSecondsPerToken(row.description);
+  for (const WayToFit &way : ways.ways) {
     text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
+    if (now > 0)
+      text += llvm::formatv(", {0:f2} times the predicted time per token", way.secondsPerToken / now);
+  }
   if (ways.leastRecomputation)
     text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
                           formatBytes(ways.leastRecomputation->totalBytes));
@@ -152,7 +156,9 @@ Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, si
 }
 
 static json::Object makeWay(const WayToFit &way) {
-  return json::Object{{"flags", way.flags}, {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0}};
+  return json::Object{{"flags", way.flags},
+                      {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0},
+                      {"predicted_us_per_token", way.secondsPerToken * 1e6}};
 }
 
 static json::Array listWays(const PlanRow &row) {

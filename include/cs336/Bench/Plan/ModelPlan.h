@@ -37,6 +37,8 @@ struct ModelPlan {
   LayerMemory layerMemory;
   int64_t layers = 0;
 
+  /// Returns the predicted seconds per token of a step of `description`, which has this plan.
+  double getSecondsPerToken(const ModelDescription &description) const;
   /// All but the arena.
   int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
   /// Returns the bytes that a session allocates, without the alignment of variables.
@@ -57,6 +59,8 @@ struct WayToFit {
   /// As flags: "--batch-size 2", "--fusion flash --dtype bf16".
   std::string flags;
   int64_t totalBytes;
+  /// Predicted seconds per token.
+  double secondsPerToken;
 };
 
 struct WaysToFit {
@@ -66,10 +70,13 @@ struct WaysToFit {
 };
 
 /// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the fewest layers together whose
-/// input alone is kept for the backward pass, the largest smaller batch, and the largest context of a half, a quarter,
-/// and so on. `pipeline` are the options of `options` in detail.
+/// input alone is kept for the backward pass, the largest smaller batch, and the largest smaller context. The next
+/// larger batch or context, or fewer layers together, do not fit. A larger limit never gives a smaller batch or
+/// context, or more layers together. `device` predicts times, as in `planModel`. `pipeline` are the options of
+/// `options` in detail.
 absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                        const PipelineOptions &pipeline, int64_t limit);
+                                        const PipelineOptions &pipeline, int64_t limit,
+                                        const DeviceModel *device = nullptr);
 
 } // namespace cs336::bench
 
