@@ -7,9 +7,11 @@
 
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 #include "cs336/Bench/Timeline/TimelineSummary.h"
+#include "cs336/Driver/Compile/Registration.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,6 +80,65 @@ TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
   EXPECT_EQ(memory.keptBytes, 50);
   EXPECT_EQ(memory.gradientBytes, 20);
   EXPECT_TRUE(summarizeMiddleLayer(MemoryTimeline()).layer.empty());
+}
+
+/// %a is in use on stream 0 and %b on stream 1, which waits for the first copy.
+constexpr char kTwoStreams[] = R"(
+exec.variable @w parameter : memref<1048576xf32>
+exec.entry @forward mode<forward> arena_bytes = 12582912 {
+  %x = exec.input "x" : memref<1048576xf32>
+  %y = exec.output "y" output offset = 0 : memref<1048576xf32>
+  %a = exec.alloc offset = 4194304 : memref<1048576xf32>
+  exec.copy ins(%x : memref<1048576xf32>) outs(%a : memref<1048576xf32>)
+  exec.record 0
+  exec.copy ins(%a : memref<1048576xf32>) outs(%y : memref<1048576xf32>)
+  exec.wait 0 {stream = 1 : i64}
+  %b = exec.alloc offset = 8388608 : memref<1048576xf32>
+  exec.copy ins(%x : memref<1048576xf32>) outs(%b : memref<1048576xf32>) {stream = 1 : i64}
+  exec.collective all_reduce sum ins(%b : memref<1048576xf32>) outs(%b : memref<1048576xf32>) group = 2 {stream = 1 : i64}
+}
+)";
+
+TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwoStreams, &context);
+  ASSERT_TRUE(module);
+  const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/false);
+  auto timeline = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/false);
+  ASSERT_TRUE(mlir::succeeded(timeline));
+  ASSERT_EQ(timeline->commands.size(), 6u);
+  double copy = model.commandSeconds + 8388608 / model.memoryBytes;
+  llvm::ArrayRef<TimedCommand> commands = timeline->commands;
+  EXPECT_DOUBLE_EQ(commands[0].end, copy);
+  EXPECT_DOUBLE_EQ(commands[2].start, copy);
+  EXPECT_DOUBLE_EQ(commands[2].end, 2 * copy);
+  // Stream 1 continues when the event has occurred, beside the second copy of stream 0.
+  EXPECT_DOUBLE_EQ(commands[4].start, copy);
+  EXPECT_DOUBLE_EQ(commands[5].start, 2 * copy);
+  EXPECT_DOUBLE_EQ(commands[5].end, 2 * copy + model.commandSeconds + 8388608 / model.linkBytes);
+  EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
+  EXPECT_EQ(commands[1].end, commands[1].start);
+
+  ASSERT_EQ(timeline->allocations.size(), 3u);
+  auto getKind = [&](int64_t offset) {
+    for (const Allocation &each : timeline->allocations)
+      if (each.offset == offset)
+        return each.kind;
+    return MemoryKind::Parameter;
+  };
+  EXPECT_EQ(getKind(0), MemoryKind::Output);
+  EXPECT_EQ(getKind(4194304), MemoryKind::Temporary);
+  EXPECT_EQ(getKind(8388608), MemoryKind::Communication);
+  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Parameter], 4194304);
+  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Input], 4194304);
+  EXPECT_EQ(timeline->arenaBytes, 12582912);
+  // No entry uses the variable: a GPU leaves it in the host's memory.
+  auto onGPU = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/true);
+  ASSERT_TRUE(mlir::succeeded(onGPU));
+  EXPECT_EQ(onGPU->hostBytes, 4194304);
+  EXPECT_EQ(onGPU->getResidentBytes()[MemoryKind::Parameter], 0);
 }
 
 TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {

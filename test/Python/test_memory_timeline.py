@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import time
@@ -249,3 +250,19 @@ def test_pictures(tmp_path: Path) -> None:
     )
     assert process.returncode == 1
     assert "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline" in process.stderr
+
+
+def test_a_sweep_of_xl_takes_less_than_five_seconds() -> None:
+    command = ["cs336-bench", "plan", "--size", "xl", "--device", "cuda", "--mode", "forward,train", "--format", "json"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    process = subprocess.run([*command, "--context-length", "128,256,512,1024"], capture_output=True, env=os.environ)
+    assert process.returncode == 0 and len(json.loads(process.stdout)["results"]) == 8
+    # The time of this process alone: other tests may run beside it.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 5
+
+
+def test_gradients_that_ranks_exchange_are_gradients() -> None:
+    row = plan(*TINY, "--mode", "train", "--pipeline-options", "world-size=2 distribute=flat")
+    peaks = {peak["kind"]: peak for peak in row["peaks"]}
+    assert [phase["phase"] for phase in row["phases"]] == ["forward", "backward", "communication", "optimizer"]
+    assert peaks["gradient"]["communication_mib"] == pytest.approx(peaks["parameter"]["communication_mib"], rel=0.01)
