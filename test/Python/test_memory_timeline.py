@@ -183,6 +183,9 @@ def test_frames_name_the_operation_its_layer_and_its_phase(tmp_path: Path) -> No
     assert ["scores 2x4x16x16xf32", "layers.0.attn", "forward"] in names
     assert any(name[2] == "backward" and name[1] == "layers.1.ffn" for name in names)
     assert any(name[2] == "session" for name in names)
+    # The file is the source location, without quotes.
+    files = {stack[0]["filename"] for stack in frames}
+    assert {"layers.0.attn.scores", "backward(layers.1.ffn.w2)"} <= files and not any('"' in file for file in files)
 
 
 def break_size(snapshot: dict) -> None:

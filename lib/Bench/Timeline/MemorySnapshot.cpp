@@ -112,8 +112,9 @@ void SnapshotWriter::writeFrames(Placed &placed) {
   const Allocation &allocation = *placed.allocation;
   llvm::StringRef kind = stringifyMemoryKind(allocation.kind), source = allocation.source;
   bool isResident = &placed >= residents.data() && &placed < residents.data() + residents.size();
-  // An unquoted name, or a file.
-  llvm::StringRef location = llvm::StringRef(allocation.location).trim('"');
+  // Without quotes: `backward(layers.0.ffn.w2)`.
+  std::string location = allocation.location;
+  llvm::erase(location, '"');
   auto [layer, operation] = source.rsplit('.');
   if (operation.empty())
     std::swap(layer, operation);
