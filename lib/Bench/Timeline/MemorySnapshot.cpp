@@ -8,6 +8,7 @@
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 
 #include "PickleWriter.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -18,6 +19,8 @@ using namespace cs336::bench;
 
 /// Addresses start here; CUDA's are similar.
 static constexpr int64_t kBase = int64_t(1) << 44;
+/// Longer names in frames are cut.
+static constexpr size_t kMostNameBytes = 100;
 /// Alignment of variables, and of segments.
 static constexpr int64_t kAlignment = 512;
 
@@ -75,21 +78,52 @@ static int64_t align(int64_t bytes) {
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes), kAlignment));
 }
 
+/// Returns an upper bound of the bytes of an allocation's events, block and frames in the file.
+static size_t getFileBytes(const Allocation &allocation) {
+  constexpr size_t kWithoutNames = 260;
+  size_t bytes = kWithoutNames;
+  for (size_t size :
+       {allocation.location.size(), allocation.source.size() + allocation.type.size(), allocation.source.size()})
+    bytes += std::min(size, kMostNameBytes);
+  return bytes;
+}
+
+/// Returns the largest allocations that fit into a file, and counts the others.
+static llvm::DenseSet<const Allocation *> chooseLargest(const MemoryTimeline &timeline, OmittedAllocations &omitted) {
+  std::vector<const Allocation *> all;
+  for (const auto *allocations : {&timeline.residents, &timeline.allocations})
+    for (const Allocation &allocation : *allocations)
+      all.push_back(&allocation);
+  llvm::stable_sort(all, [](const Allocation *a, const Allocation *b) { return a->bytes > b->bytes; });
+  // The segments and the keys take less than 10 kB.
+  size_t fileBytes = 10'000;
+  llvm::DenseSet<const Allocation *> chosen;
+  for (const Allocation *allocation : all) {
+    fileBytes += getFileBytes(*allocation);
+    if (fileBytes >= kMostSnapshotBytes)
+      break;
+    chosen.insert(allocation);
+  }
+  if (chosen.size() < all.size())
+    omitted = {all.size() - chosen.size(), all[chosen.size()]->bytes};
+  return chosen;
+}
+
+/// An omitted variable leaves a gap in its segment.
 void SnapshotWriter::place() {
+  llvm::DenseSet<const Allocation *> chosen = chooseLargest(timeline, omitted);
   int64_t address = kBase;
   for (const Allocation &resident : timeline.residents) {
-    residents.push_back({&resident, address, std::nullopt});
+    if (chosen.contains(&resident))
+      residents.push_back({&resident, address, std::nullopt});
     address += align(resident.bytes);
   }
   residentSegment = {kBase, address - kBase, {}};
   for (Placed &placed : residents)
     residentSegment.blocks.push_back(&placed);
-  llvm::ArrayRef<Allocation> shown = llvm::ArrayRef(timeline.allocations).take_front(kMostSnapshotAllocations);
-  llvm::ArrayRef<Allocation> hidden = llvm::ArrayRef(timeline.allocations).drop_front(shown.size());
-  if (!hidden.empty())
-    omitted = {hidden.size(), hidden.front().bytes};
-  for (const Allocation &allocation : shown)
-    arena.push_back({&allocation, address + allocation.offset, std::nullopt});
+  for (const Allocation &allocation : timeline.allocations)
+    if (chosen.contains(&allocation))
+      arena.push_back({&allocation, address + allocation.offset, std::nullopt});
   arenaSegment = {address, align(timeline.arenaBytes), {}};
   for (Placed &placed : arena)
     if (placed.allocation->outlivesCommands)
@@ -97,11 +131,21 @@ void SnapshotWriter::place() {
   llvm::sort(arenaSegment.blocks, [](const Placed *a, const Placed *b) { return a->address < b->address; });
 }
 
+/// Returns the start of a name that is longer than `kMostNameBytes`. Does not cut a character of UTF-8 apart.
+static std::string shorten(llvm::StringRef name) {
+  if (name.size() <= kMostNameBytes)
+    return name.str();
+  size_t size = kMostNameBytes - 3;
+  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80)
+    --size;
+  return (name.take_front(size) + "...").str();
+}
+
 void SnapshotWriter::writeFrame(llvm::StringRef file, llvm::StringRef name) {
   pickle.writeDictionary([&] {
-    pickle.writeItem("filename", file);
+    pickle.writeItem("filename", shorten(file));
     pickle.writeItem("line", 0);
-    pickle.writeItem("name", name);
+    pickle.writeItem("name", shorten(name));
   });
 }
 
@@ -248,11 +292,12 @@ void SnapshotWriter::writeTrace() {
 
 void SnapshotWriter::write() {
   pickle.writeDictionary([&] {
+    // First the events, which are most of the file: the first strings are the shortest to repeat.
+    pickle.writeString("device_traces");
+    pickle.writeList(1, [&](size_t) { writeTrace(); });
     pickle.writeString("segments");
     std::vector<const Segment *> segments = getSegments();
     pickle.writeList(segments.size(), [&](size_t index) { writeSegment(*segments[index]); });
-    pickle.writeString("device_traces");
-    pickle.writeList(1, [&](size_t) { writeTrace(); });
   });
   pickle.finish();
 }

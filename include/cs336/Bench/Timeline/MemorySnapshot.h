@@ -12,8 +12,8 @@
 
 namespace cs336::bench {
 
-/// The most allocations of a snapshot. With twice as many, a file would exceed 20 MB.
-inline constexpr size_t kMostSnapshotAllocations = 50000;
+/// A snapshot has fewer bytes.
+inline constexpr size_t kMostSnapshotBytes = 20'000'000;
 
 /// The parts of a timeline that a snapshot leaves out.
 struct OmittedAllocations {
@@ -25,8 +25,8 @@ struct OmittedAllocations {
 /// Writes a memory snapshot in the format of PyTorch's `torch.cuda.memory._dump_snapshot`, a pickle. Variables and
 /// inputs are in the first segment, and the arena is the second. The trace allocates the variables and inputs, then
 /// runs one step. The frames of an allocation are its operation, its layer and its phase. The category of an allocation
-/// is its kind; that of segments is "unknown". Allocations beyond `kMostSnapshotAllocations` are left out, the smallest
-/// ones, and returned.
+/// is its kind; that of segments is "unknown". If not everything fits into `kMostSnapshotBytes`, the smallest
+/// allocations, variables and inputs are left out, and returned.
 OmittedAllocations writeMemorySnapshot(const MemoryTimeline &timeline, llvm::raw_ostream &os);
 
 } // namespace cs336::bench
