@@ -32,17 +32,22 @@ PlanRow makeRow(llvm::StringRef size, Fusion fusion, std::string added = "") {
   exec::Work work{12345, 1234, 1234, 12345678e9, 12345678e9};
   plan.phases = {{CommandPhase::Optimizer, work, work, kTebi, kTebi},
                  {CommandPhase::Forward, work, work, kTebi, kTebi}};
+  for (PhaseSummary &phase : plan.phases)
+    for (MemoryKind kind : getMemoryKinds())
+      phase.live[kind] = kTebi;
   plan.kernels = {{std::string(150, 'k'), work, 1234}};
   plan.layers = 48;
   for (int64_t layer = 0; layer < 48; ++layer)
-    plan.buffers.push_back({kTebi, "128x65536x25600xf32", "layers." + std::to_string(layer) + ".ffn.w13",
-                            CommandPhase::Forward, CommandPhase::Backward});
-  plan.buffers.push_back({1 << 20, "128xi64", "layers.0.ffn.w13", CommandPhase::Forward, CommandPhase::Backward});
+    plan.timeline.allocations.push_back({kTebi, "128x65536x25600xf32", "layers." + std::to_string(layer) + ".ffn.w13",
+                                         CommandPhase::Forward, CommandPhase::Backward});
+  plan.layerMemory = {"layers.24", plan.timeline.allocations, 48 * kTebi, kTebi};
+  plan.timeline.allocations.push_back(
+      {1 << 20, "128xi64", "layers.0.ffn.w13", CommandPhase::Forward, CommandPhase::Backward});
   return row;
 }
 
 TEST(PlanReportTest, EqualBuffersOfAllLayersAreOneRow) {
-  std::vector<BufferGroup> groups = groupBuffers(makeRow("tiny", Fusion::None).plan.buffers);
+  std::vector<BufferGroup> groups = groupBuffers(makeRow("tiny", Fusion::None).plan.timeline.allocations);
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].count, 48);
   EXPECT_EQ(groups[0].buffer.source, "layers.*.ffn.w13");
@@ -58,11 +63,11 @@ TEST(PlanReportTest, EqualBuffersOfAllLayersAreOneRow) {
 }
 
 TEST(PlanReportTest, BuffersThatDifferInMoreThanTheLayerStayApart) {
-  std::vector<ModelPlan::Buffer> buffers{{8, "2xf32", "layers.0.a", CommandPhase::Forward, CommandPhase::Forward},
-                                         {8, "2xf32", "layers.1.b", CommandPhase::Forward, CommandPhase::Forward},
-                                         {8, "2xi32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward},
-                                         {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Backward},
-                                         {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward}};
+  std::vector<Allocation> buffers{{8, "2xf32", "layers.0.a", CommandPhase::Forward, CommandPhase::Forward},
+                                  {8, "2xf32", "layers.1.b", CommandPhase::Forward, CommandPhase::Forward},
+                                  {8, "2xi32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward},
+                                  {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Backward},
+                                  {8, "2xf32", "layers.1.a", CommandPhase::Forward, CommandPhase::Forward}};
   EXPECT_EQ(groupBuffers(buffers).size(), 4u);
 }
 

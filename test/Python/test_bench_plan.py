@@ -87,7 +87,8 @@ def test_the_smallest_recomputation_that_fits() -> None:
     row = plan(*arguments, f"{min(totals) - 0.01:f}MiB")
     assert not any("--checkpoint" in way["flags"] for way in row["ways_to_fit"])
     least = row["least_recomputation"]
-    assert least == {"flags": f"--checkpoint {totals.index(min(totals)) + 1}", "total_mib": min(totals)}
+    assert (least["flags"], least["total_mib"]) == (f"--checkpoint {totals.index(min(totals)) + 1}", min(totals))
+    assert least["predicted_us_per_token"] > 0
     # Without a backward pass there is nothing to recompute.
     row = plan("--mode", "forward", "--memory-limit", "0.1MiB")
     assert row["fits"] is False and row["least_recomputation"] is None
@@ -106,3 +107,36 @@ def test_less_memory_in_lower_types_and_no_fewer_ways_to_fit() -> None:
     assert all(total <= limit for total in ways.values())
     (batch,) = [flags for flags in ways if flags.startswith("--batch-size")]
     assert ways[batch] == plan(*forward, *batch.split())["total_mib"]
+
+
+@pytest.mark.parametrize("flag", ["--batch-size", "--context-length"])
+def test_the_largest_size_that_fits_is_exact_and_monotone(flag: str) -> None:
+    base = ["--mode", "train", "--batch-size", "24", "--context-length", "40"]
+    whole = plan(*base)["total_mib"]
+    least = plan(*base, flag, "1")["total_mib"]
+    answers = []
+    for share in (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99):
+        limit = least + share * (whole - least)
+        ways = plan(*base, "--memory-limit", f"{limit:f}MiB")["ways_to_fit"]
+        (way,) = [way for way in ways if way["flags"].startswith(flag)]
+        answers.append(int(way["flags"].split()[1]))
+        fitting = plan(*base, flag, str(answers[-1]))
+        assert fitting["total_mib"] == way["total_mib"] <= limit
+        assert plan(*base, flag, str(answers[-1] + 1))["total_mib"] > limit
+    assert answers == sorted(answers) and len(set(answers)) > 3
+
+
+def test_recomputation_is_exact_and_monotone_and_costs_time() -> None:
+    base = ["--mode", "train", "--num-layers", "8", "--context-length", "64", "--device", "cuda"]
+    kept = plan(*base)
+    totals = [plan(*base, "--checkpoint", str(n))["total_mib"] for n in range(1, 9)]
+    answers = []
+    for share in (0.0, 0.2, 0.4, 0.6, 0.8, 0.99):
+        limit = min(totals) + share * (kept["total_mib"] - min(totals)) + 0.001
+        ways = plan(*base, "--memory-limit", f"{limit:f}MiB")["ways_to_fit"]
+        (way,) = [way for way in ways if way["flags"].startswith("--checkpoint")]
+        answers.append(int(way["flags"].split()[1]))
+        assert totals[answers[-1] - 1] <= limit
+        assert answers[-1] == 1 or totals[answers[-1] - 2] > limit
+        assert way["predicted_us_per_token"] * 2 * 64 > kept["predicted_ms"] * 1e3
+    assert answers == sorted(answers, reverse=True)

@@ -8,8 +8,8 @@
 #include "cs336/Bench/Attention/AttentionBenchmark.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Bench/Timeline/TimelineSummary.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
-#include "cs336/Dialect/Exec/Transforms/EntrySummary.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/xxhash.h"
 
@@ -25,7 +25,7 @@ namespace {
 struct Compiled {
   std::shared_ptr<const runtime::Executable> executable;
   uint64_t hash = 0;
-  std::vector<exec::PhaseSummary> phases;
+  std::vector<PhaseSummary> phases;
   int64_t variableBytes = 0;
 };
 } // namespace
@@ -37,10 +37,11 @@ static LogicalResult plan(ModuleOp module, Mode mode, const CompileOptions &opti
   for (auto entry : module.getOps<exec::EntryOp>()) {
     if (entry.getMode() != mode)
       continue;
-    FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
-    if (failed(summary))
+    bool isForGPU = options.target == Target::CUDA;
+    FailureOr<MemoryTimeline> timeline = computeTimeline(entry, getDefaultDeviceModel(isForGPU), isForGPU);
+    if (failed(timeline))
       return failure();
-    compiled.phases = summary->phases;
+    compiled.phases = summarizePhases(*timeline);
   }
   for (auto variable : module.getOps<exec::VariableOp>())
     compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
@@ -84,16 +85,16 @@ createSession(std::shared_ptr<const runtime::Executable> executable, const Atten
   return session;
 }
 
-static const exec::PhaseSummary *findPhase(llvm::ArrayRef<exec::PhaseSummary> phases, exec::CommandPhase phase) {
-  auto found = llvm::find_if(phases, [&](const exec::PhaseSummary &each) { return each.phase == phase; });
+static const PhaseSummary *findPhase(llvm::ArrayRef<PhaseSummary> phases, exec::CommandPhase phase) {
+  auto found = llvm::find_if(phases, [&](const PhaseSummary &each) { return each.phase == phase; });
   return found == phases.end() ? nullptr : found;
 }
 
 static AttentionMemory getMemory(const Compiled &forward, const Compiled &backward) {
   AttentionMemory memory;
-  if (const exec::PhaseSummary *phase = findPhase(forward.phases, exec::CommandPhase::Forward))
+  if (const PhaseSummary *phase = findPhase(forward.phases, exec::CommandPhase::Forward))
     memory.forwardPeak = forward.variableBytes + phase->liveBytes;
-  if (const exec::PhaseSummary *phase = findPhase(backward.phases, exec::CommandPhase::Backward)) {
+  if (const PhaseSummary *phase = findPhase(backward.phases, exec::CommandPhase::Backward)) {
     memory.beforeBackward = backward.variableBytes + phase->heldBytes;
     memory.backwardPeak = backward.variableBytes + phase->liveBytes;
   }
@@ -232,9 +233,9 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
   }
 
   measurement.memory = getMemory(*forward, *backward);
-  if (const exec::PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward))
+  if (const PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward))
     measurement.forwardCommands = phase->work.getCommands();
-  if (const exec::PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward))
+  if (const PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward))
     measurement.backwardCommands = phase->work.getCommands();
   runtime::TensorMap values;
   absl::Status status =

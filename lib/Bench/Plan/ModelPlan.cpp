@@ -8,8 +8,6 @@
 #include "cs336/Bench/Plan/ModelPlan.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
-#include "cs336/Dialect/Exec/IR/Buffers.h"
-#include "cs336/Dialect/Exec/IR/CommandSource.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -19,91 +17,55 @@ using namespace cs336::bench;
 
 exec::Work ModelPlan::getWork() const {
   exec::Work sum;
-  for (const exec::PhaseSummary &phase : phases)
+  for (const PhaseSummary &phase : phases)
     sum += phase.work;
   return sum;
 }
 
 double ModelPlan::getCommandsPerLayer() const {
   exec::Work sum;
-  for (const exec::PhaseSummary &phase : phases)
+  for (const PhaseSummary &phase : phases)
     sum += phase.inLayers;
   return layers == 0 ? 0 : static_cast<double>(sum.getCommands()) / static_cast<double>(layers);
 }
 
-static ModelPlan::Buffer describe(const exec::AllocationSummary &allocation) {
-  ModelPlan::Buffer buffer;
-  buffer.bytes = allocation.bytes;
-  exec::ArenaOpInterface storage = allocation.storage;
-  MemRefType type = storage.getBuffer().getType();
-  llvm::raw_string_ostream stream(buffer.type);
-  if (allocation.isWorkspace) {
-    stream << "workspace";
-  } else {
-    llvm::interleave(type.getShape(), stream, "x");
-    stream << (type.getRank() ? "x" : "") << type.getElementType();
-  }
-  buffer.source = exec::getSourcePath(storage->getLoc()).str();
-  buffer.first = allocation.first;
-  buffer.last = allocation.last;
-  return buffer;
+double ModelPlan::getSecondsPerToken(const ModelDescription &description) const {
+  const TransformerConfig &config = description.transformer;
+  return timeline.getSeconds() / static_cast<double>(config.batchSize * config.contextLength);
 }
 
-/// Variables that @prepare alone uses stay in the host's memory (Executable::StaysOnHost).
-static void addVariables(ModuleOp module, bool isForGPU, ModelPlan &plan) {
-  llvm::DenseSet<StringAttr> used;
-  for (auto entry : module.getOps<exec::EntryOp>())
-    if (entry.getMode() != Mode::Prepare)
-      for (auto get : entry.getBody().getOps<exec::GetOp>())
-        used.insert(get.getVariableAttr().getAttr());
-  for (auto variable : module.getOps<exec::VariableOp>()) {
-    int64_t bytes = exec::getStorageBytes(variable.getBufferType());
-    if (isForGPU && !used.contains(variable.getSymNameAttr())) {
-      plan.hostBytes += bytes;
-      continue;
-    }
-    switch (variable.getKind()) {
-    case exec::VariableKind::Parameter:
-      plan.parameterBytes += bytes;
-      break;
-    case exec::VariableKind::State:
-      plan.stateBytes += bytes;
-      break;
-    case exec::VariableKind::Derived:
-      plan.derivedBytes += bytes;
-      break;
-    }
-  }
-}
-
-/// Summarizes the module's planned entries, with details of the entry for that mode.
-static LogicalResult summarize(ModuleOp module, Mode mode, Target target, ModelPlan &plan) {
-  addVariables(module, target == Target::CUDA, plan);
+/// Computes the timeline of the entry for that mode, and its sums.
+static LogicalResult summarize(ModuleOp module, Mode mode, bool isForGPU, const DeviceModel &device, ModelPlan &plan) {
   for (auto entry : module.getOps<exec::EntryOp>()) {
-    FailureOr<exec::EntrySummary> summary = exec::summarizeEntry(entry);
-    if (failed(summary))
-      return failure();
-    plan.inputBytes += summary->inputBytes;
-    plan.arenaBytes = std::max(plan.arenaBytes, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
     if (entry.getMode() != mode)
       continue;
-    for (const exec::KernelSummary &kernel : summary->kernels)
-      plan.kernels.push_back({kernel.name.str(), kernel.work, kernel.runsInLayers});
-    for (const exec::AllocationSummary &allocation : summary->allocations)
-      plan.buffers.push_back(describe(allocation));
-    plan.layers = summary->layers;
-    plan.phases = std::move(summary->phases);
+    FailureOr<MemoryTimeline> timeline = computeTimeline(entry, device, isForGPU);
+    if (failed(timeline))
+      return failure();
+    plan.timeline = *std::move(timeline);
   }
+  KindBytes residents = plan.timeline.getResidentBytes();
+  plan.parameterBytes = residents[MemoryKind::Parameter];
+  plan.stateBytes = residents[MemoryKind::State];
+  plan.derivedBytes = residents[MemoryKind::Derived];
+  plan.inputBytes = residents[MemoryKind::Input];
+  plan.hostBytes = plan.timeline.hostBytes;
+  plan.arenaBytes = plan.timeline.arenaBytes;
+  plan.phases = summarizePhases(plan.timeline);
+  plan.kernels = summarizeKernels(plan.timeline);
+  plan.layerMemory = summarizeMiddleLayer(plan.timeline);
+  plan.layers = countLayers(plan.timeline);
   return success();
 }
 
 absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, const CompileOptions &options,
-                                           llvm::function_ref<void(StringRef)> warn) {
+                                           llvm::function_ref<void(StringRef)> warn, const DeviceModel *device) {
   ModelPlan plan;
+  bool isForGPU = options.target == Target::CUDA;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     if (failed(runPipeline(module, options)))
       return failure();
-    return summarize(module, description.mode, options.target, plan);
+    return summarize(module, description.mode, isForGPU, device ? *device : getDefaultDeviceModel(isForGPU), plan);
   });
   if (!status.ok())
     return status;
@@ -114,45 +76,37 @@ namespace {
 /// Plans variants of one model and keeps those that fit.
 class FitSearch {
 public:
-  FitSearch(const ModelDescription &description, const CompileOptions &options, int64_t limit)
-      : description(description), options(options), limit(limit) {}
+  FitSearch(const ModelDescription &description, const CompileOptions &options, int64_t limit,
+            const DeviceModel *device)
+      : description(description), options(options), limit(limit), device(device) {}
 
-  /// Returns whether the variant fits. If it does, adds it to the ways.
-  absl::StatusOr<bool> add(const ModelDescription &variant, StringRef pipeline, StringRef flags);
-  absl::StatusOr<int64_t> getTotal(const ModelDescription &variant, StringRef pipeline) const;
   absl::Status addCompilation(const PipelineOptions &pipeline);
   absl::Status addRecomputation(const PipelineOptions &pipeline);
-  absl::Status addBatch();
-  absl::Status addContext();
+  /// Adds the largest smaller value of the size that fits, which `flag` sets.
+  absl::Status addLargest(int64_t TransformerConfig::*size, StringRef flag);
   WaysToFit take() { return std::move(found); }
 
 private:
+  absl::StatusOr<WayToFit> plan(const ModelDescription &variant, StringRef pipeline, StringRef flags) const;
+  bool fits(const WayToFit &way) const { return way.totalBytes <= limit; }
+
   const ModelDescription &description;
   const CompileOptions &options;
   int64_t limit;
+  const DeviceModel *device;
   WaysToFit found;
 };
 } // namespace
 
-absl::StatusOr<int64_t> FitSearch::getTotal(const ModelDescription &variant, StringRef pipeline) const {
+absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, StringRef pipeline, StringRef flags) const {
   CompileOptions own = options;
   own.dumpDir.clear();
   own.passStatistics = nullptr;
   absl::StrAppend(&own.pipeline, " ", pipeline.str());
-  absl::StatusOr<ModelPlan> plan = planModel(variant, own, [](StringRef) {});
+  absl::StatusOr<ModelPlan> plan = planModel(variant, own, [](StringRef) {}, device);
   if (!plan.ok())
     return plan.status();
-  return plan->getTotalBytes();
-}
-
-absl::StatusOr<bool> FitSearch::add(const ModelDescription &variant, StringRef pipeline, StringRef flags) {
-  absl::StatusOr<int64_t> total = getTotal(variant, pipeline);
-  if (!total.ok())
-    return total.status();
-  if (*total > limit)
-    return false;
-  found.ways.push_back({flags.str(), *total});
-  return true;
+  return WayToFit{flags.str(), plan->getTotalBytes(), plan->getSecondsPerToken(variant)};
 }
 
 /// The lowest fusion level that fits, with unchanged types and with bfloat16.
@@ -173,11 +127,13 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
       std::string flags = change.flag;
       if (!isSame)
         absl::StrAppend(&flags, flags.empty() ? "" : " ", "--fusion ", name);
-      absl::StatusOr<bool> fits = add(description, absl::StrCat(change.option, " fusion=", name), flags);
-      if (!fits.ok())
-        return fits.status();
-      if (*fits)
-        break;
+      absl::StatusOr<WayToFit> way = plan(description, absl::StrCat(change.option, " fusion=", name), flags);
+      if (!way.ok())
+        return way.status();
+      if (!fits(*way))
+        continue;
+      found.ways.push_back(*std::move(way));
+      break;
     }
   }
   return absl::OkStatus();
@@ -192,56 +148,50 @@ absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
   for (int64_t layers = 1; layers <= description.transformer.numLayers; ++layers) {
     if (layers == pipeline.checkpoint)
       continue;
-    absl::StatusOr<int64_t> total = getTotal(description, absl::StrCat("checkpoint=", layers));
-    if (!total.ok())
-      return total.status();
-    WayToFit way{absl::StrCat("--checkpoint ", layers), *total};
-    if (*total <= limit) {
-      found.ways.push_back(std::move(way));
+    absl::StatusOr<WayToFit> way =
+        plan(description, absl::StrCat("checkpoint=", layers), absl::StrCat("--checkpoint ", layers));
+    if (!way.ok())
+      return way.status();
+    if (fits(*way)) {
+      found.ways.push_back(*std::move(way));
       return absl::OkStatus();
     }
-    if (least && *total > least->totalBytes)
+    if (least && way->totalBytes > least->totalBytes)
       break;
-    least = std::move(way);
+    least = *std::move(way);
   }
   found.leastRecomputation = std::move(least);
   return absl::OkStatus();
 }
 
-/// Finds the largest batch that fits by bisection: memory grows with the batch.
-absl::Status FitSearch::addBatch() {
-  int64_t fitting = 0, tooLarge = description.transformer.batchSize, bytes = 0;
+/// Bisects. All limits start with the same bounds and take the same way until one value fits the larger limit alone, so
+/// the result is monotone in the limit whether or not memory is monotone in the size.
+absl::Status FitSearch::addLargest(int64_t TransformerConfig::*size, StringRef flag) {
+  int64_t fitting = 0, tooLarge = description.transformer.*size;
+  std::optional<WayToFit> largest;
   ModelDescription variant = description;
   while (tooLarge - fitting > 1) {
-    variant.transformer.batchSize = fitting + (tooLarge - fitting) / 2;
-    absl::StatusOr<int64_t> total = getTotal(variant, "");
-    if (!total.ok())
-      return total.status();
-    (*total <= limit ? fitting : tooLarge) = variant.transformer.batchSize;
-    if (*total <= limit)
-      bytes = *total;
+    int64_t middle = fitting + (tooLarge - fitting) / 2;
+    variant.transformer.*size = middle;
+    absl::StatusOr<WayToFit> way = plan(variant, "", absl::StrCat(flag.str(), " ", middle));
+    if (!way.ok())
+      return way.status();
+    (fits(*way) ? fitting : tooLarge) = middle;
+    if (fits(*way))
+      largest = *std::move(way);
   }
-  if (fitting > 0)
-    found.ways.push_back({absl::StrCat("--batch-size ", fitting), bytes});
-  return absl::OkStatus();
-}
-
-absl::Status FitSearch::addContext() {
-  ModelDescription variant = description;
-  for (int64_t length = description.transformer.contextLength / 2; length >= 1; length /= 2) {
-    variant.transformer.contextLength = length;
-    absl::StatusOr<bool> fits = add(variant, "", absl::StrCat("--context-length ", length));
-    if (!fits.ok() || *fits)
-      return fits.status();
-  }
+  if (largest)
+    found.ways.push_back(*std::move(largest));
   return absl::OkStatus();
 }
 
 absl::StatusOr<WaysToFit> bench::findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                               const PipelineOptions &pipeline, int64_t limit) {
-  FitSearch search(description, options, limit);
-  for (absl::Status status :
-       {search.addCompilation(pipeline), search.addRecomputation(pipeline), search.addBatch(), search.addContext()})
+                                               const PipelineOptions &pipeline, int64_t limit,
+                                               const DeviceModel *device) {
+  FitSearch search(description, options, limit, device);
+  for (absl::Status status : {search.addCompilation(pipeline), search.addRecomputation(pipeline),
+                              search.addLargest(&TransformerConfig::batchSize, "--batch-size"),
+                              search.addLargest(&TransformerConfig::contextLength, "--context-length")})
     if (!status.ok())
       return status;
   return search.take();

@@ -28,7 +28,8 @@ PlanCommand::PlanCommand()
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
-      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {
+      timeline(category, subcommand), output(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::Yes) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
 
@@ -45,14 +46,14 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
     return status;
   PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
   progress.start(describePlan(row));
-  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {});
+  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, timeline.getDevice());
   if (!planned.ok())
     return planned.status();
   row.plan = *std::move(planned);
   // The memory of variables does not depend on the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes);
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes, timeline.getDevice());
   if (!ways.ok())
     return ways.status();
   row.waysToFit = *std::move(ways);
@@ -92,11 +93,16 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
     return status;
-  if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
+  std::vector<OutputPath> outputs = timeline.getPaths();
+  outputs.push_back(output.getPath());
+  if (absl::Status status = compile.checkOutputs(outputs); !status.ok())
     return status;
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
   if (!descriptions.ok())
     return descriptions.status();
+  size_t numPlans = descriptions->size() * compile.getPipelines().size();
+  if (absl::Status status = timeline.check(numPlans); !status.ok())
+    return status;
   catchInterruptions();
   std::vector<PlanRow> rows;
   absl::Status status =
@@ -106,12 +112,19 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   json::Object context{{"benchmark", "plan"},
                        {"command", commandLine},
                        {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
-  absl::Status written = output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most)));
+  absl::Status written;
+  if (rows.size() == 1) {
+    json::Object described = context;
+    described["model"] = describePlan(rows.front());
+    written = timeline.write(rows.front().plan.timeline, std::move(described));
+  }
+  if (written.ok())
+    written =
+        output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most), timeline.getDetailBytes()));
   if (!written.ok())
     return written;
   if (!status.ok())
-    return describeEarlyEnd(status, rows.size(), descriptions->size() * compile.getPipelines().size(),
-                            "cells are left out");
+    return describeEarlyEnd(status, rows.size(), numPlans, "cells are left out");
   llvm::errs() << (memoryLimit.getNumOccurrences() > 0
                        ? "next: cs336-bench model runs it\n"
                        : "next: --memory-limit 40GiB checks whether it fits; cs336-bench model runs it\n");

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/PlanReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -46,8 +47,12 @@ std::string cs336::bench::describeFit(const PlanRow &row) {
                           formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
   else
     text += "\nany of these would do:";
-  for (const WayToFit &way : ways.ways)
+  double now = row.plan.getSecondsPerToken(row.description);
+  for (const WayToFit &way : ways.ways) {
     text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
+    if (now > 0)
+      text += llvm::formatv(", {0:f2} times the predicted time per token", way.secondsPerToken / now);
+  }
   if (ways.leastRecomputation)
     text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
                           formatBytes(ways.leastRecomputation->totalBytes));
@@ -59,7 +64,7 @@ static double divideByLayers(int64_t count, int64_t layers) {
 }
 
 Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
-  using Row = exec::PhaseSummary;
+  using Row = PhaseSummary;
   int64_t layers = plan.layers, resident = plan.getResidentBytes();
   auto getCount = [](int64_t exec::Work::*member) {
     return [member](const Row &row) { return Cell::integer(row.work.*member); };
@@ -77,7 +82,9 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
       {"FLOP/B", "flop_per_byte", [](const Row &row) { return Cell::number(getIntensity(row.work), 2); }},
       {"held (MiB)", "held_mib", [](const Row &row) { return Cell::mebibytes(row.heldBytes); }},
       {"live (MiB)", "live_mib", [](const Row &row) { return Cell::mebibytes(row.liveBytes); }},
-      {"peak (MiB)", "peak_mib", [resident](const Row &row) { return Cell::mebibytes(resident + row.liveBytes); }}};
+      {"peak (MiB)", "peak_mib", [resident](const Row &row) { return Cell::mebibytes(resident + row.liveBytes); }},
+      {"predicted (ms)", "predicted_ms", [](const Row &row) { return Cell::number(row.seconds * 1e3, 3); },
+       Show::OnRequest}};
   return {"phases", "", columns, llvm::ArrayRef(plan.phases)};
 }
 
@@ -91,13 +98,13 @@ static std::string replaceNumbers(llvm::StringRef source) {
   return llvm::join(parts, ".");
 }
 
-std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers) {
+std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<Allocation> buffers) {
   std::vector<BufferGroup> groups;
   std::map<std::tuple<int64_t, std::string, std::string, exec::CommandPhase, exec::CommandPhase>, size_t> known;
-  for (const ModelPlan::Buffer &buffer : buffers) {
+  for (const Allocation &buffer : buffers) {
     std::string source = replaceNumbers(buffer.source);
     auto [found, isNew] =
-        known.try_emplace({buffer.bytes, buffer.type, source, buffer.first, buffer.last}, groups.size());
+        known.try_emplace({buffer.bytes, buffer.type, source, buffer.firstPhase, buffer.lastPhase}, groups.size());
     if (isNew) {
       groups.push_back({buffer, 1});
       continue;
@@ -109,9 +116,9 @@ std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<ModelPlan::Bu
   return groups;
 }
 
-std::vector<BufferGroup> cs336::bench::listBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers) {
+std::vector<BufferGroup> cs336::bench::listBuffers(llvm::ArrayRef<Allocation> buffers) {
   std::vector<BufferGroup> groups;
-  for (const ModelPlan::Buffer &buffer : buffers)
+  for (const Allocation &buffer : buffers)
     groups.push_back({buffer, 1});
   return groups;
 }
@@ -127,15 +134,15 @@ Table cs336::bench::makeBufferTable(std::string title, llvm::ArrayRef<BufferGrou
       {"buffer", "type", [](const Row &row) { return Cell(row.buffer.type); }},
       {"of", "source", getSource, Show::Text},
       {"together (MiB)", "together_mib", [](const Row &row) { return Cell::mebibytes(row.count * row.buffer.bytes); }},
-      {"from", "from_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.first)); }},
-      {"to", "to_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.last)); }},
+      {"from", "from_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.firstPhase)); }},
+      {"to", "to_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.lastPhase)); }},
       {"count", "count", [](const Row &row) { return Cell::integer(row.count); }, Show::OnRequest},
       {"bytes", "bytes", [](const Row &row) { return Cell::integer(row.buffer.bytes); }, Show::OnRequest}};
   return {"buffers", std::move(title), columns, groups.take_front(most)};
 }
 
 Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, size_t most) {
-  using Row = ModelPlan::Kernel;
+  using Row = KernelSummary;
   int64_t layers = plan.layers;
   std::vector<Column<Row>> columns{
       {"kernel", "kernel", [](const Row &row) { return Cell(row.name); }, Show::Text},
@@ -149,7 +156,9 @@ Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, si
 }
 
 static json::Object makeWay(const WayToFit &way) {
-  return json::Object{{"flags", way.flags}, {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0}};
+  return json::Object{{"flags", way.flags},
+                      {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0},
+                      {"predicted_us_per_token", way.secondsPerToken * 1e6}};
 }
 
 static json::Array listWays(const PlanRow &row) {
@@ -194,14 +203,20 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
       [](const Row &row) { return Cell::integer(static_cast<int64_t>(row.plan.kernels.size())); });
   add("GFLOP", "gflop", [](const Row &row) { return makeGiga(row.plan.getWork().flops); }, Show::Result);
   add("GB", "gigabytes", [](const Row &row) { return makeGiga(row.plan.getWork().bytes); }, Show::Result);
+  add("predicted on", "predicted_on", [](const Row &row) { return Cell(row.plan.timeline.device); });
+  add("predicted (ms)", "predicted_ms",
+      [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); });
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
   auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
     add(std::move(title), std::move(key), std::move(get), Show::Data);
   };
   addData("phases", "phases", [](const Row &row) { return Cell::data(makePhaseTable(row.plan).getObjects()); });
   addData("largest", "largest_buffers", [most](const Row &row) {
-    return Cell::data(makeBufferTable("", listBuffers(row.plan.buffers), most).getObjects());
+    return Cell::data(makeBufferTable("", listBuffers(row.plan.timeline.allocations), most).getObjects());
   });
+  addData("peaks", "peaks", [](const Row &row) { return Cell::data(makePeakTable(row.plan).getObjects()); });
+  addData("kept", "kept_by_layer",
+          [most](const Row &row) { return Cell::data(makeKeptTable(row.plan, most).getObjects()); });
   addData("kernels", "kernels",
           [most](const Row &row) { return Cell::data(makeKernelTable("", row.plan, most).getObjects()); });
   addData("ways to fit", "ways_to_fit", [](const Row &row) { return Cell::data(listWays(row)); });
@@ -212,14 +227,24 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   return columns;
 }
 
-Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, size_t most) {
+Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, size_t most,
+                                    int64_t detailBytes) {
   Report report{std::move(context), {{"plan", "", getPlanColumns(most), rows}}, {}};
   if (rows.size() == 1) {
     const ModelPlan &plan = rows.front().plan;
     report.tables.push_back(makePhaseTable(plan));
+    report.tables.push_back(makePeakTable(plan));
+    if (!plan.layerMemory.kept.empty())
+      report.tables.push_back(makeKeptTable(plan, most));
     std::string buffers =
-        llvm::formatv("largest buffers of {0}, equal ones of all layers together", plan.buffers.size());
-    report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(plan.buffers), most));
+        llvm::formatv("largest buffers of {0}, equal ones of all layers together", plan.timeline.allocations.size());
+    if (detailBytes > 1)
+      buffers += llvm::formatv(", of at least {0}", formatBytes(detailBytes));
+    llvm::ArrayRef<Allocation> large =
+        llvm::ArrayRef(plan.timeline.allocations).take_while([&](const Allocation &each) {
+          return each.bytes >= detailBytes;
+        });
+    report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(large), most));
     std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());
     report.tables.push_back(makeKernelTable(std::move(kernels), plan, most));
   }

@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_PLAN_MODELPLAN_H
 #define CS336_BENCH_PLAN_MODELPLAN_H
 
-#include "cs336/Dialect/Exec/Transforms/EntrySummary.h"
+#include "cs336/Bench/Timeline/TimelineSummary.h"
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Frontend/ModelDescription.h"
 
@@ -21,19 +21,6 @@ namespace cs336::bench {
 
 /// Memory and work of a model, computed from its planned program. No kernel is compiled, and no device is required.
 struct ModelPlan {
-  struct Buffer {
-    int64_t bytes;
-    /// "4x25x512x512xf32" or "workspace", and the operation of the model that computes it: "layers.0.attn.scores".
-    std::string type, source;
-    /// The phases of its first and its last command.
-    exec::CommandPhase first, last;
-  };
-  struct Kernel {
-    std::string name;
-    exec::Work work;
-    int64_t runsInLayers;
-  };
-
   /// The variables, which live as long as a session.
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
   /// The bytes of variables that stay in the host's memory on a GPU. The other numbers do not include them.
@@ -43,13 +30,15 @@ struct ModelPlan {
   /// The largest of the entries' arenas, which they share. Outputs are in them.
   int64_t arenaBytes = 0;
 
-  /// The numbers of the entry with the model's mode; see exec::EntrySummary.
-  std::vector<exec::PhaseSummary> phases;
-  std::vector<Kernel> kernels;
-  /// Allocations and outputs, the largest first.
-  std::vector<Buffer> buffers;
+  /// The commands and allocations of the entry with the model's mode, and sums of them.
+  MemoryTimeline timeline;
+  std::vector<PhaseSummary> phases;
+  std::vector<KernelSummary> kernels;
+  LayerMemory layerMemory;
   int64_t layers = 0;
 
+  /// Returns the predicted seconds per token of a step of `description`, which has this plan.
+  double getSecondsPerToken(const ModelDescription &description) const;
   /// All but the arena.
   int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
   /// Returns the bytes that a session allocates, without the alignment of variables.
@@ -59,15 +48,19 @@ struct ModelPlan {
   double getCommandsPerLayer() const;
 };
 
-/// Takes the model through the pipeline. `warn` hears of what the compiler warns of.
+/// Takes the model through the pipeline. `device` predicts times; null stands for the default of the target. `warn`
+/// receives the compiler's warnings.
 absl::StatusOr<ModelPlan> planModel(const ModelDescription &description, const CompileOptions &options,
-                                    llvm::function_ref<void(llvm::StringRef)> warn);
+                                    llvm::function_ref<void(llvm::StringRef)> warn,
+                                    const DeviceModel *device = nullptr);
 
 /// A change of a model or of how it is compiled, by which it fits into memory that it does not fit into as it is.
 struct WayToFit {
   /// As flags: "--batch-size 2", "--fusion flash --dtype bf16".
   std::string flags;
   int64_t totalBytes;
+  /// Predicted seconds per token.
+  double secondsPerToken;
 };
 
 struct WaysToFit {
@@ -77,10 +70,13 @@ struct WaysToFit {
 };
 
 /// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the fewest layers together whose
-/// input alone is kept for the backward pass, the largest smaller batch, and the largest context of a half, a quarter,
-/// and so on. `pipeline` are the options of `options` in detail.
+/// input alone is kept for the backward pass, the largest smaller batch, and the largest smaller context. The next
+/// larger batch or context, or fewer layers together, do not fit. A larger limit never gives a smaller batch or
+/// context, or more layers together. `device` predicts times, as in `planModel`. `pipeline` are the options of
+/// `options` in detail.
 absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                        const PipelineOptions &pipeline, int64_t limit);
+                                        const PipelineOptions &pipeline, int64_t limit,
+                                        const DeviceModel *device = nullptr);
 
 } // namespace cs336::bench
 

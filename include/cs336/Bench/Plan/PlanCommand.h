@@ -11,6 +11,7 @@
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
+#include "cs336/Bench/Plan/TimelineFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
@@ -45,6 +46,7 @@ private:
   DeviceFlag device;
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<int64_t> most;
+  TimelineFlags timeline;
   OutputFlags output;
   CompileFlags compile;
 };

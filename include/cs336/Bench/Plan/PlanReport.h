@@ -32,14 +32,14 @@ struct PlanRow {
 /// Buffers of one size, type and life, whose sources differ in the layer alone.
 struct BufferGroup {
   /// One of them; with several, its source is "layers.*.ffn.w13".
-  ModelPlan::Buffer buffer;
+  Allocation buffer;
   int64_t count;
 };
 
 /// Equal buffers of all layers together, in the order of the first of each group.
-std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<Allocation> buffers);
 /// A group for each buffer.
-std::vector<BufferGroup> listBuffers(llvm::ArrayRef<ModelPlan::Buffer> buffers);
+std::vector<BufferGroup> listBuffers(llvm::ArrayRef<Allocation> buffers);
 
 /// The tables of one model. Phases: held is what earlier phases left when one begins, live the most at one time, peak
 /// the same with all that is resident. At most `most` groups of buffers, and kernels, are shown.
@@ -52,8 +52,8 @@ Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
 std::vector<Column<PlanRow>> getPlanColumns(size_t most);
 
 /// "plan" with a row for every model; of a single model also "phases", "buffers" and "kernels". Notes say whether the
-/// models fit.
-Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most);
+/// models fit. The table of buffers has those of at least `detailBytes`.
+Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most, int64_t detailBytes = 1);
 
 /// "xl, batch 4, context 512, fp32, unfused, train".
 std::string describePlan(const PlanRow &row);

@@ -1,0 +1,44 @@
+//===- DeviceModel.h - Predicted times of commands --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_TIMELINE_DEVICEMODEL_H
+#define CS336_BENCH_TIMELINE_DEVICEMODEL_H
+
+#include "cs336/Dialect/Exec/Transforms/CommandWork.h"
+
+#include <string>
+
+namespace cs336::bench {
+
+/// The rates that predict how long a command takes on a device. Rates are per second.
+struct DeviceModel {
+  /// "h200".
+  llvm::StringLiteral name;
+  /// Bytes that are read or written in the device's memory, and bytes that collectives exchange.
+  double memoryBytes, linkBytes;
+  /// FLOPs in float64; in float32; in float32 with TF32 multiplications; in bfloat16 and float16.
+  double flops64, flops32, flopsTF32, flops16;
+  /// Seconds of a command that does nothing.
+  double commandSeconds;
+
+  /// Returns the seconds of a command: the longer of its arithmetic and its memory accesses, and `commandSeconds`.
+  /// Returns 0 for commands without work, which record or await an event.
+  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const;
+};
+
+/// Returns the models by name.
+llvm::ArrayRef<DeviceModel> getDeviceModels();
+
+/// Returns the model of that name, or null.
+const DeviceModel *findDeviceModel(llvm::StringRef name);
+
+/// Returns the model for programs of the target, unless another one is named: "h200" for a GPU, "cpu" otherwise.
+const DeviceModel &getDefaultDeviceModel(bool isForGPU);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_TIMELINE_DEVICEMODEL_H

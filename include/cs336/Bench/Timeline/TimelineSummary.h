@@ -1,0 +1,63 @@
+//===- TimelineSummary.h - Sums over a timeline -----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_TIMELINE_TIMELINESUMMARY_H
+#define CS336_BENCH_TIMELINE_TIMELINESUMMARY_H
+
+#include "cs336/Bench/Timeline/MemoryTimeline.h"
+
+namespace cs336::bench {
+
+/// The commands of one phase, and the largest sum of live allocations during one of them.
+struct PhaseSummary {
+  exec::CommandPhase phase;
+  exec::Work work;
+  /// The part of `work` that belongs to layers (see `exec::getLayer`).
+  exec::Work inLayers;
+  int64_t liveBytes = 0;
+  /// Bytes of earlier phases' allocations that are live when the first command of this phase starts.
+  int64_t heldBytes = 0;
+  /// The parts of `liveBytes`, and the first command during which so much is live.
+  KindBytes live;
+  size_t peak = 0;
+  /// The predicted seconds of its commands, one after the other.
+  double seconds = 0;
+};
+
+/// The launches of one kernel.
+struct KernelSummary {
+  std::string name;
+  exec::Work work;
+  int64_t runsInLayers = 0;
+};
+
+/// Returns the phases with commands, in the order of their first command.
+std::vector<PhaseSummary> summarizePhases(const MemoryTimeline &timeline);
+
+/// Returns the kernels in decreasing order of bytes.
+std::vector<KernelSummary> summarizeKernels(const MemoryTimeline &timeline);
+
+/// Returns the number of layers that commands belong to.
+int64_t countLayers(const MemoryTimeline &timeline);
+
+/// The memory that one layer keeps for the backward pass.
+struct LayerMemory {
+  /// "layers.6"; empty if the model has no layers.
+  std::string layer;
+  /// Its activations, in decreasing order of size.
+  std::vector<Allocation> kept;
+  /// Bytes of the activations, and of the gradients of its parameters.
+  int64_t keptBytes = 0, gradientBytes = 0;
+};
+
+/// Returns the memory of the layer in the middle: the first and the last one share buffers with the embedding and the
+/// head.
+LayerMemory summarizeMiddleLayer(const MemoryTimeline &timeline);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_TIMELINE_TIMELINESUMMARY_H

@@ -1,0 +1,98 @@
+//===- TimelineSummary.cpp - Sums over a timeline -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Timeline/TimelineSummary.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+
+static PhaseSummary &getPhase(exec::CommandPhase phase, std::vector<PhaseSummary> &phases) {
+  for (PhaseSummary &known : phases)
+    if (known.phase == phase)
+      return known;
+  PhaseSummary &added = phases.emplace_back();
+  added.phase = phase;
+  return added;
+}
+
+std::vector<PhaseSummary> cs336::bench::summarizePhases(const MemoryTimeline &timeline) {
+  std::vector<PhaseSummary> phases;
+  std::vector<int64_t> starting(timeline.commands.size());
+  for (const Allocation &allocation : timeline.allocations)
+    starting[allocation.first] += allocation.bytes;
+  timeline.forEachCommand([&](size_t position, const KindBytes &live) {
+    const TimedCommand &command = timeline.commands[position];
+    size_t known = phases.size();
+    PhaseSummary &phase = getPhase(command.phase, phases);
+    phase.work += command.work;
+    phase.seconds += command.end - command.start;
+    if (!exec::getLayer(command.source).empty())
+      phase.inLayers += command.work;
+    int64_t total = live.getTotal();
+    bool isFirst = phases.size() > known;
+    if (isFirst)
+      phase.heldBytes = total - starting[position];
+    if (!isFirst && total <= phase.liveBytes)
+      return;
+    phase.liveBytes = total;
+    phase.live = live;
+    phase.peak = position;
+  });
+  return phases;
+}
+
+std::vector<KernelSummary> cs336::bench::summarizeKernels(const MemoryTimeline &timeline) {
+  llvm::MapVector<llvm::StringRef, KernelSummary> byName;
+  for (const TimedCommand &command : timeline.commands) {
+    if (command.work.launches == 0)
+      continue;
+    KernelSummary &kernel = byName[command.name];
+    kernel.name = command.name;
+    kernel.work += command.work;
+    kernel.runsInLayers += !exec::getLayer(command.source).empty();
+  }
+  std::vector<KernelSummary> kernels;
+  for (auto &[name, kernel] : byName)
+    kernels.push_back(std::move(kernel));
+  llvm::stable_sort(kernels, [](const auto &a, const auto &b) { return a.work.bytes > b.work.bytes; });
+  return kernels;
+}
+
+/// Returns the layers in the order of their first command.
+static llvm::SetVector<llvm::StringRef> getLayers(const MemoryTimeline &timeline) {
+  llvm::SetVector<llvm::StringRef> layers;
+  for (const TimedCommand &command : timeline.commands)
+    if (llvm::StringRef layer = exec::getLayer(command.source); !layer.empty())
+      layers.insert(layer);
+  return layers;
+}
+
+int64_t cs336::bench::countLayers(const MemoryTimeline &timeline) {
+  return static_cast<int64_t>(getLayers(timeline).size());
+}
+
+LayerMemory cs336::bench::summarizeMiddleLayer(const MemoryTimeline &timeline) {
+  llvm::SetVector<llvm::StringRef> layers = getLayers(timeline);
+  LayerMemory memory;
+  if (layers.empty())
+    return memory;
+  memory.layer = layers[layers.size() / 2].str();
+  for (const Allocation &allocation : timeline.allocations) {
+    if (exec::getLayer(allocation.source) != memory.layer)
+      continue;
+    if (allocation.kind == MemoryKind::Gradient)
+      memory.gradientBytes += allocation.bytes;
+    if (allocation.kind != MemoryKind::Activation)
+      continue;
+    memory.kept.push_back(allocation);
+    memory.keptBytes += allocation.bytes;
+  }
+  return memory;
+}

@@ -1,0 +1,214 @@
+//===- TimelineTest.cpp - Memory over time --------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Timeline/MemorySnapshot.h"
+#include "cs336/Bench/Timeline/TimelineSummary.h"
+#include "cs336/Driver/Compile/Registration.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cs336::bench {
+namespace {
+
+using exec::CommandPhase;
+
+TimedCommand makeCommand(CommandPhase phase, std::string source, double start, double end) {
+  return {"kernel", std::move(source), phase, {1, 0, 0, 10, 20}, start, end};
+}
+
+Allocation makeAllocation(int64_t bytes, MemoryKind kind, size_t first, size_t last,
+                          std::string source = "layers.0.a") {
+  Allocation allocation;
+  allocation.bytes = bytes;
+  allocation.kind = kind;
+  allocation.first = first;
+  allocation.last = last;
+  allocation.source = std::move(source);
+  return allocation;
+}
+
+MemoryTimeline makeTimeline() {
+  MemoryTimeline timeline;
+  timeline.commands = {
+      makeCommand(CommandPhase::Forward, "layers.0.a", 0, 1), makeCommand(CommandPhase::Forward, "layers.1.a", 1, 3),
+      makeCommand(CommandPhase::Backward, "layers.1.a", 3, 7), makeCommand(CommandPhase::Backward, "layers.0.a", 7, 9)};
+  timeline.allocations = {
+      makeAllocation(100, MemoryKind::Activation, 0, 3), makeAllocation(50, MemoryKind::Activation, 1, 2, "layers.1.a"),
+      makeAllocation(30, MemoryKind::Workspace, 1, 1, "layers.1.a"),
+      makeAllocation(20, MemoryKind::Gradient, 2, 3, "layers.1.a"), makeAllocation(5, MemoryKind::Temporary, 3, 3)};
+  timeline.arenaBytes = 180;
+  return timeline;
+}
+
+TEST(TimelineTest, LiveBytesAreThoseOfEachCommand) {
+  std::vector<int64_t> totals, activations;
+  makeTimeline().forEachCommand([&](size_t, const KindBytes &live) {
+    totals.push_back(live.getTotal());
+    activations.push_back(live[MemoryKind::Activation]);
+  });
+  EXPECT_THAT(totals, ::testing::ElementsAre(100, 180, 170, 125));
+  EXPECT_THAT(activations, ::testing::ElementsAre(100, 150, 150, 100));
+}
+
+TEST(TimelineTest, PhasesHaveTheirPeaksByKind) {
+  std::vector<PhaseSummary> phases = summarizePhases(makeTimeline());
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[0].liveBytes, 180);
+  EXPECT_EQ(phases[0].heldBytes, 0);
+  EXPECT_EQ(phases[0].peak, 1u);
+  EXPECT_EQ(phases[0].live[MemoryKind::Workspace], 30);
+  EXPECT_DOUBLE_EQ(phases[0].seconds, 3);
+  EXPECT_EQ(phases[1].liveBytes, 170);
+  EXPECT_EQ(phases[1].heldBytes, 150);
+  EXPECT_EQ(phases[1].live[MemoryKind::Workspace], 0);
+  EXPECT_DOUBLE_EQ(phases[1].seconds, 6);
+}
+
+TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
+  LayerMemory memory = summarizeMiddleLayer(makeTimeline());
+  EXPECT_EQ(memory.layer, "layers.1");
+  ASSERT_EQ(memory.kept.size(), 1u);
+  EXPECT_EQ(memory.keptBytes, 50);
+  EXPECT_EQ(memory.gradientBytes, 20);
+  EXPECT_TRUE(summarizeMiddleLayer(MemoryTimeline()).layer.empty());
+}
+
+/// %a is in use on stream 0 and %b on stream 1, which waits for the first copy.
+constexpr char kTwoStreams[] = R"(
+exec.variable @w parameter : memref<1048576xf32>
+exec.entry @forward mode<forward> arena_bytes = 12582912 {
+  %x = exec.input "x" : memref<1048576xf32>
+  %y = exec.output "y" output offset = 0 : memref<1048576xf32>
+  %a = exec.alloc offset = 4194304 : memref<1048576xf32>
+  exec.copy ins(%x : memref<1048576xf32>) outs(%a : memref<1048576xf32>)
+  exec.record 0
+  exec.copy ins(%a : memref<1048576xf32>) outs(%y : memref<1048576xf32>)
+  exec.wait 0 {stream = 1 : i64}
+  %b = exec.alloc offset = 8388608 : memref<1048576xf32>
+  exec.copy ins(%x : memref<1048576xf32>) outs(%b : memref<1048576xf32>) {stream = 1 : i64}
+  exec.collective all_reduce sum ins(%b : memref<1048576xf32>) outs(%b : memref<1048576xf32>) group = 2 {stream = 1 : i64}
+}
+)";
+
+TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwoStreams, &context);
+  ASSERT_TRUE(module);
+  const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/false);
+  auto timeline = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/false);
+  ASSERT_TRUE(mlir::succeeded(timeline));
+  ASSERT_EQ(timeline->commands.size(), 6u);
+  double copy = model.commandSeconds + 8388608 / model.memoryBytes;
+  llvm::ArrayRef<TimedCommand> commands = timeline->commands;
+  EXPECT_DOUBLE_EQ(commands[0].end, copy);
+  EXPECT_DOUBLE_EQ(commands[2].start, copy);
+  EXPECT_DOUBLE_EQ(commands[2].end, 2 * copy);
+  // Stream 1 continues when the event has occurred, beside the second copy of stream 0.
+  EXPECT_DOUBLE_EQ(commands[4].start, copy);
+  EXPECT_DOUBLE_EQ(commands[5].start, 2 * copy);
+  EXPECT_DOUBLE_EQ(commands[5].end, 2 * copy + model.commandSeconds + 8388608 / model.linkBytes);
+  EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
+  EXPECT_EQ(commands[1].end, commands[1].start);
+
+  ASSERT_EQ(timeline->allocations.size(), 3u);
+  auto getKind = [&](int64_t offset) {
+    for (const Allocation &each : timeline->allocations)
+      if (each.offset == offset)
+        return each.kind;
+    return MemoryKind::Parameter;
+  };
+  EXPECT_EQ(getKind(0), MemoryKind::Output);
+  EXPECT_EQ(getKind(4194304), MemoryKind::Temporary);
+  EXPECT_EQ(getKind(8388608), MemoryKind::Communication);
+  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Parameter], 4194304);
+  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Input], 4194304);
+  EXPECT_EQ(timeline->arenaBytes, 12582912);
+  // No entry uses the variable: a GPU leaves it in the host's memory.
+  auto onGPU = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/true);
+  ASSERT_TRUE(mlir::succeeded(onGPU));
+  EXPECT_EQ(onGPU->hostBytes, 4194304);
+  EXPECT_EQ(onGPU->getResidentBytes()[MemoryKind::Parameter], 0);
+}
+
+TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
+  mlir::MLIRContext context;
+  const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
+  EXPECT_EQ(model.name, "h200");
+  mlir::Type f32 = mlir::Float32Type::get(&context), bf16 = mlir::BFloat16Type::get(&context);
+  exec::Work compute{1, 0, 0, 7e12, 8}, move{1, 0, 0, 8, 4.24e12};
+  auto getSeconds = [&](const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective = false) {
+    return model.predictSeconds(work, arithmetic, isCollective) - model.commandSeconds;
+  };
+  EXPECT_NEAR(getSeconds(compute, {bf16}), 0.01, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32}), 7.0 / 47, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32}), 7.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32x3}), 21.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(move, {bf16}), 1, 1e-9);
+  EXPECT_NEAR(getSeconds(move, {}, /*isCollective=*/true), 4240.0 / 450, 1e-9);
+  EXPECT_EQ(model.predictSeconds({}, {}, false), 0);
+  EXPECT_EQ(findDeviceModel("h2000"), nullptr);
+}
+
+TEST(MemorySnapshotTest, FilesStayBelowTheLimitAtAnySize) {
+  MemoryTimeline timeline;
+  constexpr size_t kCommands = 100000;
+  for (size_t index = 0; index < kCommands; ++index) {
+    timeline.commands.push_back(makeCommand(CommandPhase::Forward, "", double(index), double(index) + 1));
+    timeline.allocations.push_back(makeAllocation(int64_t(kCommands - index), MemoryKind::Activation, index, index,
+                                                  "layers." + std::to_string(index) + ".ffn.operation"));
+    timeline.allocations.back().type = "128x65536x25600xf32";
+    timeline.allocations.back().location = timeline.allocations.back().source;
+    timeline.allocations.back().offset = int64_t(index) << 20;
+  }
+  timeline.arenaBytes = int64_t(kCommands) << 20;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OmittedAllocations omitted = writeMemorySnapshot(timeline, stream);
+  EXPECT_LT(text.size(), 20000000u);
+  EXPECT_GT(text.size(), 12000000u);
+  EXPECT_LT(omitted.count, kCommands / 2);
+  // The smallest ones, whose sizes are 1, 2, ...
+  EXPECT_EQ(omitted.largestBytes, int64_t(omitted.count));
+}
+
+TEST(MemorySnapshotTest, LongNamesAndManyVariablesDoNotExceedTheLimit) {
+  constexpr size_t kCommands = 60000;
+  MemoryTimeline timeline;
+  std::string text, path(4000, 'x');
+  for (size_t index = 0; index < kCommands; ++index) {
+    std::string unique = std::to_string(index), layer = "layer" + unique + path;
+    timeline.commands.push_back(makeCommand(CommandPhase::Forward, unique, double(index), double(index + 1)));
+    Allocation &allocation = timeline.allocations.emplace_back(makeAllocation(
+        int64_t(kCommands - index) << 10, MemoryKind::Temporary, index, index, layer + ".operation" + unique + path));
+    allocation.location = "location" + unique + path;
+    // In increasing order: the last variables are the largest.
+    Allocation &resident = timeline.residents.emplace_back();
+    resident.bytes = int64_t(index + 1) << 10;
+    resident.source = "variable" + layer + ".weight" + unique + path;
+    resident.location = "file" + unique + path;
+  }
+  timeline.arenaBytes = int64_t(kCommands) << 10;
+  llvm::raw_string_ostream stream(text);
+  OmittedAllocations omitted = writeMemorySnapshot(timeline, stream);
+  EXPECT_LT(text.size(), kMostSnapshotBytes);
+  EXPECT_GT(text.size(), kMostSnapshotBytes * 3 / 4);
+  // Two of each size.
+  EXPECT_EQ(omitted.largestBytes, int64_t((omitted.count + 1) / 2) << 10);
+  EXPECT_NE(text.find("location0xxx"), std::string::npos);
+  EXPECT_NE(text.find("file" + std::to_string(kCommands - 1) + "xxx"), std::string::npos);
+  EXPECT_EQ(text.find(std::string(100, 'x')), std::string::npos);
+}
+
+} // namespace
+} // namespace cs336::bench

@@ -1,0 +1,271 @@
+"""`cs336-bench plan --timeline` and `--snapshot`: memory over time, as data, as a snapshot and as pictures."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import os
+import pickle
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from memory_snapshot import check_batches, check_contents, check_opcodes, check_snapshot
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ["--size", "tiny", "--context-length", "16", "--vocab-size", "50", "--batch-size", "2"]
+KINDS = ["parameter", "optimizer_state", "derived_variable", "input", "gradient", "activation", "output"]
+KINDS += ["communication", "workspace", "temporary"]
+MIB = 2**20
+
+
+def plan(*arguments: str) -> dict:
+    """Return the row of cs336-bench from the build that the tests run in."""
+    command = ["cs336-bench", "plan", "--device", "cuda", "--format", "json", *arguments]
+    process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert process.returncode == 0, process.stderr
+    (row,) = json.loads(process.stdout)["results"]
+    return row
+
+
+@pytest.fixture(params=["forward", "forward_backward", "train"])
+def planned(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[dict, dict]:
+    """Return the row of a plan and its timeline."""
+    path = tmp_path / "timeline.json"
+    row = plan(*TINY, "--mode", request.param, "--dtype", "bf16", "--timeline", str(path))
+    return row, json.loads(path.read_text())
+
+
+def resident(timeline: dict) -> int:
+    return sum(each["bytes"] for each in timeline["residents"])
+
+
+def test_is_what_the_plan_says(planned: tuple[dict, dict]) -> None:
+    row, timeline = planned
+    commands = timeline["commands"]
+    assert timeline["schema"] == "cs336.memory-timeline/1" and timeline["device"] == "h200" == row["predicted_on"]
+    assert len(commands) == row["commands"]
+    assert all(command["active"] == sum(command[kind] for kind in KINDS) for command in commands)
+    for phase in row["phases"]:
+        active = [command["active"] for command in commands if command["phase"] == phase["phase"]]
+        assert max(active) / MIB == pytest.approx(phase["peak_mib"])
+    assert max(command["active"] for command in commands) <= resident(timeline) + timeline["arena_bytes"]
+    assert commands[0]["start_us"] == 0
+    assert commands[-1]["end_us"] / 1e3 == pytest.approx(row["predicted_ms"], rel=1e-3, abs=1e-3)
+    assert sum(phase["predicted_ms"] for phase in row["phases"]) == pytest.approx(row["predicted_ms"], rel=1e-2)
+    for before, after in itertools.pairwise(commands):
+        assert before["start_us"] < before["end_us"] <= after["start_us"]
+
+
+def test_allocations_add_up_to_the_commands(planned: tuple[dict, dict]) -> None:
+    _, timeline = planned
+    for command in timeline["commands"]:
+        live = dict.fromkeys(KINDS, 0)
+        for each in timeline["residents"]:
+            live[each["kind"].replace(" ", "_")] += each["bytes"]
+        for each in timeline["allocations"]:
+            if each["start_us"] <= command["start_us"] and command["end_us"] <= each["end_us"]:
+                live[each["kind"].replace(" ", "_")] += each["bytes"]
+        assert live == {kind: command[kind] for kind in KINDS}
+
+
+def test_peaks_by_kind(planned: tuple[dict, dict]) -> None:
+    row, timeline = planned
+    peaks = {peak["kind"]: peak for peak in row["peaks"]}
+    for phase in row["phases"]:
+        key = f"{phase['phase']}_mib"
+        assert peaks["all"][key] == pytest.approx(phase["peak_mib"])
+        assert sum(peak[key] for kind, peak in peaks.items() if kind != "all") == pytest.approx(phase["peak_mib"])
+    if row["mode"] == "train":
+        # When the optimizer starts, every gradient is there and no activation is.
+        parameters = sum(each["bytes"] for each in timeline["residents"] if each["kind"] == "parameter")
+        assert parameters * 0.45 <= peaks["gradient"]["optimizer_mib"] * MIB <= parameters
+        assert peaks["activation"]["optimizer_mib"] == 0
+    if row["mode"] == "forward":
+        assert "activation" not in peaks and "gradient" not in peaks
+
+
+def test_what_a_layer_keeps_by_hand() -> None:
+    # One layer of xl in float32 without fusion: 2.7B's feed-forward activation is 40 MiB at batch 4 and context 256.
+    flags = ["--size", "2.7B", "--context-length", "256", "--num-layers", "1", "--fusion", "none"]
+    row = plan(*flags, "--mode", "train", "--pipeline-options", "merge-gemms=false", "--largest", "100")
+    kept = row["kept_by_layer"]
+    assert [each["bytes"] for each in kept] == sorted((each["bytes"] for each in kept), reverse=True)
+    assert sum(each["share"] for each in kept) == pytest.approx(1)
+    assert all(each["source"].startswith("layers.0.") for each in kept)
+    wide = [each for each in kept if each["type"] == "4x256x10240xf32"]
+    assert wide and all(each["bytes"] == 40 * MIB for each in wide)
+    scores = [each for each in kept if each["type"] == "4x32x256x256xf32"]
+    assert scores and all(each["bytes"] == 32 * MIB for each in scores)
+
+
+def test_rows_of_csv_are_those_of_json(tmp_path: Path) -> None:
+    for suffix in ("json", "csv"):
+        plan(*TINY, "--mode", "train", "--timeline", str(tmp_path / f"t.{suffix}"))
+    with (tmp_path / "t.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    commands = json.loads((tmp_path / "t.json").read_text())["commands"]
+    assert len(rows) == len(commands)
+    for row, command in zip(rows, commands, strict=True):
+        assert row.keys() == command.keys()
+        for key, value in command.items():
+            assert row[key] == value if isinstance(value, str) else float(row[key]) == pytest.approx(value, abs=1e-3)
+
+
+def test_a_faster_device_takes_less_time() -> None:
+    times = [
+        plan(*TINY, "--batch-size", "64", "--predict-on", name)["predicted_ms"] for name in ("h200", "a100", "cpu")
+    ]
+    assert times[0] < times[1] < times[2]
+
+
+def recorded_steps() -> list[dict]:
+    """Return all steps that were measured on an H200 at `--fusion all`, without other options of the pipeline."""
+    rows = []
+    for path in sorted((ROOT / "benchmarks" / "results").glob("h200-*.json")):
+        record = json.loads(path.read_text())
+        if record.get("benchmark") != "model" or "--device cuda" not in record["command"]:
+            continue
+        if "--checkpoint" in record["command"] or "--pipeline-options" in record["command"]:
+            continue
+        rows += [row for row in record["results"] if row["fusion"] == "all" and row["median_ms"] and not row["ladder"]]
+    return rows
+
+
+def test_predicted_times_are_close_to_recorded_ones() -> None:
+    rows = [
+        row for row in recorded_steps() if row["build_dtype"] == "f32" and row["size"] in ("small", "large", "2.7B")
+    ]
+    assert len(rows) > 30
+    for row in rows:
+        flags = ["--size", row["size"], "--mode", row["mode"], "--dtype", row["dtype"]]
+        flags += ["--context-length", str(row["context_length"]), "--batch-size", str(row["batch_size"])]
+        ratio = plan(*flags)["predicted_ms"] / row["median_ms"]
+        assert 0.7 < ratio < 1.1, (flags, ratio)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [*TINY, "--mode", "forward"],
+        [*TINY, "--mode", "train", "--dtype", "bf16"],
+        ["--size", "small", "--mode", "forward_backward", "--fusion", "none"],
+        ["--size", "2.7B", "--context-length", "2048", "--mode", "train"],
+    ],
+)
+def test_snapshot_is_the_timeline(flags: list[str], tmp_path: Path) -> None:
+    start = time.monotonic()
+    plan(*flags, "--snapshot", str(tmp_path / "s.pickle"), "--timeline", str(tmp_path / "t.json"))
+    assert time.monotonic() - start < 20
+    timeline = json.loads((tmp_path / "t.json").read_text())
+    trace = check_snapshot((tmp_path / "s.pickle").read_bytes())
+    active = [command["active"] for command in timeline["commands"]]
+    assert max(trace.totals) == max(active)
+    # The commands' sums appear among those after the events, in their order.
+    totals = iter([resident(timeline), *trace.totals])
+    current = next(totals)
+    for value in active:
+        while current != value:
+            current = next(totals)
+    assert sum(trace.live.values()) >= resident(timeline)
+
+
+def test_frames_name_the_operation_its_layer_and_its_phase(tmp_path: Path) -> None:
+    plan(*TINY, "--mode", "train", "--fusion", "none", "--snapshot", str(tmp_path / "s.pickle"))
+    snapshot = pickle.loads((tmp_path / "s.pickle").read_bytes())
+    frames = [event["frames"] for event in snapshot["device_traces"][0] if event["action"] == "alloc"]
+    names = [[frame["name"] for frame in stack] for stack in frames]
+    assert ["scores 2x4x16x16xf32", "layers.0.attn", "forward"] in names
+    assert any(name[2] == "backward" and name[1] == "layers.1.ffn" for name in names)
+    assert any(name[2] == "session" for name in names)
+    # The file is the source location, without quotes.
+    files = {stack[0]["filename"] for stack in frames}
+    assert {"layers.0.attn.scores", "backward(layers.1.ffn.w2)"} <= files and not any('"' in file for file in files)
+
+
+def break_size(snapshot: dict) -> None:
+    snapshot["device_traces"][0][-1]["size"] += 1
+
+
+def break_address(snapshot: dict) -> None:
+    events = [event for event in snapshot["device_traces"][0] if event["action"] == "alloc"]
+    events[1]["addr"] = events[0]["addr"] + 4
+
+
+def break_category(snapshot: dict) -> None:
+    for event in snapshot["device_traces"][0]:
+        event["category"] = "parameter"
+
+
+def break_block(snapshot: dict) -> None:
+    snapshot["segments"][0]["blocks"].pop()
+
+
+def break_frame(snapshot: dict) -> None:
+    snapshot["device_traces"][0][-1]["frames"][0]["name"] = "PyObject_Call"
+
+
+@pytest.mark.parametrize("mutate", [break_size, break_address, break_category, break_block, break_frame])
+def test_the_checker_rejects(mutate: object, tmp_path: Path) -> None:
+    plan(*TINY, "--mode", "train", "--snapshot", str(tmp_path / "s.pickle"))
+    snapshot = pickle.loads((tmp_path / "s.pickle").read_bytes())
+    check_contents(snapshot)
+    mutate(snapshot)
+    with pytest.raises(AssertionError):
+        check_contents(snapshot)
+
+
+@pytest.mark.parametrize(("value", "protocol"), [(2**53, 2), (1.5, 2), (Path, 2), (1, 5), ((1, 2), 4)])
+def test_the_checker_rejects_opcodes(value: object, protocol: int) -> None:
+    with pytest.raises(AssertionError):
+        check_opcodes(pickle.dumps(value, protocol=protocol))
+
+
+def test_the_checker_rejects_large_batches() -> None:
+    check_batches(pickle.dumps(list(range(1500)), protocol=4))
+    with pytest.raises(AssertionError, match="a batch of 1500 elements"):
+        check_batches(b"\x80\x04](" + 1500 * b"K\x01" + b"e.")
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for mode in ("forward", "train"):
+        plan(*TINY, "--mode", mode, "--timeline", str(tmp_path / f"{mode}.json"))
+    script = [sys.executable, str(ROOT / "benchmarks" / "memory_timeline.py")]
+    command = [*script, str(tmp_path / "forward.json"), str(tmp_path / "train.json")]
+    process = subprocess.run([*command, "--output", str(tmp_path / "out" / "t1.5")], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    image = pytest.importorskip("matplotlib.image").imread(tmp_path / "out" / "t1.5.png")
+    assert image.shape[0] > 500 and image.shape[1] > 1000 and image.std() > 0.05
+    svg = ElementTree.parse(tmp_path / "out" / "t1.5.svg").getroot()
+    assert svg.tag.endswith("svg")
+    text = (tmp_path / "out" / "t1.5.svg").read_text()
+    for label in ("parameter", "optimizer state", "gradient", "activation", "backward", "peak: "):
+        assert f"<!-- {label}" in text
+    (tmp_path / "other.json").write_text('{"benchmark": "plan"}')
+    process = subprocess.run(
+        [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")], capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline" in process.stderr
+
+
+def test_a_sweep_of_xl_takes_less_than_five_seconds() -> None:
+    command = ["cs336-bench", "plan", "--size", "xl", "--device", "cuda", "--mode", "forward,train", "--format", "json"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    process = subprocess.run([*command, "--context-length", "128,256,512,1024"], capture_output=True, env=os.environ)
+    assert process.returncode == 0 and len(json.loads(process.stdout)["results"]) == 8
+    # The time of this process alone: other tests may run beside it.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 5
+
+
+def test_gradients_that_ranks_exchange_are_gradients() -> None:
+    row = plan(*TINY, "--mode", "train", "--pipeline-options", "world-size=2 distribute=flat")
+    peaks = {peak["kind"]: peak for peak in row["peaks"]}
+    assert [phase["phase"] for phase in row["phases"]] == ["forward", "backward", "communication", "optimizer"]
+    assert peaks["gradient"]["communication_mib"] == pytest.approx(peaks["parameter"]["communication_mib"], rel=0.01)
