@@ -15,23 +15,23 @@
 // RUN: not cs336-translate --emit-executable --device cuda %S/Inputs/planned-without-workspace.mlir 2>&1 | FileCheck %s --check-prefix=WORKSPACE
 // WORKSPACE: error: has a workspace of 0 bytes, and kernel 'total' needs {{[0-9]+}}: run --exec-add-workspaces before --exec-plan-memory
 
-// The text of a kernel that is named like a keyword does not compile. The error is at the kernel, says where the text is, and
+// The text of a kernel that is named like a variable of CUDA does not compile. The error is at the kernel, says where the text is, and
 // holds the compiler's messages; without --dump-dir it says how to keep the text.
 // RUN: rm -rf %t.dump
 // RUN: not cs336-translate --emit-executable --device cuda %s --dump-dir %t.dump -o %t.cs336x 2>&1 | FileCheck %s --check-prefix=KERNEL -DFOLDER=%t.dump
-// KERNEL: [[#@LINE+7]]:1: error: kernel 'while': compiling while.cu for sm_90a: NVRTC_ERROR_COMPILATION
-// KERNEL: while.cu({{[0-9]+}}): error:
-// KERNEL: note: its text is in '[[FOLDER]]/kernels/while.cu'
-// RUN: grep 'while(const float' %t.dump/kernels/while.cu
+// KERNEL: [[#@LINE+7]]:1: error: kernel 'threadIdx': compiling threadIdx.cu for sm_90a: NVRTC_ERROR_COMPILATION
+// KERNEL: threadIdx.cu({{[0-9]+}}): error:
+// KERNEL: note: its text is in '[[FOLDER]]/kernels/threadIdx.cu'
+// RUN: grep 'threadIdx(const float' %t.dump/kernels/threadIdx.cu
 // RUN: not ls %t.cs336x
 // RUN: not cs336-translate --emit-executable --device cuda %s 2>&1 | FileCheck %s --check-prefix=HINT
 // HINT: note: --dump-dir keeps the text of every kernel
-exec.kernel @while(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
+exec.kernel @threadIdx(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
   %0 = cs336.exp %x : tensor<16xf32>
   exec.yield %0 : tensor<16xf32>
 }
 exec.entry @forward mode<forward> {
   %x = exec.input "x" : memref<16xf32>
   %y = exec.output "y" output : memref<16xf32>
-  exec.launch @while ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+  exec.launch @threadIdx ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
 }
