@@ -140,3 +140,24 @@ def test_recomputation_is_exact_and_monotone_and_costs_time() -> None:
         assert answers[-1] == 1 or totals[answers[-1] - 2] > limit
         assert way["predicted_us_per_token"] * 2 * 64 > kept["predicted_ms"] * 1e3
     assert answers == sorted(answers, reverse=True)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_with_parts_of_parameters(ranks: int) -> None:
+    """A rank has 1/N of parameters and state, but for vectors; `fsdp` gathers them for two layers at a time."""
+    shape = ["--mode", "train", "--d-model", "256", "--d-ff", "1024", "--num-layers", "12", "--vocab-size", "64"]
+    alone = plan(*shape)
+    assert alone["ranks"] is None
+    rows = {mode: plan(*shape, "--ranks", str(ranks), "--distribute", mode) for mode in ("bucket", "zero1", "fsdp")}
+    for mode, row in rows.items():
+        assert (row["ranks"], row["distribute"]) == (ranks, mode)
+        parts = 1 if mode == "bucket" else ranks
+        for key in ("parameters_mib", "state_mib"):
+            assert row[key] == pytest.approx(alone[key] / parts, rel=0.02)
+        exchange = next(phase for phase in row["phases"] if phase["phase"] == "communication")
+        assert exchange["gigabytes"] > 0
+    assert rows["fsdp"]["arena_mib"] < rows["zero1"]["arena_mib"]
+    gathered = {
+        mode: row["phases"][[p["phase"] for p in row["phases"]].index("communication")] for mode, row in rows.items()
+    }
+    assert gathered["fsdp"]["gigabytes"] > gathered["zero1"]["gigabytes"] > gathered["bucket"]["gigabytes"]

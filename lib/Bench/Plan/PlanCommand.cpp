@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
@@ -28,8 +29,11 @@ PlanCommand::PlanCommand()
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
-      timeline(category, subcommand), output(category, subcommand),
-      compile(category, subcommand, CompileFlags::Sweep::Yes) {
+      timeline(category, subcommand),
+      ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
+            cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
+      distribute(ranks, category, subcommand), output(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::Yes, &distribute) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
 
@@ -44,7 +48,11 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   own.pipeline = variant.options;
   if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
     return status;
-  PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
+  bool isOneOfSeveral = pipeline.worldSize > 1;
+  PlanRow row{
+      description, pipeline.dtype,         pipeline.fusion,
+      {},          memoryLimit.getBytes(), {},
+      variant,     pipeline.worldSize,     isOneOfSeveral ? stringifyDistributeMode(pipeline.distribute).str() : ""};
   progress.start(describePlan(row));
   absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, timeline.getDevice());
   if (!planned.ok())
@@ -89,6 +97,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
+  if (!distribute.areGiven())
+    if (absl::Status status = refuseFlag(ranks, "it requires --distribute"); !status.ok())
+      return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())

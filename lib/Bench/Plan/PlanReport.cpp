@@ -28,9 +28,12 @@ static double getIntensity(const exec::Work &work) { return work.bytes > 0 ? wor
 
 std::string cs336::bench::describePlan(const PlanRow &row) {
   const TransformerConfig &config = row.description.transformer;
-  return llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
-                       config.contextLength, stringifyComputeType(row.computeType),
-                       describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+  std::string text = llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
+                                   config.contextLength, stringifyComputeType(row.computeType),
+                                   describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
+  if (row.ranks > 1)
+    text += llvm::formatv(", one of {0} ranks, {1}", row.ranks, row.distribute);
+  return text;
 }
 
 std::string cs336::bench::describeFit(const PlanRow &row) {
@@ -177,6 +180,10 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   auto addMiB = [&](std::string title, std::string key, int64_t ModelPlan::*bytes, Show show = Show::Result) {
     add(std::move(title), std::move(key), [bytes](const Row &row) { return Cell::mebibytes(row.plan.*bytes); }, show);
   };
+  add(
+      "ranks", "ranks", [](const Row &row) { return row.ranks > 1 ? Cell::integer(row.ranks) : Cell::empty(); },
+      Show::Setting);
+  add("distribute", "distribute", [](const Row &row) { return Cell::optional(row.distribute); }, Show::Setting);
   addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
   addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
   addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes, Show::OnRequest);

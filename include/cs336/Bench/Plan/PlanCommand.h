@@ -47,6 +47,8 @@ private:
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<int64_t> most;
   TimelineFlags timeline;
+  llvm::cl::opt<int> ranks;
+  DistributeFlags distribute;
   OutputFlags output;
   CompileFlags compile;
 };

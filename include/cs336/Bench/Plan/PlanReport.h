@@ -25,6 +25,9 @@ struct PlanRow {
   /// The alternatives, if the plan exceeds the limit.
   WaysToFit waysToFit;
   PipelineVariant pipeline;
+  /// The number of ranks, one of which the plan describes, and how they exchange gradients: empty for one rank.
+  int64_t ranks = 1;
+  std::string distribute;
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
@@ -55,7 +58,7 @@ std::vector<Column<PlanRow>> getPlanColumns(size_t most);
 /// models fit. The table of buffers has those of at least `detailBytes`.
 Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most, int64_t detailBytes = 1);
 
-/// "xl, batch 4, context 512, fp32, unfused, train".
+/// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1".
 std::string describePlan(const PlanRow &row);
 
 /// Returns whether a row fits its limit, and the changes that would make it fit if it does not.
