@@ -36,7 +36,8 @@ static constexpr size_t kMostOperations = 200;
 
 static OwningOpRef<ModuleOp> parse(fuzz::FuzzContext &context, const uint8_t *data, size_t size) {
   StringRef text(reinterpret_cast<const char *>(data), size);
-  if (size > kMostText || text.contains('\0'))
+  // No bytes may have no address, from which MLIR's parser reads the end of its text.
+  if (text.empty() || size > kMostText || text.contains('\0'))
     return {};
   if (llvm::Error error = checkNesting({text, "module"})) {
     llvm::consumeError(std::move(error));
