@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,8 @@ void Become(char *const *arguments, char *const *environment, const cpu_set_t &c
   int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(error, STDERR_FILENO) < 0)
     return;
+  // Connections of the rendezvous stay with this process. Kernels before 5.11 lack the call.
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   sched_setaffinity(0, sizeof(cores), &cores); // An aid, without which the rank runs too.
   execvpe(arguments[0], arguments, environment);
 }

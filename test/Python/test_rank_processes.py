@@ -121,6 +121,7 @@ def run(tmp_path: Path, programs: list[str]) -> Iterator[Run]:
     assert len(pids) == 3
     ports = ports_of(started.process.pid)
     assert len(ports) == 1, "the rendezvous listens"
+    assert not any(ports_of(pid) for pid in pids[1:]), "the ranks have no port of the rendezvous"
     yield started
     for pid in pids:
         assert not is_running(pid)
