@@ -82,24 +82,31 @@ class WrittenValue:
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """All runs of the commands of one name, or on a GPU of the kernels of one name.
+    """All runs with one key in one phase.
 
     Attributes
     ----------
     phase
-        "forward", "backward", "communication", "optimizer" or "prepare"; "" for a kernel, which phases share.
+        "forward", "backward", "communication", "optimizer" or "prepare"; "" for copies of inputs and outputs on a GPU.
     name
-        Name of the command or the kernel.
+        Name of the kernel, command, operation, …: see the parameter `by` of `Session.profile`.
     count
         Number of runs.
     seconds
         Time of all runs together.
+    mean, median, minimum, maximum, deviation
+        Seconds of one run, and their sample standard deviation.
     """
 
     phase: str
     name: str
     count: int
     seconds: float
+    mean: float
+    median: float
+    minimum: float
+    maximum: float
+    deviation: float
 
 
 def best_device() -> str:
@@ -369,7 +376,15 @@ class Session:
         return [WrittenValue(*row) for row in self._session.values(entry, self._arguments(entry, inputs), pattern)]
 
     @_exclusive
-    def profile(self, entry: str, inputs: Mapping[str, TensorLike], steps: int = 1) -> list[ProfileRow]:
+    def profile(
+        self,
+        entry: str,
+        inputs: Mapping[str, TensorLike],
+        steps: int = 1,
+        *,
+        by: str = "kernel",
+        trace: str | os.PathLike[str] | None = None,
+    ) -> list[ProfileRow]:
         """Run an entry and measure the time of its parts, like `cs336-run --profile`.
 
         Parameters
@@ -378,6 +393,12 @@ class Session:
             As for `run`.
         steps
             Number of runs, on the same inputs.
+        by
+            Key of the rows: "kernel" (on the CPU, a command), "command", "kind" ("gemm", or the operations of a
+            generated kernel), "operation" ("layers.*.attn.q_proj"), "range" ("norm", "qkv", "scores", …), "layer" or
+            "phase".
+        trace
+            File to write every run to (.json), which ui.perfetto.dev opens.
 
         Returns
         -------
@@ -388,13 +409,17 @@ class Session:
         Raises
         ------
         ValueError
-            As for `run`; if `steps` is not positive.
+            As for `run`; if `steps` is not positive; if `by` is not one of the keys.
+        OSError
+            If the trace cannot be written.
         RuntimeError
             On a GPU, if the session was not created with `profile=True`.
         """
         if steps < 1:
             raise ValueError(f"steps is {steps}, must be positive")
-        return [ProfileRow(*row) for row in self._session.profile(entry, self._arguments(entry, inputs), steps)]
+        path = "" if trace is None else os.fspath(trace)
+        rows = self._session.profile(entry, self._arguments(entry, inputs), steps, by, path)
+        return [ProfileRow(phase, name, count, *seconds) for phase, name, count, seconds in rows]
 
     @_exclusive
     def share(self, name: str, entry: str | None = None) -> Any:

@@ -10,6 +10,7 @@
 #include "Errors.h"
 
 #include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Driver/Run/ValueObserver.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
@@ -63,7 +64,8 @@ private:
 } // namespace
 
 ProgramSession::ProgramSession(std::shared_ptr<const runtime::Executable> executable,
-                               const runtime::SessionOptions &options, bool profile) {
+                               const runtime::SessionOptions &options, bool profile)
+    : rank(options.communicator ? options.communicator->rank() : 0) {
   runtime::DeviceId device = valueOrThrow(runtime::ParseDevice(options.device));
   if (profile || device.kind == runtime::DeviceKind::kCpu) {
     absl::StatusOr<std::unique_ptr<RunProfiler>> created = RunProfiler::create(device);
@@ -173,16 +175,31 @@ nb::list ProgramSession::getValues(const std::string &entry, const nb::dict &inp
   return values;
 }
 
-nb::list ProgramSession::profile(const std::string &entry, const nb::dict &inputs, int64_t steps) {
+nb::list ProgramSession::profile(const std::string &entry, const nb::dict &inputs, int64_t steps,
+                                 const std::string &keyName, const std::string &trace) {
+  ProfileKey key = valueOrThrow(parseProfileKey(keyName));
   if (!profiler)
     throw std::runtime_error("the kernels of a GPU can be timed in a session that expects it: cs336.Session(…, "
                              "profile=True)");
   throwIfError(withoutGIL([&] { return profiler->start(*session); }));
   runSteps(entry, inputs, profiler->getObserver(), steps);
   RunProfile profile = valueOrThrow(withoutGIL([&] { return profiler->stop(*session); }));
+  if (!trace.empty()) {
+    std::string device = runtime::ToString(session->device());
+    absl::Status status = withoutGIL([&] { return writeTrace({{rank, device, profile.trace}}, trace); });
+    if (!status.ok())
+      throwFileStatus(status);
+  }
   nb::list rows;
-  for (const RunProfile::Row &row : profile.getRows())
-    rows.append(nb::make_tuple(row.phase, row.name, row.runs, row.seconds));
+  for (const RunProfile::Row &row : profile.getRows(key)) {
+    const runtime::SpanSummary &times = row.times;
+    nb::list seconds;
+    for (double nanoseconds :
+         {static_cast<double>(times.total), times.average, times.median, static_cast<double>(times.shortest),
+          static_cast<double>(times.longest), times.standard_deviation})
+      seconds.append(nanoseconds * 1e-9);
+    rows.append(nb::make_tuple(row.phase, row.name, times.instances, *seconds));
+  }
   return rows;
 }
 

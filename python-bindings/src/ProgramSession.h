@@ -46,9 +46,11 @@ public:
   void run(const std::string &entry, const nanobind::dict &inputs, bool checkNaN);
   /// Runs the entry. Returns (index, phase, location, kind, command, name, array) for each value that the glob selects.
   nanobind::list getValues(const std::string &entry, const nanobind::dict &inputs, const std::string &pattern);
-  /// Runs the entry `steps` times. Returns (phase, name, count, seconds) per command name on the CPU, or per kernel
-  /// name on a GPU, with an empty phase. Sorted by decreasing time.
-  nanobind::list profile(const std::string &entry, const nanobind::dict &inputs, int64_t steps);
+  /// Runs the entry `steps` times. Returns (phase, name, count, seconds) per key and phase, by decreasing time.
+  /// `seconds` lists the total, mean, median, minimum, maximum and standard deviation. Writes the file `trace`, unless
+  /// empty.
+  nanobind::list profile(const std::string &entry, const nanobind::dict &inputs, int64_t steps, const std::string &key,
+                         const std::string &trace);
   void synchronize();
   double getLastRunSeconds(const std::string &entry) const;
 
@@ -64,6 +66,7 @@ private:
   void runSteps(const std::string &entry, const nanobind::dict &inputs, runtime::RunObserver *observer,
                 int64_t steps = 1);
 
+  int rank;
   std::unique_ptr<RunProfiler> profiler; // From before the session until after it; null on a GPU unless asked for.
   std::unique_ptr<runtime::Session> session;
 };

@@ -158,7 +158,8 @@ void python::bindRuntime(nb::module_ &module) {
       .def("join_save", &ProgramSession::joinSave, nb::arg("parameters_only"))
       .def("run", &ProgramSession::run, nb::arg("entry"), nb::arg("inputs"), nb::arg("check_nan"))
       .def("values", &ProgramSession::getValues, nb::arg("entry"), nb::arg("inputs"), nb::arg("pattern"))
-      .def("profile", &ProgramSession::profile, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"))
+      .def("profile", &ProgramSession::profile, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"), nb::arg("by"),
+           nb::arg("trace"))
       .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"))
       .def("previous_output", &ProgramSession::getPreviousOutput, nb::arg("entry"), nb::arg("name"))
       .def(

@@ -9,6 +9,7 @@
 
 #include "executor/HostCopy.h"
 #include "format/CommandVisitor.h"
+#include "format/LiveBytes.h"
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 #include "tensor/IntegerBound.h"
@@ -25,6 +26,10 @@ namespace cs336::runtime {
 namespace {
 
 absl::string_view PhaseName(format::Phase phase) { return format::EnumNamePhase(phase); }
+
+absl::string_view ArithmeticName(format::Arithmetic arithmetic) {
+  return arithmetic == format::Arithmetic::none ? "" : format::EnumNameArithmetic(arithmetic);
+}
 
 /// Offsets of an entry's inputs in one block.
 struct InputLayout {
@@ -124,10 +129,21 @@ absl::Status EntryRunner::BindOutputs() {
 }
 
 absl::Status EntryRunner::PrepareCommands() {
+  std::vector<int64_t> live_bytes = LiveBytes(entry_);
   for (const auto &command : entry_.commands) {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device_, {*command, buffers_}));
-    infos_.push_back({static_cast<int64_t>(commands_.size()), entry_.name, command->name, command->layer,
-                      PhaseName(command->phase), KindName(command->body.type), command->location});
+    infos_.push_back({.index = static_cast<int64_t>(commands_.size()),
+                      .entry = entry_.name,
+                      .name = command->name,
+                      .source = command->source,
+                      .layer = LayerOf(command->source),
+                      .phase = PhaseName(command->phase),
+                      .kind = KindName(command->body.type),
+                      .location = command->location,
+                      .flops = command->flops,
+                      .bytes = command->bytes,
+                      .live_bytes = live_bytes[commands_.size()],
+                      .arithmetic = ArithmeticName(command->arithmetic)});
     if (command->body.type == format::CommandBody::CheckBound)
       checks_.push_back(prepared.get());
     commands_.push_back(std::move(prepared));
@@ -136,7 +152,7 @@ absl::Status EntryRunner::PrepareCommands() {
 }
 
 absl::Status EntryRunner::Finish() {
-  CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_));
+  CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_, infos_));
   return absl::OkStatus();
 }
 

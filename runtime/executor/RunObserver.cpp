@@ -58,20 +58,4 @@ absl::Status NanCheck::OnCommandDone(const CommandInfo &command, absl::Duration 
   return absl::OkStatus();
 }
 
-absl::Status CommandProfile::OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
-                                           absl::Span<const WrittenTensor> written) {
-  if (command.index >= static_cast<int64_t>(rows_.size()))
-    rows_.resize(command.index + 1);
-  Row &row = rows_[command.index];
-  if (row.runs != 0 && row.command.entry != command.entry)
-    return absl::FailedPreconditionError(absl::StrCat("a profile of entry '", row.command.entry,
-                                                      "' cannot include a run of '", command.entry,
-                                                      "': use one CommandProfile per entry"));
-  row.command = command;
-  row.total += elapsed;
-  row.shortest = std::min(row.shortest, elapsed);
-  ++row.runs;
-  return absl::OkStatus();
-}
-
 } // namespace cs336::runtime

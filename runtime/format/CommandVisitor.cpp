@@ -17,9 +17,15 @@ absl::string_view KindName(format::CommandBody kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+absl::string_view LayerOf(absl::string_view source) {
+  size_t dot = source.rfind('.');
+  return dot == absl::string_view::npos ? absl::string_view() : source.substr(0, dot);
+}
+
 std::string DescribeCommand(const format::CommandT &command) {
-  return absl::StrCat(KindName(command.body.type), " '", command.name, "'", command.layer.empty() ? "" : " of ",
-                      command.layer, command.location.empty() ? "" : " at ", command.location);
+  absl::string_view layer = LayerOf(command.source);
+  return absl::StrCat(KindName(command.body.type), " '", command.name, "'", layer.empty() ? "" : " of ", layer,
+                      command.location.empty() ? "" : " at ", command.location);
 }
 
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command) {

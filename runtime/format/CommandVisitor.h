@@ -56,6 +56,9 @@ Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 /// Returns the kind: "launch", "gemm", ...
 absl::string_view KindName(format::CommandBody kind);
 
+/// Returns the layer of a command's source: "layers.0.attn" for "layers.0.attn.q_proj"; "" outside of layers.
+absl::string_view LayerOf(absl::string_view source);
+
 /// Returns text for errors, such as "gemm 'c0' of layers.0 at model.mlir:1".
 std::string DescribeCommand(const format::CommandT &command);
 

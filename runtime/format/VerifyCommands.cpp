@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace cs336::runtime {
@@ -52,6 +53,11 @@ public:
       return Broken(StrCat("stream ", command.stream, " of ", entry_.streams));
     if (command.phase > format::Phase::MAX)
       return Broken("unknown phase");
+    if (command.arithmetic > format::Arithmetic::MAX)
+      return Broken("unknown arithmetic");
+    for (double work : {command.flops, command.bytes})
+      if (!std::isfinite(work) || work < 0)
+        return Broken(StrCat("its FLOPs or bytes are ", work));
     CS336_RETURN_IF_ERROR(VisitBody(command.body, [&](const auto &body) { return VerifyBody(body); }));
     for (uint32_t written : WrittenBuffers(command)) {
       if (!HasDistinctElements(Layout(Buffer(written))))

@@ -18,24 +18,34 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-RunProfile profileKernels(std::vector<runtime::KernelRecord> records) {
+struct Kernel {
+  const char *name;
+  int64_t start, duration;
+};
+
+RunProfile profileKernels(std::vector<Kernel> kernels) {
   RunProfile profile;
-  profile.kernels = runtime::SummarizeKernels(records);
-  profile.graphWork = summarizeGraphWork(records);
+  for (const Kernel &kernel : kernels) {
+    auto name = static_cast<uint32_t>(llvm::find(profile.trace.names, kernel.name) - profile.trace.names.begin());
+    if (name == profile.trace.names.size())
+      profile.trace.names.push_back(kernel.name);
+    profile.trace.spans.push_back({.start_ns = kernel.start, .duration_ns = kernel.duration, .name = name});
+  }
+  profile.graphWork = summarizeGraphWork(profile.trace);
   return profile;
 }
 
 std::string printProfile(const RunProfile &profile, size_t most = 100, std::vector<std::string> columns = {}) {
-  Table table = makeProfileTable("profile", "all: " + describeTotal(profile), profile, most);
+  Table table = makeProfileTable("profile", "all: " + describeTotal(profile), profile, ProfileKey::Kernel, most);
   if (!columns.empty())
     table.select(columns);
   return print({{}, {std::move(table)}, {}}, Format::Table);
 }
 
 TEST(ProfileReportTest, KernelsHaveTheColumnsOfNsys) {
-  RunProfile profile = profileKernels({{"mul_c522", 0, 10, 0}, {"gemm<64>", 10, 300, 0}, {"mul_c522", 400, 90, 0}});
+  RunProfile profile = profileKernels({{"mul_c522", 0, 10}, {"gemm<64>", 10, 300}, {"mul_c522", 400, 90}});
   EXPECT_EQ(printProfile(profile, 100, {"all"}),
-            R"(all: 0.000 ms in 3 runs
+            R"(all: 0.000 ms in 3 runs, of which GEMMs take 0.0 %
 
 Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)  Name
     75.0              300          1     300.0     300.0       300       300          0.0  gemm<64>
@@ -44,37 +54,119 @@ Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  St
 }
 
 TEST(ProfileReportTest, AFewNamesAndTheSumOfAll) {
-  RunProfile profile = profileKernels({{"mul_c522", 0, 10000, 0}, {"gemm<64>", 10, 300000, 0}});
+  RunProfile profile = profileKernels({{"mul_c522", 0, 10000}, {"gemm<64>", 10, 300000}});
   std::string text = printProfile(profile, /*most=*/1);
   EXPECT_THAT(text, HasSubstr("gemm<64>"));
   EXPECT_THAT(text, Not(HasSubstr("mul_c522")));
-  EXPECT_THAT(text, ::testing::StartsWith("all: 0.310 ms in 2 runs\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("all: 0.310 ms in 2 runs, of which GEMMs take 0.0 %\n"));
 }
 
 TEST(ProfileReportTest, NothingRanIsATableToo) {
-  EXPECT_THAT(printProfile(profileKernels({})), ::testing::StartsWith("all: 0.000 ms in 0 runs\n\nTime (%)"));
+  EXPECT_THAT(printProfile(profileKernels({})),
+              ::testing::StartsWith("all: 0.000 ms in 0 runs, of which GEMMs take 0.0 %\n\nTime (%)"));
 }
 
-TEST(ProfileReportTest, CommandsHaveTheirShare) {
-  RunProfile profile;
-  profile.commands = {{"forward", "gemm_w2", absl::Milliseconds(3), 6},
-                      {"backward", "mul_c5", absl::Milliseconds(1), 2}};
-  EXPECT_EQ(printProfile(profile), R"(all: 4.000 ms in 8 runs
+TEST(ProfileReportTest, CommandsHaveTheirPhase) {
+  RunProfile profile = profileKernels({{"gemm_w2", 0, 3000}, {"mul_c5", 3000, 1000}});
+  profile.trace.commands.resize(2);
+  profile.trace.commands[0].phase = "forward";
+  profile.trace.commands[0].kind = "gemm";
+  profile.trace.commands[1].phase = "backward";
+  profile.trace.spans[0].command = 0;
+  profile.trace.spans[1].command = 1;
+  EXPECT_EQ(printProfile(profile), R"(all: 0.004 ms in 2 runs, of which GEMMs take 75.0 %
 
-share  total (ms)  mean (ms)  runs  phase     command
-75.0%       3.000     0.5000     6  forward   gemm_w2
-25.0%       1.000     0.5000     2  backward  mul_c5
+Time (%)  Total Time (ns)  Instances  Avg (ns)  Min (ns)  Max (ns)  Phase     Name
+    75.0             3000          1    3000.0      3000      3000  forward   gemm_w2
+    25.0             1000          1    1000.0      1000      1000  backward  mul_c5
 )");
 }
 
 TEST(ProfileReportTest, LongNamesFit) {
   std::string name = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8, "
                      "cutlass::epilogue::thread::LinearCombination<float, 4>>";
-  RunProfile profile = profileKernels({{name, 0, 1234567890123, 1}});
+  RunProfile profile = profileKernels({{name.c_str(), 0, 1234567890123}});
   EXPECT_LE(getWidestLine(printProfile(profile)), 120);
-  profile = {};
-  profile.commands = {{"forward_backward", std::string(200, 'x'), absl::Hours(30), 123456}};
+  profile.trace.commands.emplace_back().phase = "communication";
+  profile.trace.spans[0].command = 0;
   EXPECT_LE(getWidestLine(printProfile(profile)), 120);
+}
+
+TEST(ProfileReportTest, FactsNameTheLongestKernels) {
+  RunProfile profile = profileKernels({{"gemm<64>", 0, 3000}, {"mul_c5", 3000, 1000}, {"gemm<64>", 4000, 500}});
+  profile.trace.commands.emplace_back().kind = "gemm";
+  profile.trace.spans[0].command = profile.trace.spans[2].command = 0;
+  ProfileFacts facts = computeProfileFacts(profile);
+  EXPECT_DOUBLE_EQ(facts.gemmShare, 3500.0 / 4500);
+  EXPECT_EQ(facts.longest->name, "gemm<64>");
+  EXPECT_EQ(facts.longestOutsideGemms->name, "mul_c5");
+  EXPECT_DOUBLE_EQ(facts.longestOutsideGemms->share, 1000.0 / 4500);
+  facts = computeProfileFacts(profileKernels({}));
+  EXPECT_EQ(facts.gemmShare, 0);
+  EXPECT_FALSE(facts.longest || facts.longestOutsideGemms);
+}
+
+TEST(ProfileReportTest, OneTablePerKeyAndNotesBelow) {
+  Report report;
+  appendProfile(report, "profile", "all: ", profileKernels({{"mul_c5", 0, 1000}}),
+                {{ProfileKey::Kernel, ProfileKey::Range}}, std::nullopt);
+  ASSERT_EQ(report.tables.size(), 2u);
+  EXPECT_EQ(report.tables[0].getName(), "profile-kernel");
+  EXPECT_EQ(report.tables[1].getName(), "profile-range");
+  EXPECT_EQ(report.tables[1].getTitle(), "");
+  EXPECT_EQ(report.notes,
+            (std::vector<std::string>{"most time: 100.0 % in mul_c5", "most time outside GEMMs: 100.0 % in mul_c5"}));
+}
+
+//===----------------------------------------------------------------------===//
+// Rooflines
+//===----------------------------------------------------------------------===//
+
+/// Two commands: a GEMM of two kernels, and a copy.
+runtime::Trace makeTwoCommands() {
+  runtime::Trace trace;
+  trace.commands.resize(2);
+  trace.commands[0].name = "gemm_w2";
+  trace.commands[0].phase = "forward";
+  trace.commands[0].arithmetic = "bf16";
+  trace.commands[0].flops = 4e6;
+  trace.commands[0].bytes = 1e3;
+  trace.commands[1].name = "cast_7f3a";
+  trace.commands[1].phase = "forward";
+  trace.commands[1].bytes = 2e6;
+  trace.names = {"kernel"};
+  // Two runs of each, which take 10 + 2 and 5 microseconds.
+  for (int64_t run : {0, 1})
+    for (auto [command, node, duration] : {std::tuple(0, 1, 10000), std::tuple(0, 2, 2000), std::tuple(1, 3, 5000)})
+      trace.spans.push_back({.start_ns = run * 20000,
+                             .duration_ns = duration,
+                             .command = command,
+                             .graph_node = static_cast<uint64_t>(node)});
+  return trace;
+}
+
+TEST(RooflineTest, RatesCountTheWorkOfACommandOncePerRun) {
+  Ceilings ceilings{/*bytesPerSecond=*/1e12, {{"bf16", 8e11}}};
+  std::vector<RooflineRow> rows = computeRoofline(makeTwoCommands(), ceilings);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].command, "gemm_w2"); // 24 - 10 microseconds are lost, and 10 - 4.
+  EXPECT_EQ(rows[0].runs, 2);
+  EXPECT_DOUBLE_EQ(rows[0].seconds, 24e-6);
+  EXPECT_DOUBLE_EQ(rows[0].flops, 8e6);
+  EXPECT_DOUBLE_EQ(rows[0].leastSeconds, 10e-6);
+  EXPECT_TRUE(rows[0].isBoundByArithmetic);
+  EXPECT_EQ(rows[1].command, "cast_7f3a");
+  EXPECT_DOUBLE_EQ(rows[1].seconds, 10e-6);
+  EXPECT_DOUBLE_EQ(rows[1].leastSeconds, 4e-6);
+  EXPECT_FALSE(rows[1].isBoundByArithmetic);
+}
+
+TEST(RooflineTest, TheTableShowsRatesAndSharesOfTheBound) {
+  Ceilings ceilings{/*bytesPerSecond=*/1e12, {{"bf16", 8e11}}};
+  std::string text = print({{}, {makeRooflineTable("roofline", makeTwoCommands(), ceilings, 10)}, {}}, Format::Table);
+  EXPECT_THAT(text, HasSubstr("a large copy (1000 GB/s) and of large GEMMs (bf16 0.8 TFLOP/s)"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("0.014 +0.024 +2 +0.1 +0.333 +bf16 +41.7 +forward +gemm_w2"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("0.006 +0.010 +2 +400.0 +0.000 +memory +40.0 +forward +cast_7f3a"));
 }
 
 } // namespace

@@ -13,38 +13,94 @@
 namespace cs336 {
 namespace {
 
+/// A trace of spans without commands: name, start, duration and graph node.
+runtime::Trace makeTrace(std::initializer_list<std::tuple<const char *, int64_t, int64_t, uint64_t>> spans) {
+  runtime::Trace trace;
+  for (auto [name, start, duration, node] : spans) {
+    trace.spans.push_back({.start_ns = start,
+                           .duration_ns = duration,
+                           .name = static_cast<uint32_t>(trace.names.size()),
+                           .graph_node = node});
+    trace.names.push_back(name);
+  }
+  return trace;
+}
+
 TEST(RunProfileTest, TheWorkOfAGraphLeavesOutWhatFeedsIt) {
-  GraphWork work = summarizeGraphWork({{"[CUDA memcpy Host-to-Device]", 0, 1000, /*graph_node=*/0},
-                                       {"mul_c522", 1000, 10, /*graph_node=*/7},
-                                       {"[CUDA memset]", 1020, 5, /*graph_node=*/8},
-                                       {"[CUDA memcpy Device-to-Host]", 1030, 2000, /*graph_node=*/0},
-                                       {"mul_c522", 3000, 20, /*graph_node=*/7}});
+  GraphWork work = summarizeGraphWork(makeTrace({{"[CUDA memcpy Host-to-Device]", 0, 1000, /*node=*/0},
+                                                 {"mul_c522", 1000, 10, /*node=*/7},
+                                                 {"[CUDA memset]", 1020, 5, /*node=*/8},
+                                                 {"[CUDA memcpy Device-to-Host]", 1030, 2000, /*node=*/0},
+                                                 {"mul_c522", 3000, 20, /*node=*/7}}));
   EXPECT_EQ(work.nodes, 3);
   EXPECT_EQ(work.nanoseconds, 35);
   EXPECT_EQ(work.idleNanoseconds, 10); // From 1010 to 1020; what lies before 3000 is between replays.
 }
 
 TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
-  // In whatever order records come: 0 to 100 with 10 to 20 in it, then from 105 on.
-  GraphWork work = summarizeGraphWork({{"c", 105, 5, 3}, {"a", 0, 100, 1}, {"b", 10, 10, 2}});
+  // 0 to 100 with 10 to 20 in it, then from 105 on.
+  GraphWork work = summarizeGraphWork(makeTrace({{"a", 0, 100, 1}, {"b", 10, 10, 2}, {"c", 105, 5, 3}}));
   EXPECT_EQ(work.nanoseconds, 115);
   EXPECT_EQ(work.idleNanoseconds, 5);
 }
 
-TEST(RunProfileTest, RowsOfBothDevicesAreAlike) {
+TEST(RunProfileTest, RowsAreByKeyAndPhase) {
   RunProfile profile;
-  profile.commands = {{"forward", "gemm_w2", absl::Milliseconds(3), 6}};
-  profile.kernels = runtime::SummarizeKernels({{"mul_c522", 0, 10, 0}, {"mul_c522", 400, 90, 0}});
-  std::vector<RunProfile::Row> rows = profile.getRows();
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].phase, "forward");
-  EXPECT_EQ(rows[0].name, "gemm_w2");
-  EXPECT_EQ(rows[0].runs, 6);
-  EXPECT_DOUBLE_EQ(rows[0].seconds, 3e-3);
-  EXPECT_EQ(rows[1].phase, "");
-  EXPECT_EQ(rows[1].name, "mul_c522");
-  EXPECT_EQ(rows[1].runs, 2);
-  EXPECT_DOUBLE_EQ(rows[1].seconds, 100e-9);
+  runtime::Trace &trace = profile.trace;
+  auto addCommand = [&](const char *name, const char *source, const char *phase, const char *kind) {
+    runtime::TracedCommand &command = trace.commands.emplace_back();
+    command.name = name;
+    command.source = source;
+    command.phase = phase;
+    command.kind = kind;
+  };
+  addCommand("gemm_w2", "layers.0.ffn.w2", "forward", "gemm");
+  addCommand("gemm_w2", "layers.1.ffn.w2", "backward", "gemm");
+  addCommand("cast_add_5e0f", "layers.1.ln1", "forward", "launch");
+  trace.names = {"cublas<64>", "cast_add_5e0f", "[CUDA memset]"};
+  trace.spans = {{0, 10, 0, 0}, {10, 30, 0, 1}, {40, 5, 1, 2}, {50, 2, 2, runtime::TraceSpan::kNoCommand}};
+
+  auto print = [&](ProfileKey key) {
+    std::vector<std::string> lines;
+    for (const RunProfile::Row &row : profile.getRows(key))
+      lines.push_back(row.phase + "/" + row.name + "=" + std::to_string(row.times.total));
+    return lines;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(print(ProfileKey::Kernel), ElementsAre("backward/cublas<64>=30", "forward/cublas<64>=10",
+                                                     "forward/cast_add_5e0f=5", "/[CUDA memset]=2"));
+  EXPECT_THAT(print(ProfileKey::Kind),
+              ElementsAre("backward/gemm=30", "forward/gemm=10", "forward/cast_add=5", "/inputs and outputs=2"));
+  EXPECT_THAT(print(ProfileKey::Operation), ElementsAre("backward/layers.*.ffn.w2=30", "forward/layers.*.ffn.w2=10",
+                                                        "forward/layers.*.ln1=5", "/inputs and outputs=2"));
+  EXPECT_THAT(print(ProfileKey::Range),
+              ElementsAre("backward/ffn=30", "forward/ffn=10", "forward/norm=5", "/inputs and outputs=2"));
+  EXPECT_THAT(print(ProfileKey::Layer), ElementsAre("backward/layers.1=30", "forward/layers.0=10", "forward/layers.1=5",
+                                                    "/inputs and outputs=2"));
+  EXPECT_THAT(print(ProfileKey::Phase),
+              ElementsAre("backward/backward=30", "forward/forward=15", "/inputs and outputs=2"));
+}
+
+TEST(RunProfileTest, RangesFollowTheImportersNames) {
+  auto range = [](const char *source, const char *phase = "forward", const char *name = "gemm_x",
+                  const char *kind = "gemm") {
+    runtime::TracedCommand command;
+    command.source = source;
+    command.phase = phase;
+    command.name = name;
+    command.kind = kind;
+    return getRange(command);
+  };
+  EXPECT_EQ(range("layers.3.attn.qkv_proj"), "qkv");
+  EXPECT_EQ(range("layers.3.attn.scores"), "scores");
+  EXPECT_EQ(range("layers.3.attn.scores", "backward", "attention_backward_39de", "launch"), "attention");
+  EXPECT_EQ(range("layers.3.ffn.gate"), "ffn");
+  EXPECT_EQ(range("layers.3.ffn.residual"), "residual");
+  EXPECT_EQ(range("lm_head"), "head");
+  EXPECT_EQ(range("adamw", "optimizer"), "optimizer");
+  EXPECT_EQ(range("layers.3.attn.q_proj.weight", "communication"), "communication");
+  EXPECT_EQ(range("blocks.11.conv"), "blocks.*.conv"); // A name that the importer does not give.
+  EXPECT_EQ(range("", "forward", "mul_add_77a1", "launch"), "mul_add");
 }
 
 } // namespace

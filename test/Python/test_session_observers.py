@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import cs336
@@ -62,10 +63,26 @@ def test_a_profile_counts_every_run(executable: cs336.Executable) -> None:
         }
     else:
         assert any("log" in row.name and row.count == 3 for row in rows)
+    for row in rows:
+        assert row.minimum <= row.median <= row.maximum
+        assert row.mean == pytest.approx(row.seconds / row.count)
     # A second profile starts from nothing.
     assert {row.name: row.count for row in session.profile("forward", GOOD)} == {r.name: r.count // 3 for r in rows}
     with pytest.raises(ValueError, match=r"steps is 0, must be positive"):
         session.profile("forward", GOOD, steps=0)
+
+
+@times_kernels
+def test_a_profile_has_rows_by_other_keys(executable: cs336.Executable, tmp_path: Path) -> None:
+    session = open_session(executable, profile=True)
+    rows = session.profile("forward", GOOD, by="phase", trace=tmp_path / "trace.json")
+    assert [row.name for row in rows if row.phase] == ["forward"]
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert {event["args"]["kind"] for event in events if "kind" in event.get("args", {})} == {"gemm", "launch"}
+    with pytest.raises(ValueError, match=r"unknown key of a profile 'part': expected kernel, command, kind, "):
+        session.profile("forward", GOOD, by="part")
+    with pytest.raises(OSError, match=r"missing"):
+        session.profile("forward", GOOD, trace=tmp_path / "missing" / "trace.json")
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="the CPU's commands are timed one by one, at any time")

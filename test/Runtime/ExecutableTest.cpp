@@ -17,6 +17,7 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <unistd.h>
 
@@ -315,6 +316,11 @@ const BrokenRule kBrokenRules[] = {
     {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(3); },
      "unknown source"},
     {"NoSuchStream", [](auto &e) { Train(e).commands[0]->stream = 2; }, "stream 2 of 2"},
+    {"UnknownArithmetic", [](auto &e) { Train(e).commands[0]->arithmetic = static_cast<format::Arithmetic>(7); },
+     "unknown arithmetic"},
+    {"NegativeFlops", [](auto &e) { Train(e).commands[0]->flops = -1; }, "its FLOPs or bytes are -1"},
+    {"InfiniteBytes", [](auto &e) { Train(e).commands[0]->bytes = std::numeric_limits<double>::infinity(); },
+     "its FLOPs or bytes are inf"},
     {"NoSuchKernel", [](auto &e) { Body(e, 0).AsLaunch()->kernel = 2; }, "kernel 2 of 2"},
     {"NoSuchOperand", [](auto &e) { Body(e, 0).AsLaunch()->operands[1] = 99; }, "buffer 99"},
     {"NoSuchAddend", [](auto &e) { Body(e, 3).AsGemm()->addend = 99; }, "buffer 99"},

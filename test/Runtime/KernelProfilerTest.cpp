@@ -9,6 +9,7 @@
 
 #include "device/cuda/CuptiApi.h"
 #include "fake_cupti/FakeCupti.h"
+#include "profile/CommandScope.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,13 +18,17 @@ namespace cs336::runtime {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kFake[] = "libcs336-fake-cupti.so";
 
-auto Named(const std::string &name) { return Field(&KernelRecord::name, name); }
+std::vector<std::string> Names(const Trace &trace) {
+  std::vector<std::string> names;
+  for (const TraceSpan &span : trace.spans)
+    names.push_back(trace.names[span.name]);
+  return names;
+}
 
 TEST(KernelProfilerTest, RecordsAreNamedAndInOrder) {
   auto profiler = KernelProfiler::Create(kFake);
@@ -35,26 +40,59 @@ TEST(KernelProfilerTest, RecordsAreNamedAndInOrder) {
   FakeCuptiKernel("_Z4gemmILi64EEvPKfPf", 200, 260, 8); // void gemm<64>(float const*, float*)
   FakeCuptiMemset(500, 501);
   FakeCuptiMemcpy(1, 600, 605);
-  auto records = (*profiler)->Stop();
-  ASSERT_TRUE(records.ok()) << records.status();
-  EXPECT_THAT(*records,
-              ElementsAre(Named("[CUDA memcpy Device-to-Device]"), Named("gemm<64>"), Named("ffn_silu_mul_3f2a"),
-                          Named("[CUDA memset]"), Named("[CUDA memcpy Host-to-Device]")));
-  EXPECT_EQ((*records)[2].start_ns, 300);
-  EXPECT_EQ((*records)[2].duration_ns, 150);
-  EXPECT_EQ((*records)[2].graph_node, 7u);
+  auto trace = (*profiler)->Stop();
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_THAT(Names(*trace), ElementsAre("[CUDA memcpy Device-to-Device]", "gemm<64>", "ffn_silu_mul_3f2a",
+                                         "[CUDA memset]", "[CUDA memcpy Host-to-Device]"));
+  EXPECT_EQ(trace->spans[2].start_ns, 300);
+  EXPECT_EQ(trace->spans[2].duration_ns, 150);
+  EXPECT_EQ(trace->spans[2].graph_node, 7u);
+  EXPECT_EQ(trace->FindCommand(trace->spans[2]), nullptr);
   auto rest = (*profiler)->Stop();
   ASSERT_TRUE(rest.ok());
-  EXPECT_THAT(*rest, IsEmpty());
+  EXPECT_THAT(rest->spans, IsEmpty());
+}
+
+TEST(KernelProfilerTest, NodesOfGraphsHaveTheCommandThatMadeThem) {
+  auto profiler = KernelProfiler::Create(kFake);
+  ASSERT_TRUE(profiler.ok()) << profiler.status();
+  CommandInfo gemm = {.index = 4, .entry = "train", .name = "gemm_w2", .source = "layers.1.ffn.w2", .flops = 8};
+  CommandInfo norm = {.index = 5, .entry = "train", .name = "mul_c522", .source = "ln_final"};
+  {
+    CommandScope scope(gemm);
+    FakeCuptiCreateNode(1); // A GEMM of two kernels.
+    FakeCuptiCreateNode(2);
+    CommandScope inner(norm);
+    FakeCuptiCreateNode(3);
+  }
+  FakeCuptiCreateNode(4); // Outside of commands.
+  for (uint64_t node : {1, 2, 3, 4})
+    FakeCuptiCloneNode(node, node + 10);
+  for (int step = 0; step != 2; ++step) {
+    ASSERT_TRUE((*profiler)->Start().ok()); // Commands outlive the spans.
+    for (uint64_t node : {11, 12, 13, 14})
+      FakeCuptiKernel("k", node, node + 1, node);
+    FakeCuptiKernel("k", 20, 21, 0);
+    auto trace = (*profiler)->Stop();
+    ASSERT_TRUE(trace.ok()) << trace.status();
+    std::vector<std::string> sources;
+    for (const TraceSpan &span : trace->spans)
+      sources.push_back(trace->FindCommand(span) ? trace->FindCommand(span)->source : "");
+    EXPECT_THAT(sources, ElementsAre("layers.1.ffn.w2", "layers.1.ffn.w2", "ln_final", "", ""));
+    EXPECT_EQ(trace->FindCommand(trace->spans[0])->index, 4);
+    EXPECT_EQ(trace->FindCommand(trace->spans[0])->flops, 8);
+  }
 }
 
 TEST(KernelProfilerTest, ThereIsOneAtATime) {
   auto first = KernelProfiler::Create(kFake);
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(FakeCuptiEnabledKinds(), 3);
-  EXPECT_EQ(KernelProfiler::Create(kFake).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(FakeCuptiEnabledCallbacks(), 2);
+  EXPECT_EQ(KernelProfiler::Create(kFake).status().code(), absl::StatusCode::kAlreadyExists);
   first->reset();
   EXPECT_EQ(FakeCuptiEnabledKinds(), 0);
+  EXPECT_EQ(FakeCuptiEnabledCallbacks(), 0);
   EXPECT_TRUE(KernelProfiler::Create(kFake).ok());
 }
 
@@ -95,26 +133,6 @@ TEST(CuptiApiTest, DeclarationsAreTheLibrarys) {
               HasSubstr("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"));
   EXPECT_THAT(std::string((*api)->ToStatus(cupti::kInsufficientPrivileges, "ActivityEnable").message()),
               HasSubstr("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"));
-}
-
-TEST(KernelSummaryTest, AddsUpByName) {
-  std::vector<KernelSummary> summaries =
-      SummarizeKernels({{"b", 0, 10, 0}, {"a", 10, 300, 0}, {"b", 400, 30, 0}, {"b", 500, 20, 0}, {"b", 600, 40, 0}});
-  ASSERT_EQ(summaries.size(), 2u);
-  EXPECT_EQ(summaries[0].name, "a");
-  EXPECT_EQ(summaries[0].share, 0.75);
-  EXPECT_EQ(summaries[0].instances, 1);
-  EXPECT_EQ(summaries[0].median, 300);
-  EXPECT_EQ(summaries[0].standard_deviation, 0);
-  EXPECT_EQ(summaries[1].name, "b");
-  EXPECT_EQ(summaries[1].total, 100);
-  EXPECT_EQ(summaries[1].instances, 4);
-  EXPECT_EQ(summaries[1].average, 25);
-  EXPECT_EQ(summaries[1].median, 25);
-  EXPECT_EQ(summaries[1].shortest, 10);
-  EXPECT_EQ(summaries[1].longest, 40);
-  EXPECT_NEAR(summaries[1].standard_deviation, 12.9099, 1e-4);
-  EXPECT_TRUE(SummarizeKernels({}).empty());
 }
 
 } // namespace

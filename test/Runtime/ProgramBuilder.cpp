@@ -99,7 +99,7 @@ template <typename Body>
 Body &EntryBuilder::AddCommand(Body body) {
   format::CommandT &command = Append(entry_.commands);
   command.name = "c" + std::to_string(entry_.commands.size() - 1);
-  command.layer = "layers.0";
+  command.source = "layers.0.op";
   command.location = "model.mlir:" + std::to_string(entry_.commands.size());
   command.body.Set(std::move(body));
   return *static_cast<Body *>(command.body.value);

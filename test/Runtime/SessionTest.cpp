@@ -9,6 +9,7 @@
 
 #include "ProgramBuilder.h"
 #include "SessionParts.h"
+#include "cs336/runtime/TraceRecorder.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -402,6 +403,7 @@ TEST(SessionTest, ObserversSeeEveryCommandAndWhatItWrote) {
       if (command.index == 0) {
         EXPECT_EQ(written[0].value.values<float>()[5], 5);
         EXPECT_EQ(command.entry, "train");
+        EXPECT_EQ(command.source, "layers.0.op");
         EXPECT_EQ(command.layer, "layers.0");
         EXPECT_EQ(command.phase, "forward");
         EXPECT_EQ(command.location, "model.mlir:1");
@@ -444,17 +446,29 @@ TEST(SessionTest, ReadsOfUnwrittenArenaShowAsNan) {
   EXPECT_FALSE(session->Run("forward", {}, &check).ok());
 }
 
-TEST(SessionTest, ProfileAddsUpRuns) {
+TEST(SessionTest, ATraceHasASpanPerCommand) {
   auto session = MakeSession(SampleProgram());
   ASSERT_TRUE(session->InitializeVariables(0).ok());
-  CommandProfile profile;
+  TraceRecorder recorder;
   for (int i = 0; i != 3; ++i)
-    ASSERT_TRUE(session->Run("train", SampleInputs().named(), &profile).ok());
-  ASSERT_EQ(profile.rows().size(), 7u);
-  EXPECT_EQ(profile.rows()[3].command.kind, "gemm");
-  EXPECT_EQ(profile.rows()[3].runs, 3);
-  EXPECT_GE(profile.rows()[3].total, 3 * profile.rows()[3].shortest);
-  EXPECT_EQ(session->Run("prepare", {}, &profile).code(), absl::StatusCode::kFailedPrecondition);
+    ASSERT_TRUE(session->Run("train", SampleInputs().named(), &recorder).ok());
+  Trace trace = recorder.Take();
+  ASSERT_EQ(trace.commands.size(), 7u);
+  EXPECT_EQ(trace.commands[3].kind, "gemm");
+  EXPECT_EQ(trace.commands[3].source, "layers.0.op");
+  EXPECT_EQ(trace.commands[3].entry, "train");
+  ASSERT_EQ(trace.spans.size(), 21u);
+  for (size_t i = 0; i != trace.spans.size(); ++i) {
+    EXPECT_EQ(trace.spans[i].command, static_cast<int32_t>(i % 7));
+    EXPECT_EQ(trace.names[trace.spans[i].name], trace.commands[i % 7].name);
+    if (i != 0) {
+      EXPECT_GE(trace.spans[i].start_ns, trace.spans[i - 1].start_ns);
+    }
+  }
+  ASSERT_TRUE(session->Run("prepare", {}, &recorder).ok());
+  Trace next = recorder.Take();
+  ASSERT_FALSE(next.spans.empty());
+  EXPECT_EQ(next.FindCommand(next.spans[0])->entry, "prepare");
 }
 
 } // namespace

@@ -48,7 +48,7 @@ absl::Status RankRun::load() {
     return tensors.status();
   inputs = *std::move(tensors);
 
-  if (flags.profile) {
+  if (flags.profile.isProfiled()) {
     absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(flags.device);
     if (!made.ok())
       return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
@@ -133,16 +133,38 @@ absl::Status RankRun::runSteps() {
       return status;
     os.flush();
   }
-  if (profiler) {
-    absl::StatusOr<RunProfile> profile = profiler->stop(*session);
-    if (!profile.ok())
-      return profile.status();
-    bench::Table table = bench::makeProfileTable("profile", "all: " + bench::describeTotal(*profile), *profile);
-    bench::ReportWriter::create(bench::Format::Table)->write({{}, {std::move(table)}, {}}, os);
-  }
+  if (absl::Status status = printProfile(); !status.ok())
+    return status;
   if (dump && dump->getNumPrinted() == 0)
     return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry.name, "' matches '",
                                             flags.dumpValues.getValue(), "'; '*' prints all"));
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::printProfile() {
+  if (!profiler)
+    return absl::OkStatus();
+  absl::StatusOr<RunProfile> profile = profiler->stop(*session);
+  if (!profile.ok())
+    return profile.status();
+  if (!flags.profile.getTracePath().path.empty())
+    trace = RankTrace{rank, ToString(flags.device), profile->trace};
+  bench::ProfileLayout layout = flags.profile.getLayout();
+  if (layout.keys.empty())
+    return absl::OkStatus();
+  std::optional<bench::Ceilings> ceilings;
+  if (flags.profile.hasRoofline()) {
+    auto measured = flags.compile.compile(flags.device, [&](const CompileOptions &options) {
+      bench::PeakRates rates(options, ToString(flags.device), getNumThreads(), flags.seed);
+      return bench::measureCeilings(profile->trace, rates);
+    });
+    if (!measured.ok())
+      return absl::Status(measured.status().code(), absl::StrCat("--roofline: ", measured.status().message()));
+    ceilings = *std::move(measured);
+  }
+  bench::Report report;
+  bench::appendProfile(report, "profile", "all: ", *profile, layout, ceilings);
+  bench::ReportWriter::create(bench::Format::Table)->write(report, os);
   return absl::OkStatus();
 }
 

@@ -10,10 +10,12 @@
 
 #include "RunFlags.h"
 #include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +35,13 @@ public:
   /// Returns the first error.
   absl::Status run();
 
+  /// Returns the trace of the run, if `--trace` asked for one.
+  std::optional<RankTrace> takeTrace() { return std::move(trace); }
+
 private:
   absl::Status load();
   absl::Status runSteps();
+  absl::Status printProfile();
   absl::Status save();
   absl::Status printOutputs(int64_t step);
   /// Returns the arguments of --inputs for this rank.
@@ -52,6 +58,7 @@ private:
   std::unique_ptr<RunProfiler> profiler; // Null without --profile.
   std::unique_ptr<runtime::Session> session;
   runtime::TensorMap inputs;
+  std::optional<RankTrace> trace;
 };
 
 } // namespace cs336

@@ -73,13 +73,20 @@ static absl::Status checkRanks(const RunFlags &flags) {
         absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
   if (flags.device.getValue().kind != DeviceKind::kCpu)
     return absl::InvalidArgumentError(absl::StrCat("a run of ", ranks, " ranks requires --device cpu"));
-  if (flags.profile)
-    return absl::InvalidArgumentError(absl::StrCat("--profile conflicts with a run of ", ranks, " ranks"));
-  for (const TextFlag *flag : {&flags.outputs, &flags.saveParams, &flags.saveState})
-    if (!flag->empty() && !llvm::StringRef(*flag).contains(kRankInPath))
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag->ArgStr.str(), " is ", flag->getValue(), ", which all of the ", ranks,
-                       " ranks would write: put {rank} into the path, as in out-{rank}.npz"));
+  if (flags.profile.hasRoofline())
+    return absl::InvalidArgumentError(absl::StrCat("--roofline conflicts with a run of ", ranks, " ranks"));
+  std::vector<OutputPath> outputs = {{"--outputs", flags.outputs.getValue()},
+                                     {"--save-params", flags.saveParams.getValue()},
+                                     {"--save-state", flags.saveState.getValue()}};
+  // The ranks of one process share a trace.
+  if (flags.processes > 1 || flags.place)
+    outputs.push_back(flags.profile.getTracePath());
+  for (const OutputPath &output : outputs)
+    if (!output.path.empty() && !output.path.contains(kRankInPath))
+      return absl::InvalidArgumentError(absl::StrCat(output.flag.str(), " is ", output.path.str(),
+                                                     ", which all of the ", ranks,
+                                                     " ranks would write: put {rank} into the path, as in out-{rank}",
+                                                     llvm::sys::path::extension(output.path).str()));
   return absl::OkStatus();
 }
 
@@ -87,6 +94,8 @@ absl::Status RunFlags::check() const {
   if (absl::Status status = checkRanks(*this); !status.ok())
     return status;
   if (absl::Status status = compile.check(device); !status.ok())
+    return status;
+  if (absl::Status status = profile.check(); !status.ok())
     return status;
   if (steps < 1)
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
@@ -101,5 +110,6 @@ absl::Status RunFlags::check() const {
         return status;
   return compile.checkOutputs({{"--outputs", outputs.getValue()},
                                {"--save-params", saveParams.getValue()},
-                               {"--save-state", saveState.getValue()}});
+                               {"--save-state", saveState.getValue()},
+                               profile.getTracePath()});
 }

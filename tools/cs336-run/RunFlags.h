@@ -8,6 +8,7 @@
 #ifndef CS336_TOOLS_CS336_RUN_RUNFLAGS_H
 #define CS336_TOOLS_CS336_RUN_RUNFLAGS_H
 
+#include "cs336/Bench/Profile/ProfileFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/RankEnvironment.h"
@@ -61,11 +62,7 @@ struct RunFlags {
       llvm::cl::desc("Fill inputs, outputs and workspaces with NaN before each step, so that reads of "
                      "unwritten memory show"),
       llvm::cl::cat(category)};
-  llvm::cl::opt<bool> profile{
-      "profile",
-      llvm::cl::desc("Print where the time goes over all steps: command by command on the CPU, kernel by "
-                     "kernel on a GPU"),
-      llvm::cl::cat(category)};
+  bench::ProfileFlags profile{category};
   llvm::cl::opt<int> numThreads{
       "num-threads", llvm::cl::desc("Threads of one command; default 0: one per core, divided among the ranks"),
       llvm::cl::value_desc("number"), llvm::cl::init(0), llvm::cl::cat(category)};

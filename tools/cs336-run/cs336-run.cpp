@@ -72,15 +72,19 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
       CreateInProcessGroup(flags.ranks, absl::Seconds(flags.rankTimeout.getValue()));
   std::vector<std::string> texts(group.size());
   std::mutex mutex;
-  absl::Status first; // Guarded by mutex.
+  absl::Status first;            // Guarded by mutex.
+  std::vector<RankTrace> traces; // Guarded by mutex.
   auto runRank = [&](size_t rank) {
     llvm::raw_string_ostream os(texts[rank]);
     RankRun run(flags, executable, entry, std::move(group[rank]), os);
     absl::Status status = run.run();
-    if (status.ok())
-      return;
     // The rank leaves the group after this, so that its error comes before those that follow from it.
     std::lock_guard<std::mutex> lock(mutex);
+    if (status.ok()) {
+      if (std::optional<RankTrace> trace = run.takeTrace())
+        traces.push_back(*std::move(trace));
+      return;
+    }
     first.Update(absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message())));
   };
   std::vector<std::thread> threads;
@@ -90,7 +94,10 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
     thread.join();
   for (auto [rank, text] : llvm::enumerate(texts))
     llvm::outs() << "rank " << rank << "\n" << text;
-  return first;
+  if (!first.ok() || traces.empty())
+    return first;
+  llvm::sort(traces, [](const RankTrace &a, const RankTrace &b) { return a.rank < b.rank; });
+  return writeTrace(traces, flags.profile.getTracePath().path);
 }
 
 /// Runs this command again, as several processes.
@@ -107,7 +114,13 @@ static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> argumen
 /// Runs the entry on one rank, whose end of the group is null if there is only one.
 static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executable> executable,
                             const format::EntryT &entry, std::unique_ptr<Communicator> communicator) {
-  return RankRun(flags, std::move(executable), entry, std::move(communicator), llvm::outs()).run();
+  int rank = communicator ? communicator->rank() : 0;
+  RankRun run(flags, std::move(executable), entry, std::move(communicator), llvm::outs());
+  absl::Status status = run.run();
+  std::optional<RankTrace> trace = run.takeTrace();
+  if (!status.ok() || !trace)
+    return status;
+  return writeTrace({*trace}, getPathOfRank(flags.profile.getTracePath().path, rank));
 }
 
 static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {

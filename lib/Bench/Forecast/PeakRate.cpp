@@ -1,4 +1,4 @@
-//===- PeakRate.cpp - The FLOP/s of a dense GEMM --------------------------===//
+//===- PeakRate.cpp - The highest rates of a device -----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,18 +42,22 @@ static void buildGemm(int64_t size, Type element, Precision precision, ModuleOp 
   function.finish({{"c", c}});
 }
 
+/// Builds y = -x.
+static void buildNegation(int64_t size, ModuleOp module) {
+  FunctionBuilder function(module, Mode::Forward);
+  auto type = RankedTensorType::get({size}, function.getBuilder().getF32Type());
+  Value x = function.addVariable("x", "parameter", type);
+  Value y = NegOp::create(function.getBuilder(), x);
+  function.finish({{"y", y}});
+}
+
 PeakRates::PeakRates(const CompileOptions &compile, std::string device, int numThreads, uint64_t seed)
     : compile(compile), device(std::move(device)), numThreads(numThreads), seed(seed) {
   this->compile.pipeline.clear();
   this->compile.dumpDir.clear();
 }
 
-absl::StatusOr<double> PeakRates::timeGemm(int64_t size, BuildType type, ComputeType computeType) const {
-  bool roundsToTF32 = computeType == ComputeType::TF32;
-  auto build = [&](ModuleOp module) {
-    buildGemm(size, getElement(Builder(module.getContext()), type, computeType),
-              roundsToTF32 ? Precision::TF32 : Precision::IEEE, module);
-  };
+absl::StatusOr<double> PeakRates::time(llvm::function_ref<void(ModuleOp)> build) const {
   auto executable = compileProgram(build, compile);
   if (!executable.ok())
     return executable.status();
@@ -84,7 +88,10 @@ absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeTyp
   constexpr int64_t kFirstSize = 1024, kLastSize = 8192;
   constexpr double kLongEnough = 20e-3;
   for (int64_t size = kFirstSize;; size *= 2) {
-    absl::StatusOr<double> seconds = timeGemm(size, type, computeType);
+    absl::StatusOr<double> seconds = time([&](ModuleOp module) {
+      buildGemm(size, getElement(Builder(module.getContext()), type, computeType),
+                computeType == ComputeType::TF32 ? Precision::TF32 : Precision::IEEE, module);
+    });
     if (!seconds.ok())
       return seconds.status();
     auto length = static_cast<double>(size);
@@ -101,4 +108,22 @@ absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
   if (isNew)
     rate->second = measure(type, computeType);
   return rate->second;
+}
+
+absl::StatusOr<double> PeakRates::measureBandwidth() const {
+  constexpr int64_t kFirstSize = int64_t(4) << 20, kLastSize = int64_t(512) << 20; // 16 MiB and 2 GiB of float32.
+  const double longEnough = isOnGPU() ? 1e-3 : 50e-3;
+  for (int64_t size = kFirstSize;; size *= 2) {
+    absl::StatusOr<double> seconds = time([&](ModuleOp module) { buildNegation(size, module); });
+    if (!seconds.ok())
+      return seconds.status();
+    if (*seconds >= longEnough || size == kLastSize)
+      return 2 * sizeof(float) * static_cast<double>(size) / *seconds;
+  }
+}
+
+absl::StatusOr<double> PeakRates::getBandwidth() {
+  if (!bandwidth)
+    bandwidth = measureBandwidth();
+  return *bandwidth;
 }

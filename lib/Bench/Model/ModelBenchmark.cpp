@@ -177,9 +177,11 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   first.values = run.values;
   if (options.profile) {
     report("profiling", 1);
-    absl::StatusOr<RunProfile> profile = profileModel(*executable, *batch, description, options);
+    StepTimes times;
+    absl::StatusOr<RunProfile> profile = profileModel(*executable, *batch, description, options, times);
     if (!profile.ok())
       return profile.status();
+    first.profiledMilliseconds = times.device.empty() ? std::move(times.host) : std::move(times.device);
     first.profile = *std::move(profile);
   }
   if (options.peer) {

@@ -13,6 +13,7 @@
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "llvm/Support/WithColor.h"
@@ -54,14 +55,8 @@ ModelCommand::ModelCommand()
            "(default), primitive, sdpa, compile, graphs, graphs-cudnn. With --ladder, beside the rungs in --dtype",
            category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
-      profile("profile",
-              cl::desc("Run the steps once more, and print where their time goes: command by command on the CPU, "
-                       "kernel by kernel on a GPU"),
-              cl::cat(category), cl::sub(subcommand)),
-      most("largest", cl::desc("How many kernels or commands of a profile to list (default all)"),
-           cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
-      noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"), cl::cat(category),
-            cl::sub(subcommand)),
+      profile(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
+                                           cl::cat(category), cl::sub(subcommand)),
       forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
@@ -82,15 +77,13 @@ absl::Status ModelCommand::checkFlags() const {
   for (int64_t warmup : warmups)
     if (warmup < 0)
       return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup, ", must not be negative"));
-  if (most < 0)
-    return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if ((backward || includeOptimizer) && model.sets("mode"))
     return absl::InvalidArgumentError("--mode conflicts with --backward and --include_optimizer: omit these");
-  if (most.getNumOccurrences() > 0 && !profile)
-    return absl::InvalidArgumentError("--largest is of --profile: give that too, or leave it out");
+  if (absl::Status status = profile.check(); !status.ok())
+    return status;
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
@@ -99,7 +92,7 @@ absl::Status ModelCommand::checkFlags() const {
     return status;
   if (absl::Status status = output.check(getModelColumns({}, peer.getVariants(), perStep)); !status.ok())
     return status;
-  return compile.checkOutputs({output.getPath()});
+  return compile.checkOutputs({output.getPath(), profile.getTracePath()});
 }
 
 void ModelCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
@@ -128,7 +121,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
       if (!own.compile.dumpDir.empty() && count > 1)
         absl::StrAppend(&own.compile.dumpDir, "/", index);
       ++index;
-      progress.start(describeModel({description, own.computeType, own.fusion, std::nullopt, {}, pipeline}));
+      progress.start(
+          describeModel({description, own.computeType, own.fusion, std::nullopt, {}, pipeline, std::nullopt}));
       std::optional<double> peak;
       if (!noMFU) {
         progress.update("peak of GEMMs", 0);
@@ -156,13 +150,28 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
           return measurement.status;
         if (std::optional<std::string> warning = describeMemoryMismatch(measurement))
           progress.warn(*warning);
-        rows.push_back({description, own.computeType, own.fusion, peak, std::move(measurement), pipeline});
+        ModelRow row{description, own.computeType, own.fusion, peak, std::move(measurement), pipeline, std::nullopt};
+        if (row.measurement.profile && profile.hasRoofline()) {
+          progress.update("rates of the device", 1);
+          absl::StatusOr<Ceilings> ceilings = measureCeilings(row.measurement.profile->trace, peaks);
+          if (!ceilings.ok())
+            return ceilings.status();
+          row.ceilings = *std::move(ceilings);
+        }
+        rows.push_back(std::move(row));
       }
       if (!interrupted.ok())
         return interrupted;
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ModelCommand::writeTraceOf(llvm::ArrayRef<ModelRow> rows) const {
+  llvm::StringRef path = profile.getTracePath().path;
+  if (path.empty() || rows.empty() || !rows.front().measurement.profile)
+    return absl::OkStatus();
+  return writeTrace({{0, runtime::ToString(device), rows.front().measurement.profile->trace}}, path);
 }
 
 std::vector<ColumnHead> ModelCommand::getColumns() const {
@@ -180,11 +189,16 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (!descriptions.ok())
     return descriptions.status();
 
+  if (size_t cells = descriptions->size() * compile.getPipelines().size();
+      cells != 1 && !profile.getTracePath().path.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trace requires one model, one --mode, --dtype and --fusion, not ", cells, " cells"));
+
   MeasureOptions options;
   options.device = runtime::ToString(device);
   options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
   options.steps = steps;
-  options.profile = profile;
+  options.profile = profile.isProfiled();
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
@@ -223,8 +237,10 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
-  size_t largest = most.getNumOccurrences() > 0 ? static_cast<size_t>(most) : std::numeric_limits<size_t>::max();
-  if (absl::Status written = output.write(makeModelReport(rows, std::move(context), perStep, largest)); !written.ok())
+  if (absl::Status written = output.write(makeModelReport(rows, std::move(context), perStep, profile.getLayout()));
+      !written.ok())
+    return written;
+  if (absl::Status written = writeTraceOf(rows); !written.ok())
     return written;
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())

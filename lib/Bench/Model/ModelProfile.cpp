@@ -15,7 +15,7 @@ using namespace cs336::bench;
 absl::StatusOr<RunProfile> cs336::bench::profileModel(std::shared_ptr<const runtime::Executable> executable,
                                                       const runtime::TensorMap &batch,
                                                       const ModelDescription &description,
-                                                      const MeasureOptions &options) {
+                                                      const MeasureOptions &options, StepTimes &times) {
   absl::StatusOr<runtime::DeviceId> device = runtime::ParseDevice(options.device);
   if (!device.ok())
     return device.status();
@@ -33,8 +33,8 @@ absl::StatusOr<RunProfile> cs336::bench::profileModel(std::shared_ptr<const runt
     status = (*session)->Run(entry, arguments);
   if (status.ok())
     status = (*profiler)->start(**session);
-  for (int64_t step = 0; status.ok() && step < options.steps; ++step)
-    status = (*session)->Run(entry, arguments, (*profiler)->getObserver());
+  if (status.ok())
+    status = timeSteps(**session, entry, arguments, options.steps, [](int64_t) {}, times, (*profiler)->getObserver());
   if (!status.ok())
     return status;
   return (*profiler)->stop(**session);

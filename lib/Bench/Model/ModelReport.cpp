@@ -9,7 +9,6 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
-#include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
@@ -210,6 +209,48 @@ static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
   appendSpeedUp("over unfused", "fusion_speedup", getFusionSpeedUp);
 }
 
+/// The times of steps that the profiled steps are compared with.
+static llvm::ArrayRef<double> getUnprofiledTimes(const Measurement &measurement) {
+  return measurement.deviceMilliseconds.empty() ? measurement.stepMilliseconds : measurement.deviceMilliseconds;
+}
+
+/// Returns the quotient of the medians of profiled steps and of others, or nullopt if there is no profile.
+static std::optional<Ranged> getOverhead(const Measurement &measurement) {
+  if (!measurement.profile)
+    return std::nullopt;
+  return divide(getRangedMedian(measurement.profiledMilliseconds), getRangedMedian(getUnprofiledTimes(measurement)));
+}
+
+static std::string describeOverhead(const Measurement &measurement) {
+  std::optional<Ranged> overhead = getOverhead(measurement);
+  return llvm::formatv("profiled steps take {0:f2} times as long as others: {1:f3} ms, {2:f3} ms (medians)",
+                       overhead->value, computeStatistics(measurement.profiledMilliseconds).median,
+                       computeStatistics(getUnprofiledTimes(measurement)).median);
+}
+
+/// The facts of profiles.
+static void appendProfileFacts(Columns &columns) {
+  using Longest = std::optional<ProfileFacts::Longest>;
+  columns.push_back(makeNumber("GEMMs (%)", "gemm_percent", 1, [](const ModelRow &row) -> std::optional<double> {
+    const std::optional<RunProfile> &profile = row.measurement.profile;
+    return profile ? std::optional(100 * computeProfileFacts(*profile).gemmShare) : std::nullopt;
+  }));
+  auto add = [&](std::string title, std::string key, Longest ProfileFacts::*member) {
+    columns.push_back({std::move(title), std::move(key),
+                       [member](const ModelRow &row) {
+                         const std::optional<RunProfile> &profile = row.measurement.profile;
+                         Longest kernel = profile ? computeProfileFacts(*profile).*member : Longest();
+                         return kernel ? Cell(kernel->name) : Cell::empty();
+                       },
+                       Show::OnRequest});
+  };
+  add("longest kernel", "longest_kernel", &ProfileFacts::longest);
+  add("longest outside GEMMs", "longest_outside_gemms", &ProfileFacts::longestOutsideGemms);
+  appendRatio<ModelRow>(
+      columns, "profiled/step", "profiled_over_step", 3,
+      [](const ModelRow &row) { return getOverhead(row.measurement); }, Show::OnRequest);
+}
+
 static void appendRates(Columns &columns) {
   using Number = std::optional<double>;
   columns.push_back(makeNumber("tokens/s", "tokens_per_second", 1, [](const ModelRow &row) {
@@ -324,6 +365,7 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
        Show::Setting});
   appendHostTimes(columns);
   appendDeviceTimes(columns);
+  appendProfileFacts(columns);
   appendComparisons(columns, rows);
   appendRates(columns);
   appendResources(columns, perStep);
@@ -338,7 +380,8 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
   columns.push_back({"profile", "profile",
                      [](const ModelRow &row) {
                        const std::optional<RunProfile> &profile = row.measurement.profile;
-                       return profile ? Cell::data(makeProfileTable("", "", *profile).getObjects()) : Cell::empty();
+                       return profile ? Cell::data(makeProfileTable("", "", *profile, ProfileKey::Kernel).getObjects())
+                                      : Cell::empty();
                      },
                      Show::Data});
   return columns;
@@ -352,17 +395,18 @@ std::string cs336::bench::describeModel(const ModelRow &row) {
 }
 
 Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep,
-                                     size_t largest) {
+                                     const ProfileLayout &layout) {
   Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
   bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
   for (auto [index, row] : llvm::enumerate(rows)) {
     const std::optional<RunProfile> &profile = row.measurement.profile;
-    if (!profile)
+    if (!profile || layout.keys.empty())
       continue;
-    std::string title = llvm::formatv("{0} steps of {1}: {2}", row.measurement.stepMilliseconds.size(),
-                                      describeModel(row), describeTotal(*profile));
-    report.tables.push_back(makeProfileTable(isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(),
-                                             std::move(title), *profile, largest));
+    std::string title =
+        llvm::formatv("{0} steps of {1}: ", row.measurement.stepMilliseconds.size(), describeModel(row));
+    appendProfile(report, isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(), title, *profile, layout,
+                  row.ceilings);
+    report.notes.push_back(describeOverhead(row.measurement));
   }
   return report;
 }

@@ -1,4 +1,4 @@
-//===- ProfileReport.cpp - Where the time of runs went, as rows -----------===//
+//===- ProfileReport.cpp - Where the time of runs goes, as rows -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,63 +7,87 @@
 
 #include "cs336/Bench/Profile/ProfileReport.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace cs336;
 using namespace cs336::bench;
-using runtime::KernelSummary;
+using runtime::SpanSummary;
+
+ProfileFacts cs336::bench::computeProfileFacts(const RunProfile &profile) {
+  ProfileFacts facts;
+  const runtime::Trace &trace = profile.trace;
+  auto isGemm = [&](const runtime::TraceSpan &span) {
+    const runtime::TracedCommand *command = trace.FindCommand(span);
+    return command && command->kind == "gemm";
+  };
+  auto getKey = [&](const runtime::TraceSpan &span) { return (isGemm(span) ? 'g' : 'o') + trace.names[span.name]; };
+  for (const SpanSummary &summary : runtime::SummarizeSpans(trace, getKey)) {
+    ProfileFacts::Longest kernel{summary.key.substr(1), summary.share};
+    bool ofGemm = summary.key.front() == 'g';
+    if (ofGemm)
+      facts.gemmShare += summary.share;
+    if (!facts.longest)
+      facts.longest = kernel;
+    if (!facts.longestOutsideGemms && !ofGemm)
+      facts.longestOutsideGemms = kernel;
+  }
+  return facts;
+}
 
 std::string cs336::bench::describeTotal(const RunProfile &profile) {
-  double seconds = 0;
-  int64_t runs = 0;
-  for (const RunProfile::Row &row : profile.getRows()) {
-    seconds += row.seconds;
-    runs += row.runs;
-  }
-  return llvm::formatv("{0:f3} ms in {1} runs", seconds * 1e3, runs);
+  int64_t nanoseconds = 0;
+  for (const runtime::TraceSpan &span : profile.trace.spans)
+    nanoseconds += span.duration_ns;
+  return llvm::formatv("{0:f3} ms in {1} runs, of which GEMMs take {2:f1} %", static_cast<double>(nanoseconds) * 1e-6,
+                       profile.trace.spans.size(), 100 * computeProfileFacts(profile).gemmShare);
 }
 
-static std::vector<Column<CommandSummary>> getCommandColumns(absl::Duration whole) {
-  using Row = CommandSummary;
-  auto getShare = [whole](const Row &row) {
-    double share = whole > absl::ZeroDuration() ? absl::FDivDuration(row.total, whole) : 0;
-    return Cell(llvm::formatv("{0:P1}", share).str(), share);
+static std::vector<Column<RunProfile::Row>> getColumns() {
+  using Row = RunProfile::Row;
+  auto getInteger = [](int64_t SpanSummary::*member) {
+    return [member](const Row &row) { return Cell::integer(row.times.*member); };
   };
-  auto getMean = [](const Row &row) { return absl::ToDoubleMilliseconds(row.total) / static_cast<double>(row.runs); };
-  return {
-      {"share", "share", getShare},
-      {"total (ms)", "total_ms", [](const Row &row) { return Cell::number(absl::ToDoubleMilliseconds(row.total), 3); }},
-      {"mean (ms)", "mean_ms", [getMean](const Row &row) { return Cell::number(getMean(row), 4); }},
-      {"runs", "runs", [](const Row &row) { return Cell::integer(row.runs); }},
-      {"phase", "phase", [](const Row &row) { return Cell(row.phase); }},
-      {"command", "command", [](const Row &row) { return Cell(row.name); }, Show::Text}};
-}
-
-static std::vector<Column<KernelSummary>> getKernelColumns() {
-  using Row = KernelSummary;
-  auto getInteger = [](int64_t Row::*member) {
-    return [member](const Row &row) { return Cell::integer(row.*member); };
+  auto getNumber = [](double SpanSummary::*member) {
+    return [member](const Row &row) { return Cell::number(row.times.*member, 1); };
   };
-  auto getNumber = [](double Row::*member) {
-    return [member](const Row &row) { return Cell::number(row.*member, 1); };
-  };
-  return {{"Time (%)", "time_percent", [](const Row &row) { return Cell::number(100 * row.share, 1); }},
-          {"Total Time (ns)", "total_ns", getInteger(&Row::total)},
-          {"Instances", "instances", getInteger(&Row::instances)},
-          {"Avg (ns)", "avg_ns", getNumber(&Row::average)},
-          {"Med (ns)", "med_ns", getNumber(&Row::median), Show::OnRequest},
-          {"Min (ns)", "min_ns", getInteger(&Row::shortest)},
-          {"Max (ns)", "max_ns", getInteger(&Row::longest)},
-          {"StdDev (ns)", "stddev_ns", getNumber(&Row::standard_deviation), Show::OnRequest},
+  return {{"Time (%)", "time_percent", [](const Row &row) { return Cell::number(100 * row.times.share, 1); }},
+          {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
+          {"Instances", "instances", getInteger(&SpanSummary::instances)},
+          {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
+          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::OnRequest},
+          {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest)},
+          {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest)},
+          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::OnRequest},
+          {"Phase", "phase", [](const Row &row) { return Cell(row.phase); }},
           {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
 }
 
-Table cs336::bench::makeProfileTable(std::string name, std::string title, const RunProfile &profile, size_t most) {
-  if (profile.graphWork)
-    return {std::move(name), std::move(title), getKernelColumns(), llvm::ArrayRef(profile.kernels).take_front(most)};
-  absl::Duration whole;
-  for (const CommandSummary &command : profile.commands)
-    whole += command.total;
-  return {std::move(name), std::move(title), getCommandColumns(whole),
-          llvm::ArrayRef(profile.commands).take_front(most)};
+Table cs336::bench::makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
+                                     size_t numRows) {
+  std::vector<RunProfile::Row> rows = profile.getRows(key);
+  return {std::move(name), std::move(title), getColumns(), llvm::ArrayRef(rows).take_front(numRows)};
+}
+
+static void appendLongest(std::vector<std::string> &notes, const char *what,
+                          const std::optional<ProfileFacts::Longest> &kernel) {
+  if (kernel)
+    notes.push_back(llvm::formatv("{0}: {1:f1} % in {2}", what, 100 * kernel->share, kernel->name));
+}
+
+void cs336::bench::appendProfile(Report &report, const std::string &name, const std::string &title,
+                                 const RunProfile &profile, const ProfileLayout &layout,
+                                 const std::optional<Ceilings> &ceilings) {
+  for (auto [index, key] : llvm::enumerate(layout.keys)) {
+    std::string suffix = layout.keys.size() == 1 ? "" : "-" + stringifyProfileKey(key).str();
+    report.tables.push_back(makeProfileTable(name + suffix, index == 0 ? title + describeTotal(profile) : "", profile,
+                                             key, layout.numRows));
+  }
+  if (ceilings)
+    report.tables.push_back(makeRooflineTable(name + "-roofline", profile.trace, *ceilings, layout.numRows));
+  ProfileFacts facts = computeProfileFacts(profile);
+  appendLongest(report.notes, "most time", facts.longest);
+  appendLongest(report.notes, "most time outside GEMMs", facts.longestOutsideGemms);
+  if (!profile.note.empty())
+    report.notes.push_back(profile.note);
 }

@@ -25,14 +25,15 @@ StepTimes StepTimes::slice(int64_t first, int64_t count) const {
 
 absl::Status bench::timeSteps(runtime::Session &session, llvm::StringRef entry,
                               llvm::ArrayRef<runtime::NamedTensor> arguments, int64_t steps,
-                              llvm::function_ref<void(int64_t)> report, StepTimes &times) {
+                              llvm::function_ref<void(int64_t)> report, StepTimes &times,
+                              runtime::RunObserver *observer) {
   bool isOnGPU = session.device().kind == runtime::DeviceKind::kCuda;
   for (int64_t step = 0; step < steps; ++step) {
     if (absl::Status status = checkInterruption(); !status.ok())
       return status;
     report(step);
     Clock::time_point start = Clock::now();
-    absl::Status status = session.Run(entry.str(), arguments);
+    absl::Status status = session.Run(entry.str(), arguments, observer);
     if (status.ok())
       status = session.Synchronize();
     if (!status.ok())

@@ -8,10 +8,12 @@
 #include "cs336/Driver/Run/RunProfile.h"
 
 #include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/runtime/TraceRecorder.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+
+#include "absl/strings/str_cat.h"
 
 using namespace cs336;
 using llvm::StringRef;
@@ -20,19 +22,20 @@ namespace {
 
 class CommandProfiler : public RunProfiler {
 public:
-  runtime::RunObserver *getObserver() override { return &profile; }
+  explicit CommandProfiler(std::string note) : note(std::move(note)) {}
+
+  runtime::RunObserver *getObserver() override { return &recorder; }
   absl::Status start(runtime::Session &session) override {
-    profile = runtime::CommandProfile();
+    recorder.Take();
     return absl::OkStatus();
   }
   absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
-    RunProfile result;
-    result.commands = summarizeCommands(profile);
-    return result;
+    return RunProfile{recorder.Take(), std::nullopt, note};
   }
 
 private:
-  runtime::CommandProfile profile;
+  std::string note;
+  runtime::TraceRecorder recorder;
 };
 
 class GraphProfiler : public RunProfiler {
@@ -50,13 +53,11 @@ public:
   absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
-    absl::StatusOr<std::vector<runtime::KernelRecord>> records = profiler->Stop();
-    if (!records.ok())
-      return records.status();
-    RunProfile result;
-    result.kernels = runtime::SummarizeKernels(*records);
-    result.graphWork = summarizeGraphWork(*records);
-    return result;
+    absl::StatusOr<runtime::Trace> trace = profiler->Stop();
+    if (!trace.ok())
+      return trace.status();
+    GraphWork work = summarizeGraphWork(*trace);
+    return RunProfile{*std::move(trace), work, ""};
   }
 
 private:
@@ -69,63 +70,50 @@ RunProfiler::~RunProfiler() = default;
 
 absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device) {
   if (device.kind != runtime::DeviceKind::kCuda)
-    return std::make_unique<CommandProfiler>();
+    return std::make_unique<CommandProfiler>("");
   // On a machine without a GPU, CUPTI itself reports an unknown error.
   if (absl::StatusOr<std::string> target = runtime::QueryCudaTarget(device.ordinal); !target.ok())
     return target.status();
   absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
+  if (absl::IsNotFound(profiler.status()) || absl::IsFailedPrecondition(profiler.status()) ||
+      absl::IsPermissionDenied(profiler.status()))
+    return std::make_unique<CommandProfiler>(absl::StrCat(
+        "commands were timed with events, one after the other and without graphs: ", profiler.status().message()));
   if (!profiler.ok())
     return profiler.status();
   return std::make_unique<GraphProfiler>(*std::move(profiler));
 }
 
-std::vector<RunProfile::Row> RunProfile::getRows() const {
+std::vector<RunProfile::Row> RunProfile::getRows(ProfileKey key) const {
+  constexpr char separator = '\n';
+  auto getPhaseAndName = [&](const runtime::TraceSpan &span) {
+    const runtime::TracedCommand *command = trace.FindCommand(span);
+    return (command ? command->phase : "") + separator + getProfileKey(key, trace, span);
+  };
   std::vector<Row> rows;
-  for (const CommandSummary &command : commands)
-    rows.push_back({command.phase, command.name, command.runs, absl::ToDoubleSeconds(command.total)});
-  for (const runtime::KernelSummary &kernel : kernels)
-    rows.push_back({"", kernel.name, kernel.instances, static_cast<double>(kernel.total) * 1e-9});
+  for (runtime::SpanSummary &summary : runtime::SummarizeSpans(trace, getPhaseAndName)) {
+    auto [phase, name] = StringRef(summary.key).split(separator);
+    rows.push_back({phase.str(), name.str(), std::move(summary)});
+  }
   return rows;
 }
 
-GraphWork cs336::summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records) {
-  llvm::SmallVector<const runtime::KernelRecord *> nodes;
-  for (const runtime::KernelRecord &record : records)
-    if (record.graph_node != 0)
-      nodes.push_back(&record);
-  llvm::stable_sort(nodes, [](const auto *a, const auto *b) { return a->start_ns < b->start_ns; });
-
+GraphWork cs336::summarizeGraphWork(const runtime::Trace &trace) {
   GraphWork work;
   llvm::DenseSet<uint64_t> replayed;
   int64_t end = 0;
-  for (const runtime::KernelRecord *node : nodes) {
+  for (const runtime::TraceSpan &node : trace.spans) {
+    if (node.graph_node == 0)
+      continue;
     ++work.nodes;
-    work.nanoseconds += node->duration_ns;
-    bool isNext = !replayed.empty() && !replayed.contains(node->graph_node);
+    work.nanoseconds += node.duration_ns;
+    bool isNext = !replayed.empty() && !replayed.contains(node.graph_node);
     if (!isNext)
       replayed.clear();
     else
-      work.idleNanoseconds += std::max<int64_t>(0, node->start_ns - end);
-    replayed.insert(node->graph_node);
-    end = std::max(end, node->start_ns + node->duration_ns);
+      work.idleNanoseconds += std::max<int64_t>(0, node.start_ns - end);
+    replayed.insert(node.graph_node);
+    end = std::max(end, node.start_ns + node.duration_ns);
   }
   return work;
-}
-
-std::vector<CommandSummary> cs336::summarizeCommands(const runtime::CommandProfile &profile) {
-  llvm::MapVector<std::pair<StringRef, StringRef>, CommandSummary> summaries;
-  for (const runtime::CommandProfile::Row &row : profile.rows()) {
-    StringRef phase(row.command.phase.data(), row.command.phase.size());
-    StringRef name(row.command.name.data(), row.command.name.size());
-    CommandSummary &summary = summaries[{phase, name}];
-    summary.phase = phase.str();
-    summary.name = name.str();
-    summary.total += row.total;
-    summary.runs += row.runs;
-  }
-  std::vector<CommandSummary> sorted;
-  for (auto &[key, summary] : summaries)
-    sorted.push_back(std::move(summary));
-  llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.total > b.total; });
-  return sorted;
 }

@@ -166,9 +166,14 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   auto described = std::make_unique<format::CommandT>();
   described->stream = streams.try_emplace(command.getStream(), streams.size()).first->second;
   described->name = command.getCommandName();
-  described->layer = command.getLayer().str();
+  described->source = getSourcePath(command->getLoc()).str();
   described->phase = toFormat(command.getPhase());
   described->location = printLocation(command->getLoc());
+  Work work = counter.measure(command);
+  described->flops = work.flops;
+  described->bytes = work.bytes;
+  if (work.flops != 0)
+    described->arithmetic = toFormat(counter.getArithmetic(command));
   TypeSwitch<Operation *>(command)
       .Case<LaunchOp, GemmOp, CopyOp, CheckBoundOp, CollectiveOp, RecordOp, WaitOp>(
           [&](auto op) { described->body.Set(describe(op)); })

@@ -9,6 +9,7 @@
 #define CS336_LIB_TARGET_EXECUTABLE_ENTRYEMITTER_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/Executable_generated.h"
@@ -29,7 +30,7 @@ struct EmittedSymbols {
 /// Builds the description of one entry.
 class EntryEmitter {
 public:
-  EntryEmitter(exec::EntryOp entry, const EmittedSymbols &symbols) : entry(entry), symbols(symbols) {}
+  EntryEmitter(exec::EntryOp entry, const EmittedSymbols &symbols) : entry(entry), symbols(symbols), counter(entry) {}
 
   mlir::FailureOr<std::unique_ptr<format::EntryT>> emit();
 
@@ -54,6 +55,7 @@ private:
 
   exec::EntryOp entry;
   const EmittedSymbols &symbols;
+  exec::WorkCounter counter;
   std::unique_ptr<format::EntryT> result = std::make_unique<format::EntryT>();
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   /// The positions of inputs among the entry's inputs.

@@ -202,3 +202,24 @@ format::Phase cs336::toFormat(exec::CommandPhase phase) {
   }
   llvm_unreachable("unknown phase");
 }
+
+format::Arithmetic cs336::toFormat(exec::Arithmetic arithmetic) {
+  Type type = arithmetic.elementType;
+  if (!type || !isa<FloatType>(type))
+    return format::Arithmetic::none;
+  if (type.isF64())
+    return format::Arithmetic::f64;
+  if (type.isBF16())
+    return format::Arithmetic::bf16;
+  if (type.isF16())
+    return format::Arithmetic::f16;
+  switch (arithmetic.precision) {
+  case Precision::IEEE:
+    return format::Arithmetic::f32;
+  case Precision::TF32:
+    return format::Arithmetic::tf32;
+  case Precision::TF32x3:
+    return format::Arithmetic::tf32x3;
+  }
+  llvm_unreachable("unknown precision");
+}

@@ -9,6 +9,7 @@
 #define CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 #include "cs336/Target/TensorMapRecipe.h"
 #include "cs336/runtime/format/Executable_generated.h"
 
@@ -28,6 +29,8 @@ format::CollectiveKind toFormat(CollectiveKind kind);
 format::Reduction toFormat(CollectiveReduction reduction);
 format::VariableKind toFormat(exec::VariableKind kind);
 format::Phase toFormat(exec::CommandPhase phase);
+/// Returns none if the element type is null or not floating-point.
+format::Arithmetic toFormat(exec::Arithmetic arithmetic);
 
 } // namespace cs336
 

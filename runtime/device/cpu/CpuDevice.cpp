@@ -275,7 +275,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCheckBound(co
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CpuDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+CpuDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
+                           absl::Span<const CommandInfo> infos) {
   return std::make_unique<SequenceCommand>(commands);
 }
 

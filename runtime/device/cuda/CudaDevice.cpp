@@ -143,8 +143,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(c
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
-  return CaptureGraph(*context_, commands);
+CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
+                            absl::Span<const CommandInfo> infos) {
+  return CaptureGraph(*context_, commands, infos);
 }
 
 absl::StatusOr<std::unique_ptr<InputFeed>> CudaDevice::PrepareInputs(char *inputs, int64_t bytes) {

@@ -7,6 +7,7 @@
 
 #include "device/cuda/CudaGraph.h"
 
+#include "profile/CommandScope.h"
 #include "status/StatusMacros.h"
 
 namespace cs336::runtime {
@@ -24,14 +25,16 @@ public:
       context_.driver().GraphDestroy(graph_).IgnoreError();
   }
 
-  absl::Status Capture(absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+  absl::Status Capture(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
+                       absl::Span<const CommandInfo> infos) {
     const DriverApi &driver = context_.driver();
     // Other threads may call CUDA freely meanwhile.
     CS336_RETURN_IF_ERROR(driver.StreamBeginCapture(context_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     absl::Status status;
-    for (const auto &command : commands)
-      if (status.ok())
-        status = command->Execute();
+    for (size_t i = 0; i != commands.size() && status.ok(); ++i) {
+      CommandScope scope(infos[i]);
+      status = commands[i]->Execute();
+    }
     // Capturing must end in any case: otherwise the stream could never be used
     // again.
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
@@ -53,11 +56,12 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands) {
+CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
+             absl::Span<const CommandInfo> infos) {
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   auto graph = std::make_unique<GraphCommand>(context);
-  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(commands), "cannot capture its commands as a CUDA graph"));
+  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(commands, infos), "cannot capture its commands as a CUDA graph"));
   return graph;
 }
 

@@ -20,8 +20,11 @@ namespace cs336::runtime {
 
 /// Captures the commands into a CUDA graph without running them, and returns a
 /// command that launches it. The commands' memory and kernels must outlive it.
+/// `infos` describes the commands in the same order, for profilers (see
+/// CommandScope).
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands);
+CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
+             absl::Span<const CommandInfo> infos);
 
 } // namespace cs336::runtime
 

@@ -27,6 +27,10 @@ absl::StatusOr<std::shared_ptr<const CuptiApi>> CuptiApi::Load(const std::string
   find(api->ActivityFlushAll, "cuptiActivityFlushAll");
   find(api->ActivityGetNextRecord, "cuptiActivityGetNextRecord");
   find(api->ActivityGetNumDroppedRecords, "cuptiActivityGetNumDroppedRecords");
+  find(api->Subscribe, "cuptiSubscribe");
+  find(api->Unsubscribe, "cuptiUnsubscribe");
+  find(api->EnableCallback, "cuptiEnableCallback");
+  find(api->GetGraphNodeId, "cuptiGetGraphNodeId");
   CS336_RETURN_IF_ERROR(status);
   return api;
 }

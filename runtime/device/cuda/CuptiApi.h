@@ -36,6 +36,8 @@ enum Result : int {
 enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10 };
 enum MemcpyKind : uint8_t { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 8 };
 constexpr uint32_t kFlushForced = 1;
+constexpr int kResourceDomain = 3;
+enum ResourceCallback : uint32_t { kGraphNodeCreated = 13, kGraphNodeCloned = 20 };
 
 struct Activity {
   int32_t kind;
@@ -85,6 +87,24 @@ struct __attribute__((packed, aligned(8))) ActivityMemset {
   uint64_t graph_node;
 };
 
+/// CUpti_GraphData: what the descriptor of the callbacks above points to.
+struct GraphData {
+  CUgraph graph, original_graph;
+  CUgraphNode node, original_node;
+  int node_type;
+  CUgraphNode dependency;
+  CUgraphExec executable;
+};
+
+/// CUpti_ResourceData.
+struct ResourceData {
+  CUcontext context;
+  CUstream stream;
+  const GraphData *descriptor;
+};
+
+struct Subscriber;
+using Callback = void (*)(void *user, int domain, uint32_t callback, const ResourceData *data);
 using RequestBuffer = void (*)(uint8_t **buffer, size_t *bytes, size_t *max_records);
 using CompleteBuffer = void (*)(CUcontext, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 
@@ -110,6 +130,10 @@ public:
   int (*ActivityFlushAll)(uint32_t flags);
   int (*ActivityGetNextRecord)(uint8_t *buffer, size_t valid_bytes, cupti::Activity **record);
   int (*ActivityGetNumDroppedRecords)(CUcontext, uint32_t stream, size_t *dropped);
+  int (*Subscribe)(cupti::Subscriber **subscriber, cupti::Callback callback, void *user);
+  int (*Unsubscribe)(cupti::Subscriber *subscriber);
+  int (*EnableCallback)(uint32_t enable, cupti::Subscriber *subscriber, int domain, uint32_t callback);
+  int (*GetGraphNodeId)(CUgraphNode node, uint64_t *id);
 
 private:
   CuptiApi() = default;

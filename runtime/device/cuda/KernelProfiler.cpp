@@ -8,14 +8,17 @@
 #include "cs336/runtime/KernelProfiler.h"
 
 #include "device/cuda/CuptiApi.h"
+#include "profile/CommandScope.h"
+#include "profile/TraceBuilder.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cxxabi.h>
+#include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace cs336::runtime {
@@ -50,13 +53,7 @@ std::string Demangle(const char *symbol) {
   return name.rfind("void ", 0) == 0 ? name.substr(5) : name;
 }
 
-template <typename Record>
-KernelRecord Timed(std::string name, const Record &record) {
-  return {std::move(name), static_cast<int64_t>(record.start), static_cast<int64_t>(record.end - record.start),
-          record.graph_node};
-}
-
-std::string MemcpyName(uint8_t kind) {
+absl::string_view MemcpyName(uint8_t kind) {
   switch (kind) {
   case cupti::kHostToDevice:
     return "[CUDA memcpy Host-to-Device]";
@@ -69,8 +66,9 @@ std::string MemcpyName(uint8_t kind) {
   }
 }
 
-/// Receives records from CUPTI's threads. CUPTI's callbacks do not pass a
-/// pointer of ours, so there can only be one collector per process.
+/// Receives records from CUPTI's threads, and the nodes of graphs from the
+/// threads that capture them. CUPTI's callbacks for records do not pass a pointer
+/// of ours, so there can only be one collector per process.
 class Collector {
 public:
   static Collector &Get() {
@@ -89,12 +87,19 @@ public:
   void Release() {
     std::lock_guard<std::mutex> lock(mutex_);
     api_ = nullptr;
-    records_.clear();
+    builder_ = TraceBuilder();
+    commands_.clear();
   }
 
-  std::vector<KernelRecord> Take() {
+  Trace Take() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(records_, {});
+    return builder_.Take();
+  }
+
+  /// Called while a graph is captured, and then once per node when it is
+  /// instantiated, which makes nodes with other ids. Records name those.
+  static void OnGraphNode(void *collector, int, uint32_t callback, const cupti::ResourceData *data) {
+    static_cast<Collector *>(collector)->AddNode(callback, *data->descriptor);
   }
 
   static void RequestBuffer(uint8_t **buffer, size_t *bytes, size_t *max_records) {
@@ -123,24 +128,51 @@ private:
     switch (activity.kind) {
     case cupti::kConcurrentKernel: {
       const auto &kernel = reinterpret_cast<const cupti::ActivityKernel &>(activity);
-      records_.push_back(Timed(kernel.name ? Demangle(kernel.name) : "a kernel without a name", kernel));
+      AddSpan(kernel.name ? Demangle(kernel.name) : "a kernel without a name", kernel);
       break;
     }
     case cupti::kMemcpy: {
       const auto &copy = reinterpret_cast<const cupti::ActivityMemcpy &>(activity);
-      records_.push_back(Timed(MemcpyName(copy.copy_kind), copy));
+      AddSpan(MemcpyName(copy.copy_kind), copy);
       break;
     }
     case cupti::kMemset:
-      records_.push_back(Timed("[CUDA memset]", reinterpret_cast<const cupti::ActivityMemset &>(activity)));
+      AddSpan("[CUDA memset]", reinterpret_cast<const cupti::ActivityMemset &>(activity));
       break;
+    }
+  }
+
+  template <typename Record>
+  void AddSpan(absl::string_view name, const Record &record) {
+    auto command = commands_.find(record.graph_node);
+    builder_.AddSpan(name, {.start_ns = static_cast<int64_t>(record.start),
+                            .duration_ns = static_cast<int64_t>(record.end - record.start),
+                            .command = command == commands_.end() ? TraceSpan::kNoCommand : command->second,
+                            .stream = record.stream,
+                            .graph_node = record.graph_node});
+  }
+
+  void AddNode(uint32_t callback, const cupti::GraphData &graph) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!api_)
+      return;
+    uint64_t node = 0, original = 0;
+    if (api_->GetGraphNodeId(graph.node, &node) != cupti::kSuccess)
+      return;
+    if (callback == cupti::kGraphNodeCreated) {
+      if (const CommandInfo *command = CommandScope::Current())
+        commands_[node] = builder_.AddCommand(*command);
+    } else if (api_->GetGraphNodeId(graph.original_node, &original) == cupti::kSuccess) {
+      if (auto found = commands_.find(original); found != commands_.end())
+        commands_[node] = found->second;
     }
   }
 
   std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const CuptiApi> api_; // Null if no profiler exists.
-  std::vector<KernelRecord> records_;
+  TraceBuilder builder_;
+  std::map<uint64_t, int32_t> commands_; // By graph node.
 };
 
 class CuptiProfiler : public KernelProfiler {
@@ -150,10 +182,17 @@ public:
     for (cupti::ActivityKind kind : kKinds)
       api_->ActivityDisable(kind);
     api_->ActivityFlushAll(cupti::kFlushForced);
+    if (subscriber_)
+      api_->Unsubscribe(subscriber_);
     Collector::Get().Release();
   }
 
   absl::Status Enable() {
+    CS336_RETURN_IF_ERROR(
+        api_->ToStatus(api_->Subscribe(&subscriber_, &Collector::OnGraphNode, &Collector::Get()), "Subscribe"));
+    for (uint32_t callback : {cupti::kGraphNodeCreated, cupti::kGraphNodeCloned})
+      CS336_RETURN_IF_ERROR(
+          api_->ToStatus(api_->EnableCallback(1, subscriber_, cupti::kResourceDomain, callback), "EnableCallback"));
     CS336_RETURN_IF_ERROR(
         api_->ToStatus(api_->ActivityRegisterCallbacks(&Collector::RequestBuffer, &Collector::CompleteBuffer),
                        "ActivityRegisterCallbacks"));
@@ -164,21 +203,20 @@ public:
 
   absl::Status Start() override { return Stop().status(); }
 
-  absl::StatusOr<std::vector<KernelRecord>> Stop() override {
+  absl::StatusOr<Trace> Stop() override {
     CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityFlushAll(cupti::kFlushForced), "ActivityFlushAll"));
-    std::vector<KernelRecord> records = Collector::Get().Take();
+    Trace trace = Collector::Get().Take();
     size_t dropped = 0;
     CS336_RETURN_IF_ERROR(
         api_->ToStatus(api_->ActivityGetNumDroppedRecords(nullptr, 0, &dropped), "ActivityGetNumDroppedRecords"));
     if (dropped != 0)
       return absl::DataLossError(absl::StrCat("CUPTI dropped ", dropped, " records of kernels: profile fewer steps"));
-    std::stable_sort(records.begin(), records.end(),
-                     [](const KernelRecord &a, const KernelRecord &b) { return a.start_ns < b.start_ns; });
-    return records;
+    return trace;
   }
 
 private:
   std::shared_ptr<const CuptiApi> api_;
+  cupti::Subscriber *subscriber_ = nullptr;
 };
 
 } // namespace
@@ -186,7 +224,7 @@ private:
 absl::StatusOr<std::unique_ptr<KernelProfiler>> KernelProfiler::Create(const std::string &library) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CuptiApi> api, CuptiApi::Load(library));
   if (!Collector::Get().Acquire(api))
-    return absl::FailedPreconditionError("this process already has a kernel profiler: destroy it first");
+    return absl::AlreadyExistsError("this process already has a kernel profiler: destroy it first");
   auto profiler = std::make_unique<CuptiProfiler>(std::move(api));
   CS336_RETURN_IF_ERROR(profiler->Enable());
   return profiler;

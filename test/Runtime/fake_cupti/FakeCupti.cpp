@@ -33,6 +33,9 @@ struct State {
   std::vector<Record> records;
   int64_t to_drop = 0, dropped = 0;
   int enable_result = 0;
+  cupti::Callback callback = nullptr;
+  void *user = nullptr;
+  std::set<uint32_t> callbacks;
 };
 
 State &Get() {
@@ -48,7 +51,31 @@ void Add(const T &record) {
     Get().records.push_back(stored);
 }
 
+/// A handle of a node is its id.
+CUgraphNode ToNode(uint64_t id) { return reinterpret_cast<CUgraphNode>(id); }
+
+void Call(uint32_t callback, const cupti::GraphData &graph) {
+  cupti::ResourceData data = {nullptr, nullptr, &graph};
+  if (Get().callbacks.count(callback))
+    Get().callback(Get().user, cupti::kResourceDomain, callback, &data);
+}
+
 } // namespace
+
+void FakeCuptiCreateNode(uint64_t id) {
+  cupti::GraphData graph = {};
+  graph.node = ToNode(id);
+  Call(cupti::kGraphNodeCreated, graph);
+}
+
+void FakeCuptiCloneNode(uint64_t original, uint64_t id) {
+  cupti::GraphData graph = {};
+  graph.node = ToNode(id);
+  graph.original_node = ToNode(original);
+  Call(cupti::kGraphNodeCloned, graph);
+}
+
+int FakeCuptiEnabledCallbacks() { return static_cast<int>(Get().callbacks.size()); }
 
 void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t graph_node) {
   cupti::ActivityKernel kernel = {};
@@ -140,6 +167,31 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, cupti::Activ
   if (next >= buffer + valid_bytes)
     return cupti::kMaxLimitReached;
   *record = reinterpret_cast<cupti::Activity *>(next);
+  return 0;
+}
+
+int cuptiSubscribe(cupti::Subscriber **subscriber, cupti::Callback callback, void *user) {
+  *subscriber = reinterpret_cast<cupti::Subscriber *>(&Get());
+  Get().callback = callback;
+  Get().user = user;
+  return 0;
+}
+
+int cuptiUnsubscribe(cupti::Subscriber *) {
+  Get().callbacks.clear();
+  return 0;
+}
+
+int cuptiEnableCallback(uint32_t enable, cupti::Subscriber *, int, uint32_t callback) {
+  if (enable)
+    Get().callbacks.insert(callback);
+  else
+    Get().callbacks.erase(callback);
+  return 0;
+}
+
+int cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id) {
+  *id = reinterpret_cast<uint64_t>(node);
   return 0;
 }
 

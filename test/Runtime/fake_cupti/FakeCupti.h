@@ -15,6 +15,13 @@ void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t 
 void FakeCuptiMemcpy(uint8_t kind, uint64_t start, uint64_t end);
 void FakeCuptiMemset(uint64_t start, uint64_t end);
 
+/// Creates a node of a graph that is captured, and a clone of it as instantiation does. Ids are those of records.
+void FakeCuptiCreateNode(uint64_t id);
+void FakeCuptiCloneNode(uint64_t original, uint64_t id);
+
+/// Returns the number of callbacks that are enabled.
+int FakeCuptiEnabledCallbacks();
+
 /// Drops records in the next flush.
 void FakeCuptiDrop(int64_t records);
 

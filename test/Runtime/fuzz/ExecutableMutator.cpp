@@ -11,6 +11,8 @@
 #include "cs336/runtime/format/KernelSignature.h"
 #include "format/CommandVisitor.h"
 
+#include "absl/base/casts.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -59,6 +61,12 @@ void ExecutableMutator::MutateNumber(int64_t &number) {
   default:
     number = kSpecial[Below(std::size(kSpecial))];
   }
+}
+
+void ExecutableMutator::MutateNumber(double &number) {
+  auto bits = absl::bit_cast<int64_t>(number);
+  MutateNumber(bits);
+  number = absl::bit_cast<double>(bits);
 }
 
 /// Returns mostly indices that exist.
@@ -195,8 +203,16 @@ void ExecutableMutator::MutateCommand(const format::ExecutableT &executable, for
   if (entry.commands.empty())
     return;
   format::CommandT &command = *Pick(entry.commands);
-  if (Below(32) == 0)
+  switch (Below(64)) {
+  case 0:
     return MutateIndex(command.stream, entry.streams);
+  case 1:
+    return MutateEnum(command.phase);
+  case 2:
+    return MutateEnum(command.arithmetic);
+  case 3:
+    return MutateNumber(Below(2) ? command.flops : command.bytes);
+  }
   VisitBody(command.body, [&](const auto &body) {
     using Body = std::remove_cvref_t<decltype(body)>;
     MutateBody(executable, entry, const_cast<Body &>(body));

@@ -49,6 +49,7 @@ private:
   void MutateOptionalBuffer(const format::EntryT &entry, flatbuffers::Optional<uint32_t> &buffer);
   void MutateShape(std::vector<int64_t> &shape);
   void MutateNumber(int64_t &number);
+  void MutateNumber(double &number);
   void MutateIndex(uint32_t &index, size_t size);
   template <typename Enum>
   void MutateEnum(Enum &value);

@@ -176,7 +176,7 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
 
   const format::CommandT &command = *train.commands[1];
   EXPECT_EQ(command.name, "add");
-  EXPECT_EQ(command.layer, "layers.0.attn");
+  EXPECT_EQ(command.source, "layers.0.attn.sum");
   EXPECT_EQ(command.phase, format::Phase::forward);
   EXPECT_EQ(command.location, "\"layers.0.attn.sum\"");
   const format::LaunchT &launch = *command.body.AsLaunch();
@@ -191,7 +191,7 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(train.commands[2]->body.AsRecord()->event, 0u);
   EXPECT_EQ(train.commands[3]->body.AsWait()->event, 0u);
   EXPECT_EQ(train.commands[4]->name, "all_reduce_y");
-  EXPECT_EQ(train.commands[4]->layer, "");
+  EXPECT_EQ(train.commands[4]->source, "y");
   EXPECT_EQ(train.commands[4]->phase, format::Phase::communication);
   EXPECT_EQ(train.commands[4]->body.AsCollective()->reduction, format::Reduction::max);
 
@@ -200,6 +200,12 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(train.commands[5]->phase, format::Phase::backward);
   EXPECT_FALSE(gemm.addend);
   EXPECT_EQ(gemm.precision, format::Precision::tf32);
+  EXPECT_EQ(train.commands[5]->flops, 2 * 4 * 2 * 4);
+  EXPECT_EQ(train.commands[5]->bytes, 4 * (8 + 8 + 16));
+  EXPECT_EQ(train.commands[5]->arithmetic, format::Arithmetic::tf32);
+  EXPECT_EQ(train.commands[0]->flops, 0);
+  EXPECT_EQ(train.commands[0]->bytes, 4 * (8 + 8));
+  EXPECT_EQ(train.commands[0]->arithmetic, format::Arithmetic::none);
   EXPECT_THAT(train.buffers[gemm.a]->strides, ElementsAre(1, 4));
   EXPECT_EQ(train.commands[6]->phase, format::Phase::optimizer);
 }

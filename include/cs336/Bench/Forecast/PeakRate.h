@@ -1,4 +1,4 @@
-//===- PeakRate.h - The FLOP/s of a dense GEMM ------------------*- C++ -*-===//
+//===- PeakRate.h - The highest rates of a device ---------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,13 +14,14 @@
 #include "absl/status/statusor.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace cs336::bench {
 
-/// The dense peak that a model's FLOP utilization (MFU) is a share of: what one large square GEMM of random numbers
-/// reaches on the same device, with the same threads, through the same compiler and runtime.
+/// The highest rates of a device: those of large square GEMMs of random numbers, of which a model's FLOP utilization
+/// (MFU) is a share, and that of a large copy. They run with the same threads, through the same compiler and runtime.
 class PeakRates {
 public:
   /// `device` is as sessions take it, and 0 threads are one per core. The pipeline of `compile` has no effect.
@@ -30,18 +31,25 @@ public:
   /// one takes 20 ms, and the fastest of five of the last size counts. UNIMPLEMENTED if the device has no such GEMM.
   absl::StatusOr<double> get(BuildType type, ComputeType computeType);
 
+  /// Returns the bytes per second that the negation of a large tensor reads and writes; measured when it is first asked
+  /// for. Tensors double in size up to 2 GiB until one takes 1 ms on a GPU and 50 ms on a CPU, and the fastest of five
+  /// runs of the last size counts.
+  absl::StatusOr<double> getBandwidth();
+
   bool isOnGPU() const { return compile.target == Target::CUDA; }
 
 private:
   absl::StatusOr<double> measure(BuildType type, ComputeType computeType) const;
-  /// Seconds of the fastest of five runs.
-  absl::StatusOr<double> timeGemm(int64_t size, BuildType type, ComputeType computeType) const;
+  absl::StatusOr<double> measureBandwidth() const;
+  /// Compiles a program and returns the seconds of the fastest of five runs.
+  absl::StatusOr<double> time(llvm::function_ref<void(mlir::ModuleOp)> build) const;
 
   CompileOptions compile;
   std::string device;
   int numThreads;
   uint64_t seed;
   std::map<std::pair<BuildType, ComputeType>, absl::StatusOr<double>> rates;
+  std::optional<absl::StatusOr<double>> bandwidth;
 };
 
 } // namespace cs336::bench

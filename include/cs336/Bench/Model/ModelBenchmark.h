@@ -74,6 +74,8 @@ struct Measurement {
   std::vector<PeerMeasurement> peers;
   /// If asked for, and for the first number of warm-up steps.
   std::optional<RunProfile> profile;
+  /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU.
+  std::vector<double> profiledMilliseconds;
 };
 
 /// The data of a session whose steps are measured.

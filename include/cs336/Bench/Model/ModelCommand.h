@@ -40,6 +40,8 @@ private:
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                           const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;
+  /// Writes the profile's trace if `--trace` names a file. There is one row at most.
+  absl::Status writeTraceOf(llvm::ArrayRef<ModelRow> rows) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
@@ -57,8 +59,7 @@ private:
   MemoryLimitFlag memoryLimit;
   PeerFlags peer;
   llvm::cl::opt<bool> perStep;
-  llvm::cl::opt<bool> profile;
-  llvm::cl::opt<int64_t> most;
+  ProfileFlags profile;
   llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;
   OutputFlags output;

@@ -9,10 +9,10 @@
 #define CS336_BENCH_MODEL_MODELREPORT_H
 
 #include "cs336/Bench/Model/ModelBenchmark.h"
+#include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -27,6 +27,8 @@ struct ModelRow {
   std::optional<double> peakRate;
   Measurement measurement;
   PipelineVariant pipeline;
+  /// If the profile's rates are compared with them.
+  std::optional<Ceilings> ceilings;
 };
 
 /// Returns a warning if the device's own count is below the plan, or above it by more than unplanned memory explains:
@@ -42,10 +44,9 @@ std::string describeModel(const ModelRow &row);
 std::vector<Column<ModelRow>> getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
                                               bool perStep);
 
-/// A table with a row for every measurement, then a table for each profile: "profile", or "profile-N" for row N. The
-/// latter have the `largest` names at most.
+/// A table with a row for every measurement, then the tables of each profile: "profile", or "profile-N" for row N.
 Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep,
-                       size_t largest = std::numeric_limits<size_t>::max());
+                       const ProfileLayout &layout = {});
 
 } // namespace cs336::bench
 

@@ -1,4 +1,4 @@
-//===- ProfileReport.h - Where the time of runs went, as rows ---*- C++ -*-===//
+//===- ProfileReport.h - Where the time of runs goes, as rows ---*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,20 +8,42 @@
 #ifndef CS336_BENCH_PROFILE_PROFILEREPORT_H
 #define CS336_BENCH_PROFILE_PROFILEREPORT_H
 
-#include "cs336/Bench/Report/Table.h"
+#include "cs336/Bench/Profile/ProfileFlags.h"
+#include "cs336/Bench/Profile/Roofline.h"
+#include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/Run/RunProfile.h"
 
 #include <limits>
+#include <optional>
 
 namespace cs336::bench {
 
-/// "12.345 ms in 72 runs": the sum over all rows of the profile.
+/// The share of GEMMs in the time of a profile, and the kernels (on the CPU: commands) that take the most of it.
+struct ProfileFacts {
+  struct Longest {
+    std::string name;
+    double share; // From 0 to 1.
+  };
+
+  double gemmShare = 0;
+  /// Absent if nothing ran.
+  std::optional<Longest> longest, longestOutsideGemms;
+};
+
+ProfileFacts computeProfileFacts(const RunProfile &profile);
+
+/// "12.345 ms in 72 runs, of which GEMMs take 61.2 %": the sum over all rows of the profile.
 std::string describeTotal(const RunProfile &profile);
 
-/// A row for each name, the most time first, and at most `most` rows: on the CPU the share of the whole, total and mean
-/// time, runs and phase of a command; on a GPU the columns of nsys' cuda_gpu_kern_sum.
-Table makeProfileTable(std::string name, std::string title, const RunProfile &profile,
-                       size_t most = std::numeric_limits<size_t>::max());
+/// A row per key and phase, the most time first, and at most `numRows` rows, with the columns of nsys'
+/// cuda_gpu_kern_sum.
+Table makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
+                       size_t numRows = std::numeric_limits<size_t>::max());
+
+/// Appends a table per key, and one of rates if there are ceilings, with names that begin with `name`. The first has
+/// `title` and the total above it. Notes name the longest kernels.
+void appendProfile(Report &report, const std::string &name, const std::string &title, const RunProfile &profile,
+                   const ProfileLayout &layout, const std::optional<Ceilings> &ceilings);
 
 } // namespace cs336::bench
 

@@ -32,9 +32,11 @@ struct StepTimes {
 };
 
 /// Runs `steps` steps, one after the other, and appends their times to `times`, which keeps those before a failure.
-/// CANCELLED once this program is asked to stop. `report` gets each step's number when it begins.
+/// CANCELLED once this program is asked to stop. `report` gets each step's number when it begins. `observer` may be
+/// null.
 absl::Status timeSteps(runtime::Session &session, llvm::StringRef entry, llvm::ArrayRef<runtime::NamedTensor> arguments,
-                       int64_t steps, llvm::function_ref<void(int64_t)> report, StepTimes &times);
+                       int64_t steps, llvm::function_ref<void(int64_t)> report, StepTimes &times,
+                       runtime::RunObserver *observer = nullptr);
 
 } // namespace cs336::bench
 

@@ -8,10 +8,10 @@
 #ifndef CS336_DRIVER_RUN_RUNPROFILE_H
 #define CS336_DRIVER_RUN_RUNPROFILE_H
 
-#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/Driver/Run/ProfileKey.h"
 #include "cs336/runtime/RunObserver.h"
 #include "cs336/runtime/Session.h"
-#include "llvm/ADT/ArrayRef.h"
+#include "cs336/runtime/Trace.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,41 +32,34 @@ struct GraphWork {
   int64_t idleNanoseconds = 0;
 };
 
-GraphWork summarizeGraphWork(llvm::ArrayRef<runtime::KernelRecord> records);
+GraphWork summarizeGraphWork(const runtime::Trace &trace);
 
-/// All runs of the commands of one name in one phase; equal kernels of all layers share one.
-struct CommandSummary {
-  std::string phase, name;
-  absl::Duration total;
-  int64_t runs = 0;
-};
-
-/// The most time first.
-std::vector<CommandSummary> summarizeCommands(const runtime::CommandProfile &profile);
-
-/// The times of the parts of runs, longest first.
+/// The times of the parts of runs.
 struct RunProfile {
-  /// All runs of one name, on either device. Kernels have no phase.
+  /// All spans with one key in one phase. Work that belongs to no command has no phase.
   struct Row {
     std::string phase, name;
-    int64_t runs;
-    double seconds;
+    runtime::SpanSummary times;
   };
 
-  /// On the CPU: commands, one after the other.
-  std::vector<CommandSummary> commands;
-  /// On a GPU: kernels, copies and fills, as they overlap and are replayed in graphs.
-  std::vector<runtime::KernelSummary> kernels;
+  /// On the CPU: commands, one after the other. On a GPU: kernels, copies and fills, as they overlap and are replayed
+  /// in graphs; without CUPTI, commands as on the CPU.
+  runtime::Trace trace;
   /// On a GPU: the graphs of all runs together.
   std::optional<GraphWork> graphWork;
+  /// The reason why a GPU's commands were timed, and not its kernels. Empty otherwise.
+  std::string note;
 
-  std::vector<Row> getRows() const;
+  /// Returns one row per key and phase, the most time first.
+  std::vector<Row> getRows(ProfileKey key) const;
 };
 
 /// Records a RunProfile: `--profile` of the tools, and profile() of a session in Python.
 class RunProfiler {
 public:
-  /// Call before the session on that device is created. Errors as KernelProfiler::Create.
+  /// Call before the session on that device is created. If CUPTI is missing, reserved for administrators, or used by
+  /// another tool, commands are timed with events instead. Returns NOT_FOUND if there is no such device, ALREADY_EXISTS
+  /// if the process has a profiler of kernels.
   static absl::StatusOr<std::unique_ptr<RunProfiler>> create(runtime::DeviceId device);
   virtual ~RunProfiler();
 

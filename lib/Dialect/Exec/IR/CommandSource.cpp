@@ -27,12 +27,6 @@ StringRef exec::getSourcePath(Location loc) {
   return {};
 }
 
-StringRef exec::getLayerPath(Location loc) {
-  StringRef path = getSourcePath(loc);
-  size_t dot = path.rfind('.');
-  return dot == StringRef::npos ? StringRef() : path.take_front(dot);
-}
-
 StringRef exec::getSourceName(Location loc) {
   StringRef path = getSourcePath(loc);
   return path.drop_front(path.rfind('.') + 1);

@@ -18,6 +18,7 @@
 #ifndef CS336_RUNTIME_DEVICE_H
 #define CS336_RUNTIME_DEVICE_H
 
+#include "cs336/runtime/CommandInfo.h"
 #include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Executable.h"
@@ -129,10 +130,10 @@ public:
   virtual int64_t workspace_bytes() const = 0;
   virtual void SetWorkspace(void *workspace) = 0;
 
-  /// Combines all commands of an entry, which must outlive the result, into one.
-  /// Called after SetWorkspace().
+  /// Combines all commands of an entry into one. `infos` describes them in the same order. Both must outlive the
+  /// result. Called after SetWorkspace().
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands) = 0;
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos) = 0;
 
   /// Creates a feed for `bytes` bytes of inputs at `inputs` in this device's
   /// memory. Allocates InputFeedBytes(bytes) more bytes there.

@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_RUNOBSERVER_H
 #define CS336_RUNTIME_RUNOBSERVER_H
 
+#include "cs336/runtime/CommandInfo.h"
 #include "cs336/runtime/Tensor.h"
 
 #include "absl/status/status.h"
@@ -15,21 +16,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
-#include <string>
-#include <vector>
-
 namespace cs336::runtime {
-
-/// The description of a command. Its text lives as long as the executable.
-struct CommandInfo {
-  int64_t index = 0;       // In the entry's commands.
-  absl::string_view entry; // "train"
-  absl::string_view name;
-  absl::string_view layer;    // "layers.0.attn", or empty.
-  absl::string_view phase;    // "forward", "backward", "communication", "optimizer", "prepare"
-  absl::string_view kind;     // "launch", "gemm", "copy", "collective", ...
-  absl::string_view location; // The source location as text.
-};
 
 /// A tensor that a command has just written.
 struct WrittenTensor {
@@ -66,28 +53,6 @@ public:
 
 private:
   bool reject_infinities_;
-};
-
-/// Sums the time of each command over the observed runs, which must all be of
-/// the same entry.
-class CommandProfile : public RunObserver {
-public:
-  struct Row {
-    CommandInfo command;
-    absl::Duration total;
-    absl::Duration shortest = absl::InfiniteDuration();
-    int64_t runs = 0;
-  };
-
-  bool Reads(const CommandInfo &command, absl::string_view tensor) const override { return false; }
-  absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
-                             absl::Span<const WrittenTensor> written) override;
-
-  /// Returns the rows in the order of the entry's commands.
-  absl::Span<const Row> rows() const { return rows_; }
-
-private:
-  std::vector<Row> rows_;
 };
 
 } // namespace cs336::runtime

@@ -21,9 +21,7 @@ namespace cs336::exec {
 /// a name if the location is fused.
 llvm::StringRef getSourcePath(mlir::Location loc);
 
-/// Return the layer's path ("layers.0.attn", or "" at the top level of the model) and the last component of the path
-/// ("q_proj").
-llvm::StringRef getLayerPath(mlir::Location loc);
+/// Returns the last component of the path ("q_proj").
 llvm::StringRef getSourceName(mlir::Location loc);
 
 /// Returns `loc` as text for people: its path and file position.

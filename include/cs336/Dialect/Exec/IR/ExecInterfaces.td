@@ -31,9 +31,7 @@ def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
       launch has the name of its kernel.
     }], "std::string", "getCommandName", (ins), "", "return ::cs336::exec::detail::getDefaultCommandName($_op);">,
     InterfaceMethod<"Returns the phase of the step, from the entry's mode and the location.",
-      "::cs336::exec::CommandPhase", "getPhase", (ins), "", "return ::cs336::exec::detail::getCommandPhase($_op);">,
-    InterfaceMethod<"Returns the path of the layer in the location (\"layers.0.attn\"), or an empty string.",
-      "::llvm::StringRef", "getLayer", (ins), "", "return ::cs336::exec::getLayerPath($_op->getLoc());">];
+      "::cs336::exec::CommandPhase", "getPhase", (ins), "", "return ::cs336::exec::detail::getCommandPhase($_op);">];
 }
 
 def Exec_BufferOpInterface : OpInterface<"BufferOpInterface"> {

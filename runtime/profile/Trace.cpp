@@ -1,11 +1,11 @@
-//===- KernelSummary.cpp - Summaries of kernels' runs ---------------------===//
+//===- Trace.cpp - What a device ran, and when ----------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/runtime/KernelProfiler.h"
+#include "cs336/runtime/Trace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +13,21 @@
 
 namespace cs336::runtime {
 
+TracedCommand::TracedCommand(const CommandInfo &info)
+    : index(info.index), entry(info.entry), name(info.name), source(info.source), layer(info.layer), phase(info.phase),
+      kind(info.kind), location(info.location), flops(info.flops), bytes(info.bytes), live_bytes(info.live_bytes),
+      arithmetic(info.arithmetic) {}
+
+const TracedCommand *Trace::FindCommand(const TraceSpan &span) const {
+  return span.command == TraceSpan::kNoCommand ? nullptr : &commands[span.command];
+}
+
 namespace {
 
-KernelSummary Summarize(std::string name, std::vector<int64_t> durations) {
+SpanSummary Summarize(std::string key, std::vector<int64_t> durations) {
   std::sort(durations.begin(), durations.end());
-  KernelSummary summary;
-  summary.name = std::move(name);
+  SpanSummary summary;
+  summary.key = std::move(key);
   summary.instances = static_cast<int64_t>(durations.size());
   for (int64_t duration : durations)
     summary.total += duration;
@@ -38,21 +47,21 @@ KernelSummary Summarize(std::string name, std::vector<int64_t> durations) {
 
 } // namespace
 
-std::vector<KernelSummary> SummarizeKernels(absl::Span<const KernelRecord> records) {
+std::vector<SpanSummary> SummarizeSpans(const Trace &trace, absl::FunctionRef<std::string(const TraceSpan &)> get_key) {
   std::map<std::string, std::vector<int64_t>> durations;
   int64_t whole = 0;
-  for (const KernelRecord &record : records) {
-    durations[record.name].push_back(record.duration_ns);
-    whole += record.duration_ns;
+  for (const TraceSpan &span : trace.spans) {
+    durations[get_key(span)].push_back(span.duration_ns);
+    whole += span.duration_ns;
   }
-  std::vector<KernelSummary> summaries;
-  for (auto &[name, values] : durations) {
-    summaries.push_back(Summarize(name, std::move(values)));
+  std::vector<SpanSummary> summaries;
+  for (auto &[key, values] : durations) {
+    summaries.push_back(Summarize(key, std::move(values)));
     if (whole > 0)
       summaries.back().share = static_cast<double>(summaries.back().total) / static_cast<double>(whole);
   }
   std::stable_sort(summaries.begin(), summaries.end(),
-                   [](const KernelSummary &a, const KernelSummary &b) { return a.total > b.total; });
+                   [](const SpanSummary &a, const SpanSummary &b) { return a.total > b.total; });
   return summaries;
 }
 

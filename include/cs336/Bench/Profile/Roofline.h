@@ -1,0 +1,59 @@
+//===- Roofline.h - Rates of commands beside the device's -------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The roofline model (Williams, Waterman, Patterson, 2009): a command cannot be
+// faster than its FLOPs at the device's rate of arithmetic, nor than its bytes
+// at the rate of the device's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_PROFILE_ROOFLINE_H
+#define CS336_BENCH_PROFILE_ROOFLINE_H
+
+#include "cs336/Bench/Forecast/PeakRate.h"
+#include "cs336/Bench/Report/Table.h"
+#include "cs336/runtime/Trace.h"
+
+#include "absl/status/statusor.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cs336::bench {
+
+/// The highest rates that a device reached.
+struct Ceilings {
+  double bytesPerSecond = 0;
+  /// By the name of the arithmetic, as in TracedCommand: "bf16".
+  std::map<std::string, double> flopsPerSecond;
+};
+
+/// Measures the ceilings of the arithmetic that the trace's commands use. Returns the error of the first measurement
+/// that fails.
+absl::StatusOr<Ceilings> measureCeilings(const runtime::Trace &trace, PeakRates &rates);
+
+/// All runs of the commands with one name, phase and arithmetic.
+struct RooflineRow {
+  std::string command, phase, arithmetic;
+  int64_t runs = 0;
+  double seconds = 0, flops = 0, bytes = 0;
+  /// The least time of this work by the ceilings, and whether arithmetic bounds it, or memory.
+  double leastSeconds = 0;
+  bool isBoundByArithmetic = false;
+};
+
+/// Returns one row per command, phase and arithmetic, the most time above the least time first. Commands without FLOPs
+/// and bytes have none.
+std::vector<RooflineRow> computeRoofline(const runtime::Trace &trace, const Ceilings &ceilings);
+
+/// Returns a table of at most `numRows` rows with the ceilings in its title.
+Table makeRooflineTable(std::string name, const runtime::Trace &trace, const Ceilings &ceilings, size_t numRows);
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_PROFILE_ROOFLINE_H

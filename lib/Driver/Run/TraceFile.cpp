@@ -1,0 +1,253 @@
+//===- TraceFile.cpp - Traces for ui.perfetto.dev -------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Run/TraceFile.h"
+
+#include "cs336/Driver/Run/ProfileKey.h"
+#include "cs336/Support/WriteOutput.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace cs336;
+using runtime::Trace;
+using runtime::TracedCommand;
+using runtime::TraceSpan;
+namespace json = llvm::json;
+
+namespace {
+
+/// The thread of the model's ranges. Threads of streams follow.
+constexpr int64_t kModelThread = 1, kFirstStreamThread = 2;
+
+/// A range of the model's operations: a step, a phase, a layer, or an operation.
+struct Range {
+  std::string name;
+  int64_t begin, end; // In nanoseconds.
+};
+
+/// The place of a span in the model.
+struct SpanPlace {
+  /// The beginning of the operation around it.
+  int64_t operationBegin = 0;
+  /// The time of its command, if it is the first span of this run of the command; 0 otherwise.
+  int64_t commandNanoseconds = 0;
+};
+
+/// Prints the events of one rank.
+class RankPrinter {
+public:
+  RankPrinter(const RankTrace &rank, int64_t origin, uint64_t &numArrows, json::OStream &os)
+      : rank(rank), trace(rank.trace), origin(origin), numArrows(numArrows), os(os) {}
+
+  void print() {
+    printNames();
+    printRanges();
+    printSpans();
+  }
+
+private:
+  void printNames();
+  void printRanges();
+  void printSpans();
+  llvm::SmallVector<std::string> getRanges(const TraceSpan &span, const TracedCommand &command, int64_t step) const;
+  void printArguments(const TracedCommand &command);
+  void printArrow(int64_t from, int64_t to, uint32_t stream);
+  void printCounter(const char *name, const char *unit, int64_t time, double value);
+
+  /// Prints the members that all events have.
+  void printHead(llvm::StringRef type, llvm::StringRef name, int64_t thread) {
+    os.attribute("ph", type);
+    os.attribute("name", name);
+    os.attribute("pid", rank.rank);
+    os.attribute("tid", thread);
+  }
+  void printTime(llvm::StringRef member, int64_t nanoseconds) {
+    os.attributeBegin(member);
+    os.rawValue([&](llvm::raw_ostream &stream) {
+      stream << llvm::format("%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
+                             static_cast<long long>(nanoseconds % 1000));
+    });
+    os.attributeEnd();
+  }
+
+  const RankTrace &rank;
+  const Trace &trace;
+  int64_t origin;
+  uint64_t &numArrows;
+  json::OStream &os;
+  std::vector<SpanPlace> places; // By span.
+};
+
+} // namespace
+
+void RankPrinter::printNames() {
+  auto printName = [&](llvm::StringRef what, int64_t thread, llvm::StringRef name) {
+    os.object([&] {
+      printHead("M", what, thread);
+      os.attributeObject("args", [&] { os.attribute("name", name); });
+    });
+  };
+  printName("process_name", 0, llvm::formatv("rank {0}: {1}", rank.rank, rank.device).str());
+  printName("thread_name", kModelThread, "model");
+  llvm::SmallSet<uint32_t, 8> streams;
+  for (const TraceSpan &span : trace.spans)
+    if (streams.insert(span.stream).second)
+      printName("thread_name", kFirstStreamThread + span.stream, llvm::formatv("stream {0}", span.stream).str());
+}
+
+/// Returns the ranges around a span, the widest first.
+llvm::SmallVector<std::string> RankPrinter::getRanges(const TraceSpan &span, const TracedCommand &command,
+                                                      int64_t step) const {
+  llvm::SmallVector<std::string> ranges = {llvm::formatv("step {0}: {1}", step, command.entry)};
+  for (std::string name : {command.phase, getProfileKey(ProfileKey::Layer, trace, span),
+                           command.source.empty() ? command.name : command.source})
+    if (name != ranges.back())
+      ranges.push_back(std::move(name));
+  return ranges;
+}
+
+/// Prints nested ranges of consecutive spans. A step begins where the commands start again.
+void RankPrinter::printRanges() {
+  std::vector<Range> open;
+  auto close = [&](size_t depth) {
+    for (; open.size() > depth; open.pop_back()) {
+      const Range &range = open.back();
+      os.object([&] {
+        printHead("X", range.name, kModelThread);
+        printTime("ts", range.begin - origin);
+        printTime("dur", range.end - range.begin);
+      });
+    }
+  };
+  int64_t numSteps = 0;
+  const TraceSpan *lastSpan = nullptr;
+  const TracedCommand *last = nullptr;
+  SpanPlace *first = nullptr; // The command's first span.
+  places.assign(trace.spans.size(), {});
+  for (auto [span, place] : llvm::zip(trace.spans, places)) {
+    const TracedCommand *command = trace.FindCommand(span);
+    if (!command)
+      continue;
+    // A command on a GPU may be several nodes of a graph.
+    bool isRepeated = command == last && span.graph_node == lastSpan->graph_node;
+    if (!last || command->entry != last->entry || command->index < last->index || isRepeated)
+      ++numSteps;
+    if (command != last || isRepeated)
+      first = &place;
+    first->commandNanoseconds += span.duration_ns;
+    llvm::SmallVector<std::string> names = getRanges(span, *command, numSteps);
+    size_t equal = 0;
+    while (equal < std::min(open.size(), names.size()) && open[equal].name == names[equal])
+      ++equal;
+    close(equal);
+    for (Range &range : open)
+      range.end = std::max(range.end, span.start_ns + span.duration_ns);
+    for (const std::string &name : llvm::drop_begin(names, equal))
+      open.push_back({name, span.start_ns, span.start_ns + span.duration_ns});
+    place.operationBegin = open.back().begin;
+    last = command;
+    lastSpan = &span;
+  }
+  close(0);
+}
+
+void RankPrinter::printArguments(const TracedCommand &command) {
+  os.attributeObject("args", [&] {
+    os.attribute("command", command.name);
+    os.attribute("kind", command.kind);
+    os.attribute("phase", command.phase);
+    os.attribute("range", getRange(command));
+    if (!command.source.empty())
+      os.attribute("operation", command.source);
+    os.attribute("location", command.location);
+    os.attribute("flops", command.flops);
+    os.attribute("bytes", command.bytes);
+    if (!command.arithmetic.empty())
+      os.attribute("arithmetic", command.arithmetic);
+  });
+}
+
+/// Prints an arrow from the model's thread to a stream.
+void RankPrinter::printArrow(int64_t from, int64_t to, uint32_t stream) {
+  uint64_t id = ++numArrows;
+  for (bool isEnd : {false, true})
+    os.object([&] {
+      printHead(isEnd ? "f" : "s", "runs", isEnd ? kFirstStreamThread + stream : kModelThread);
+      os.attribute("cat", "runs");
+      os.attribute("id", id);
+      printTime("ts", (isEnd ? to : from) - origin);
+      if (isEnd)
+        os.attribute("bp", "e"); // The arrow ends at the slice around this time, not at the next one.
+    });
+}
+
+void RankPrinter::printCounter(const char *name, const char *unit, int64_t time, double value) {
+  os.object([&] {
+    printHead("C", name, 0);
+    printTime("ts", time - origin);
+    os.attributeObject("args", [&] { os.attribute(unit, value); });
+  });
+}
+
+void RankPrinter::printSpans() {
+  for (auto [span, place] : llvm::zip(trace.spans, places)) {
+    const TracedCommand *command = trace.FindCommand(span);
+    os.object([&] {
+      printHead("X", trace.names[span.name], kFirstStreamThread + span.stream);
+      printTime("ts", span.start_ns - origin);
+      printTime("dur", span.duration_ns);
+      if (command)
+        printArguments(*command);
+    });
+    if (!command)
+      continue;
+    printArrow(place.operationBegin, span.start_ns, span.stream);
+    if (place.commandNanoseconds == 0)
+      continue;
+    printCounter("live memory", "MiB", span.start_ns, static_cast<double>(command->live_bytes) / (1 << 20));
+    double seconds = static_cast<double>(place.commandNanoseconds) * 1e-9;
+    printCounter("memory rate", "GB/s", span.start_ns, command->bytes / seconds * 1e-9);
+    printCounter("arithmetic rate", "TFLOP/s", span.start_ns, command->flops / seconds * 1e-12);
+  }
+}
+
+void cs336::printTrace(llvm::ArrayRef<RankTrace> ranks, llvm::raw_ostream &stream) {
+  int64_t origin = std::numeric_limits<int64_t>::max();
+  for (const RankTrace &rank : ranks)
+    if (!rank.trace.spans.empty())
+      origin = std::min(origin, rank.trace.spans.front().start_ns);
+  uint64_t numArrows = 0;
+  json::OStream os(stream);
+  os.object([&] {
+    os.attribute("displayTimeUnit", "ns");
+    os.attributeArray("traceEvents", [&] {
+      for (const RankTrace &rank : ranks)
+        RankPrinter(rank, origin, numArrows, os).print();
+    });
+  });
+  stream << "\n";
+}
+
+absl::Status cs336::writeTrace(llvm::ArrayRef<RankTrace> ranks, llvm::StringRef path) {
+  llvm::Error error = writeOutput(path, [&](llvm::raw_ostream &stream) {
+    printTrace(ranks, stream);
+    return llvm::Error::success();
+  });
+  if (!error)
+    return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot write the trace '", path.str(), "': ", llvm::toString(std::move(error))));
+}

@@ -1,0 +1,75 @@
+//===- Trace.h - What a device ran, and when --------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_TRACE_H
+#define CS336_RUNTIME_TRACE_H
+
+#include "cs336/runtime/CommandInfo.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// A CommandInfo with text of its own, so that a trace may outlive the executable.
+struct TracedCommand {
+  TracedCommand() = default;
+  explicit TracedCommand(const CommandInfo &info);
+
+  int64_t index = 0;
+  std::string entry, name, source, layer, phase, kind, location;
+  double flops = 0, bytes = 0;
+  int64_t live_bytes = 0;
+  std::string arithmetic;
+};
+
+/// One run of a command on the CPU; of a kernel, a copy or a fill on a GPU. A command on a GPU may run several kernels.
+struct TraceSpan {
+  static constexpr int32_t kNoCommand = -1;
+
+  int64_t start_ns = 0; // All spans of a trace share a clock.
+  int64_t duration_ns = 0;
+  uint32_t name = 0;            // Position in Trace::names.
+  int32_t command = kNoCommand; // Position in Trace::commands. kNoCommand: feeds inputs or reads outputs.
+  uint32_t stream = 0;
+  uint64_t graph_node = 0; // 0 outside of CUDA graphs.
+};
+
+/// The commands, kernels, copies and fills that a device ran between two points in time.
+struct Trace {
+  std::vector<TracedCommand> commands;
+  /// "gemm_q_proj" on the CPU. On a GPU: the kernel's name, demangled, without parameters, such as "attention_0e35";
+  /// "[CUDA memcpy Device-to-Device]", "[CUDA memset]".
+  std::vector<std::string> names;
+  /// In order of starts.
+  std::vector<TraceSpan> spans;
+
+  /// Returns the span's command, or null.
+  const TracedCommand *FindCommand(const TraceSpan &span) const;
+};
+
+/// All spans with one key. Times are in nanoseconds.
+struct SpanSummary {
+  std::string key;
+  double share = 0; // The share of the total time of all spans.
+  int64_t total = 0;
+  int64_t instances = 0;
+  double average = 0, median = 0;
+  int64_t shortest = 0, longest = 0;
+  double standard_deviation = 0; // Sample standard deviation; 0 for a single span.
+};
+
+/// Returns one summary per key, sorted by decreasing total time.
+std::vector<SpanSummary> SummarizeSpans(const Trace &trace, absl::FunctionRef<std::string(const TraceSpan &)> get_key);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_TRACE_H

@@ -1,0 +1,41 @@
+//===- TraceBuilder.h - A trace as it is recorded ---------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_PROFILE_TRACEBUILDER_H
+#define CS336_RUNTIME_PROFILE_TRACEBUILDER_H
+
+#include "cs336/runtime/Trace.h"
+
+#include "absl/strings/string_view.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace cs336::runtime {
+
+/// Collects spans, and stores each command and each name once.
+class TraceBuilder {
+public:
+  /// Returns the command's position in Trace::commands.
+  int32_t AddCommand(const CommandInfo &command);
+  /// Adds a span with that name; its `name` is set here.
+  void AddSpan(absl::string_view name, TraceSpan span);
+
+  /// Returns the trace so far, with its spans in order of starts, and begins a new one. The new trace has the same
+  /// commands at the same positions.
+  Trace Take();
+
+private:
+  Trace trace_;
+  std::map<std::pair<std::string, int64_t>, int32_t> commands_; // By entry and index.
+  std::map<std::string, uint32_t, std::less<>> names_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_PROFILE_TRACEBUILDER_H
