@@ -8,8 +8,8 @@
 #include "DoctorCommand.h"
 
 #include "cs336/Bench/Peer/PeerProcess.h"
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/Support/ByteSize.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/NVRTC/NVRTC.h"
 #include "cs336/runtime/CacheFolder.h"

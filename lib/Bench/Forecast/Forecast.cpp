@@ -8,7 +8,7 @@
 #include "cs336/Bench/Forecast/Forecast.h"
 
 #include "cs336/Bench/Progress/RemainingTime.h"
-#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>

@@ -7,7 +7,7 @@
 
 #include "cs336/Bench/Plan/MemoryTables.h"
 
-#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace cs336;

@@ -7,9 +7,9 @@
 
 #include "cs336/Bench/Plan/TimelineFlags.h"
 
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 #include "cs336/Bench/Timeline/TimelineFile.h"
+#include "cs336/Support/ByteSize.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -10,10 +10,10 @@
 
 #include "cs336/Bench/Attention/AttentionReport.h"
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
 #include "absl/status/statusor.h"

@@ -9,12 +9,12 @@
 #define CS336_BENCH_MODEL_MODELCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 

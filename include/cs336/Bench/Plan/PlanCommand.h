@@ -9,11 +9,11 @@
 #define CS336_BENCH_PLAN_PLANCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Plan/TimelineFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 

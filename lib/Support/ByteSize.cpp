@@ -5,15 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Support/ByteSize.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include "absl/strings/str_cat.h"
+using namespace cs336;
 
-using namespace cs336::bench;
-
-std::optional<int64_t> cs336::bench::parseBytes(llvm::StringRef text) {
+std::optional<int64_t> cs336::parseBytes(llvm::StringRef text) {
   static constexpr std::pair<llvm::StringLiteral, double> kUnits[] = {
       {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
       {"kB", 1e3},     {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
@@ -31,14 +29,8 @@ std::optional<int64_t> cs336::bench::parseBytes(llvm::StringRef text) {
   return static_cast<int64_t>(number * unit);
 }
 
-std::string cs336::bench::formatBytes(uint64_t bytes) {
+std::string cs336::formatBytes(uint64_t bytes) {
   constexpr double gibi = 1 << 30, mebi = 1 << 20;
   auto amount = static_cast<double>(bytes);
   return amount >= gibi ? llvm::formatv("{0:f1} GiB", amount / gibi) : llvm::formatv("{0:f1} MiB", amount / mebi);
-}
-
-absl::Status MemoryLimitFlag::check() const {
-  if (getNumOccurrences() == 0 || parseBytes(getValue()))
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--memory-limit is '", getValue(), "', must be a size such as 40GiB"));
 }

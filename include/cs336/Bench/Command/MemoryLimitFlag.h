@@ -1,30 +1,19 @@
-//===- ByteSize.h - Sizes of memory as people write them --------*- C++ -*-===//
+//===- MemoryLimitFlag.h - Memory that a cell may take ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_BENCH_REPORT_BYTESIZE_H
-#define CS336_BENCH_REPORT_BYTESIZE_H
+#ifndef CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
+#define CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
 
-#include "llvm/ADT/StringRef.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/Support/CommandLine.h"
 
 #include "absl/status/status.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 namespace cs336::bench {
-
-/// "40GiB", "1.5 GB", "1000000": bytes; MB is 10^6, MiB 2^20. Returns nullopt if it is not a size of at
-/// least one byte.
-std::optional<int64_t> parseBytes(llvm::StringRef text);
-
-/// "139.8 GiB", "12.0 MiB".
-std::string formatBytes(uint64_t bytes);
 
 /// `--memory-limit`.
 class MemoryLimitFlag : public llvm::cl::opt<std::string> {
@@ -41,4 +30,4 @@ public:
 
 } // namespace cs336::bench
 
-#endif // CS336_BENCH_REPORT_BYTESIZE_H
+#endif // CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
