@@ -219,6 +219,8 @@ static void addDifferentiation(OpPassManager &manager, const PipelineOptions &op
   // Runs while gradients exist: the optimizer replaces them with updates.
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
+  if (options.selectiveCheckpoint != 0)
+    manager.addNestedPass<func::FuncOp>(createSelectiveCheckpointPass({options.selectiveCheckpoint}));
   addRecomputation(manager, options);
 }
 
@@ -251,6 +253,9 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
+  if (!options.memoryBudget.empty())
+    return error("the option memory-budget of the pipeline takes several compilations: cs336-translate, cs336-run, "
+                 "cs336-bench and Python have it; here set selective-checkpoint");
   addPreparation(manager, options);
   if (failed(addExtra(manager, options.extraBeforeRecognition, error)))
     return failure();

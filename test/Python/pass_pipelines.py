@@ -16,7 +16,13 @@ AFTER_DIFFERENTIATE = [
     "cs336-hoist-invariants",
     "cs336-fuse-epilogues",
 ]
-ON_GRADIENTS = ["cs336-checkpoint", "cs336-distribute", "cs336-recompute-pointwise", "cs336-optimizer"]
+ON_GRADIENTS = [
+    "cs336-checkpoint",
+    "cs336-selective-checkpoint",
+    "cs336-distribute",
+    "cs336-recompute-pointwise",
+    "cs336-optimizer",
+]
 REQUIRED = {
     "cs336-bound-indices": ["--cs336-name-ports"],
     # In one type of elements, all layout operations of the model are at the borders of kernels.

@@ -12,7 +12,16 @@ from device import DEVICE, compile_program, open_session
 from planned_ir import Entry, read_entries
 
 CONFIG = reference.Config(61, 19, 48, 4, 3, 80, batch_size=2)
-RECOMPUTATIONS = ("checkpoint=1", "checkpoint=3", "recompute-pointwise=1", "checkpoint=2 recompute-pointwise=1")
+RECOMPUTATIONS = (
+    "checkpoint=1",
+    "checkpoint=3",
+    "recompute-pointwise=1",
+    "checkpoint=2 recompute-pointwise=1",
+    # Element-wise operations of two layers; all GEMMs of one layer and some of the others; everything.
+    "selective-checkpoint=0.05",
+    "selective-checkpoint=0.6",
+    "selective-checkpoint=1",
+)
 MODES = {
     "unfused": {"fusion": "none"},
     "unfused bf16": {"fusion": "none", "dtype": "bf16"},
@@ -46,12 +55,7 @@ def test_numbers_are_the_same(mode: str, options: dict[str, str]) -> None:
     is_exact = DEVICE == "cpu" or options.get("fusion") == "none"
     kept = run_step(mode, **options)
     assert np.all(np.isfinite(kept["loss"]))
-    for recomputation in (
-        "checkpoint=1",
-        "checkpoint=3",
-        "recompute-pointwise=1",
-        "checkpoint=2 recompute-pointwise=1",
-    ):
+    for recomputation in RECOMPUTATIONS:
         recomputed = run_step(mode, pipeline=recomputation, **options)
         assert set(recomputed) == set(kept)
         for name, value in kept.items():

@@ -91,6 +91,16 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "checkpoint",
       llvm::cl::desc("Number of consecutive blocks (layers) per kept input; 0 keeps all activations"),
       llvm::cl::init(0)};
+  Option<double> selectiveCheckpoint{
+      *this, "selective-checkpoint",
+      llvm::cl::desc("Part of the steps of --cs336-selective-checkpoint, from 0 to 1: activations that the backward "
+                     "pass computes again, the cheapest per byte first"),
+      llvm::cl::init(0)};
+  Option<std::string> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc("Memory that the planned program may need, such as 30GiB, or auto: of the device. Compilation "
+                     "selects the smallest selective-checkpoint that fits"),
+      llvm::cl::init("")};
   Option<uint64_t> recomputePointwise{
       *this, "recompute-pointwise",
       llvm::cl::desc(

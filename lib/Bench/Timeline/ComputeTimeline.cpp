@@ -8,6 +8,7 @@
 #include "cs336/Bench/Timeline/MemoryTimeline.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "cs336/Dialect/Exec/IR/ProgramMemory.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 
 using namespace mlir;
@@ -63,17 +64,12 @@ static MemoryKind classify(exec::ArenaOpInterface storage, CommandPhase first, C
   return MemoryKind::Temporary;
 }
 
-/// Variables that @prepare alone uses stay in the host's memory (Executable::StaysOnHost).
 static void addVariables(ModuleOp module, bool isForGPU, MemoryTimeline &timeline) {
-  llvm::DenseSet<StringAttr> used;
-  for (auto entry : module.getOps<exec::EntryOp>())
-    if (entry.getMode() != Mode::Prepare)
-      for (auto get : entry.getBody().getOps<exec::GetOp>())
-        used.insert(get.getVariableAttr().getAttr());
+  llvm::DenseSet<StringAttr> onDevice = exec::getVariablesOnDevice(module);
   for (auto variable : module.getOps<exec::VariableOp>()) {
     MemRefType type = variable.getBufferType();
     int64_t bytes = exec::getStorageBytes(type);
-    if (isForGPU && !used.contains(variable.getSymNameAttr())) {
+    if (isForGPU && !onDevice.contains(variable.getSymNameAttr())) {
       timeline.hostBytes += bytes;
       continue;
     }

@@ -232,8 +232,9 @@ Case decode(const Recipe &recipe) {
   result.fused = absl::StrCat(result.plain, " fusion=", kFusions[machine / 8 % 8]);
   result.plain += " fusion=none";
   if (uint8_t options = recipe.header[Recipe::kPipeline]; options >= 128) {
-    constexpr const char *kOptions[] = {" checkpoint=1",         " recompute-pointwise=1", " merge-gemms=false",
-                                        " weight-shadows=false", " fuse-epilogues=false",  " hoist-invariants=false"};
+    constexpr const char *kOptions[] = {
+        " checkpoint=1",         " recompute-pointwise=1",  " merge-gemms=false",       " weight-shadows=false",
+        " fuse-epilogues=false", " hoist-invariants=false", " selective-checkpoint=0.5"};
     for (size_t i = 0; i != std::size(kOptions); ++i)
       if (options >> i & 1)
         result.fused += kOptions[i];

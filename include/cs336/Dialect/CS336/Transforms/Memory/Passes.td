@@ -121,4 +121,58 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
+def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::FuncOp"> {
+  let summary = "Drop activations of repeated blocks, those first that take the least time per byte to compute again";
+  let description = [{
+    Makes the backward pass compute a chosen share of the activations of repeated blocks again, instead of keeping them
+    (selective activation recomputation, Korthikanti et al., 2022). `cs336-checkpoint` drops all of them, and finds the
+    blocks in the same way.
+
+    The operations of a block form a ladder. Each rung includes the rungs below it:
+
+    1. element-wise and layout operations, such as norms, rotary embeddings, gates and casts;
+    2. the GEMMs, one per rung, by the FLOPs that they take per byte of their result;
+    3. everything else: row reductions, whose results are small, and attention, which takes the most time per byte.
+
+    A block on a rung keeps the results of all operations above the rung. A step takes one block up by one rung. All
+    blocks take the first rung, from the first block to the last, then all take the second one, and so on. `share` is
+    the part of all steps that the pass takes, rounded up to a whole step. With share 1 each block keeps its input
+    alone.
+
+    More share never recomputes less. The tools search the smallest share whose memory plan fits a budget
+    (`--memory-budget`). Kept values, copies and barriers are as in `cs336-checkpoint`, so the gradients are equal to the
+    bit.
+
+    Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run with the same share changes nothing.
+
+    Remarks: `Recomputed` for each block, with its rung, the bytes dropped and the FLOPs added. The missed-optimization
+    remarks are `NoBlocks`, `NothingDropped`, `NoGradients` and `SeveralBlocks`.
+
+    Before:
+
+    ```mlir
+    %h = cs336.matmul %x, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %y = cs336.tanh %h : tensor<4x8xf32>
+    …
+    %square = cs336.mul %y, %y : tensor<4x8xf32>
+    ```
+
+    After, on the first rung:
+
+    ```mlir
+    %h = cs336.matmul %x, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %y = cs336.tanh %h : tensor<4x8xf32>
+    …
+    %h2 = cs336.barrier %h : tensor<4x8xf32>
+    %y2 = cs336.tanh %h2 : tensor<4x8xf32>
+    %square = cs336.mul %y2, %y2 : tensor<4x8xf32>
+    ```
+
+    Counts `num-blocks`, blocks found; `num-dropped`, activations dropped; `num-recomputed`, operations computed again.
+  }];
+  let options = [Option<"share", "share", "double", "0.0",
+                        "Part of the ladder's steps to take, from 0 (keep all activations) to 1 (default: 0)">];
+  let dependentDialects = ["::cs336::CS336Dialect"];
+}
+
 #endif // CS336_DIALECT_CS336_TRANSFORMS_MEMORY_PASSES_TD
