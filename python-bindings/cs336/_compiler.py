@@ -245,6 +245,7 @@ def compile(
     dtype: ComputeType | None = None,
     fusion: Fusion | None = None,
     checkpoint: int | None = None,
+    memory_budget: int | str | None = None,
     ranks: int | None = None,
     distribute: Distribute | None = None,
     bucket_mib: float | None = None,
@@ -274,6 +275,10 @@ def compile(
     checkpoint
         Number of layers per checkpoint: only the input of each such group of layers is kept for the backward pass, the
         rest is recomputed. 0 (the default) keeps all activations.
+    memory_budget
+        Memory that the program may need: bytes, text such as "30GiB", or "auto" for 95 % of what is free on `device`.
+        The backward pass then recomputes as few activations as fit, those first that take the least time per byte.
+        Excludes `checkpoint`. Default: unlimited.
     ranks
         Number of ranks that run the program together, each on inputs of its own. Requires `distribute`. Default: 1.
     distribute
@@ -289,7 +294,8 @@ def compile(
     ValueError
         If the module does not compile, or the folder cannot be written; the message contains the diagnostics. If
         `dtype`, `fusion` or `distribute` is unknown, or `pipeline` contains an option that is also an argument. If
-        only one of `ranks` and `distribute` is given, or `bucket_mib` without buckets.
+        only one of `ranks` and `distribute` is given, or `bucket_mib` without buckets. If `memory_budget` is
+        below what the program requires with all activations recomputed; the message says how much that is.
     TypeError
         If `module` is neither a Module nor text.
 
@@ -314,6 +320,7 @@ def compile(
         "dtype": ("dtype", dtype),
         "fusion": ("fusion", fusion),
         "checkpoint": ("checkpoint", checkpoint),
+        "memory-budget": ("memory_budget", memory_budget),
         "world-size": ("ranks", ranks),
         "distribute": ("distribute", distribute),
         "bucket-mib": ("bucket_mib", bucket_mib),
@@ -324,7 +331,10 @@ def compile(
             raise ValueError(f"{name}={value!r} conflicts with '{given[option]}' in pipeline: pass only one of them")
     options = " ".join([pipeline, *(f"{option}={value}" for option, (_, value) in chosen.items())])
     folder = os.fspath(dump_dir) if dump_dir is not None else ""
-    return Executable(parsed._module.compile(options.strip(), device, list(architectures), use_cache, folder))
+    compiled = parsed._module.compile(
+        options.strip(), device, list(architectures), use_cache, folder, memory_budget == "auto"
+    )
+    return Executable(compiled)
 
 
 def operations() -> dict[str, bool]:

@@ -12,7 +12,13 @@ class Module:
     def print(self, locations: bool) -> str: ...
     def run_passes(self, pipeline: str) -> Module: ...
     def compile(
-        self, pipeline: str, device: str, architectures: list[str], use_cache: bool, dump_dir: str
+        self,
+        pipeline: str,
+        device: str,
+        architectures: list[str],
+        use_cache: bool,
+        dump_dir: str,
+        reads_device_memory: bool,
     ) -> bytes: ...
     def costs(self) -> list[tuple[str, str, int, int, int]]: ...
 

@@ -34,7 +34,8 @@ static nb::list getCosts(const IRModule &module) {
 }
 
 static nb::bytes compile(const IRModule &module, const std::string &pipeline, const std::string &device,
-                         const std::vector<std::string> &architectures, bool useCache, const std::string &dumpDir) {
+                         const std::vector<std::string> &architectures, bool useCache, const std::string &dumpDir,
+                         bool readsDeviceMemory) {
   CompileOptions options;
   options.pipeline = pipeline;
   runtime::DeviceId id = valueOrThrow(runtime::ParseDevice(device));
@@ -43,6 +44,8 @@ static nb::bytes compile(const IRModule &module, const std::string &pipeline, co
   if (!useCache)
     options.cacheFolder.clear();
   options.dumpDir = dumpDir;
+  if (readsDeviceMemory)
+    options.deviceMemoryBytes = valueOrThrow(getMemoryBudget(id));
   CompiledBytes compiled;
   {
     nb::gil_scoped_release release;
@@ -110,7 +113,7 @@ void python::bindCompiler(nb::module_ &module) {
       .def("print", &IRModule::print, nb::arg("locations"))
       .def("run_passes", &IRModule::runPasses, nb::arg("pipeline"))
       .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"),
-           nb::arg("dump_dir"))
+           nb::arg("dump_dir"), nb::arg("reads_device_memory"))
       .def("costs", &getCosts);
   module.def("split_pipeline_options", &splitOptions, nb::arg("text"));
   module.def("transformer", &getTransformer, nb::arg("description"));

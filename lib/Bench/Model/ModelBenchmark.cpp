@@ -10,6 +10,7 @@
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
+#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/DeviceStart.h"
 
@@ -27,12 +28,19 @@ using Clock = std::chrono::steady_clock;
 
 static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
+/// Sets `recomputedShare` to the option selective-checkpoint, as given or as the memory budget chose it.
 static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compile(const ModelDescription &description, const CompileOptions &options,
-        llvm::function_ref<void(llvm::StringRef)> warn) {
+        llvm::function_ref<void(llvm::StringRef)> warn, double &recomputedShare) {
   FailureOr<std::vector<uint8_t>> bytes = failure();
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    bytes = compileModule(module, options);
+    FailureOr<CompileOptions> fitted = fitMemoryBudget(module, options);
+    if (failed(fitted))
+      return failure();
+    PipelineOptions pipeline;
+    llvm::cantFail(pipeline.read(fitted->pipeline));
+    recomputedShare = pipeline.selectiveCheckpoint;
+    bytes = compileModule(module, *fitted);
     return success(succeeded(bytes));
   });
   if (!status.ok())
@@ -153,7 +161,9 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
                            llvm::function_ref<void(llvm::StringRef)> warn) {
   Clock::time_point start = Clock::now();
   runtime::DeviceStart device(getSessionOptions(options));
-  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = compile(description, options.compile, warn);
+  double recomputedShare = 0;
+  absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable =
+      compile(description, options.compile, warn, recomputedShare);
   if (!executable.ok())
     return executable.status();
   double compileSeconds = getSeconds(start);
@@ -168,6 +178,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   for (int64_t warmup : options.warmups) {
     Measurement &measurement = measurements.emplace_back(getMeasurement(run, warmup, options.steps));
     measurement.compileSeconds = compileSeconds;
+    measurement.recomputedShare = recomputedShare;
     measurement.numKernels = static_cast<int64_t>((*executable)->description().kernels.size());
   }
   if (!run.status.ok())

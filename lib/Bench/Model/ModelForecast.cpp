@@ -47,7 +47,8 @@ static absl::StatusOr<int64_t> planMemory(const ModelDescription &description, c
   constexpr int64_t kPlannedLayers = 3;
   int64_t layers = description.transformer.numLayers;
   // Blocks of layers that are computed again do not add up layer by layer.
-  if (layers <= kPlannedLayers || pipeline.checkpoint != 0)
+  if (layers <= kPlannedLayers || pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0 ||
+      !pipeline.memoryBudget.empty())
     return planLayers(description, layers, options);
   absl::StatusOr<int64_t> all = planLayers(description, kPlannedLayers, options);
   absl::StatusOr<int64_t> fewer = planLayers(description, kPlannedLayers - 1, options);

@@ -9,10 +9,10 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
-#include "cs336/Bench/Report/ByteSize.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -357,6 +357,12 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
   Columns columns = getModelSettings<ModelRow>();
   Columns shape = getModelShape<ModelRow>();
   columns.insert(columns.begin() + 2, shape.begin(), shape.end()); // The position after the size and its parameters.
+  columns.push_back({"recomputed (%)", "recomputed_percent",
+                     [](const ModelRow &row) {
+                       double percent = 100 * row.measurement.recomputedShare;
+                       return percent > 0 ? Cell::number(percent, 1) : Cell::empty();
+                     },
+                     Show::Setting});
   columns.push_back(
       {"warm-up", "warmup", [](const ModelRow &row) { return Cell::integer(row.measurement.warmup); }, Show::Setting});
   columns.push_back(

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/ModelPlan.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Driver/Compile/MemoryBudget.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -63,14 +64,20 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
   ModelPlan plan;
   bool isForGPU = options.target == Target::CUDA;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    if (failed(runPipeline(module, options)))
+    FailureOr<CompileOptions> fitted = fitMemoryBudget(module, options);
+    if (failed(fitted) || failed(runPipeline(module, *fitted)))
       return failure();
+    PipelineOptions pipeline;
+    llvm::cantFail(pipeline.read(fitted->pipeline));
+    plan.recomputedShare = pipeline.selectiveCheckpoint;
     return summarize(module, description.mode, isForGPU, device ? *device : getDefaultDeviceModel(isForGPU), plan);
   });
   if (!status.ok())
     return status;
   return plan;
 }
+
+static bool hasBackward(Mode mode) { return mode == Mode::ForwardBackward || mode == Mode::Train; }
 
 namespace {
 /// Plans variants of one model and keeps those that fit.
@@ -81,6 +88,8 @@ public:
       : description(description), options(options), limit(limit), device(device) {}
 
   absl::Status addCompilation(const PipelineOptions &pipeline);
+  /// Adds the recomputation that `--memory-budget` would choose, if it fits.
+  absl::Status addBudget(const PipelineOptions &pipeline);
   absl::Status addRecomputation(const PipelineOptions &pipeline);
   /// Adds the largest smaller value of the size that fits, which `flag` sets.
   absl::Status addLargest(int64_t TransformerConfig::*size, StringRef flag);
@@ -139,10 +148,39 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
+/// "40GiB", or "1000000" if the size is not a whole number of MiB.
+static std::string printSize(int64_t bytes) {
+  constexpr int64_t kGibi = int64_t{1} << 30, kMebi = int64_t{1} << 20;
+  if (bytes % kGibi == 0)
+    return absl::StrCat(bytes / kGibi, "GiB");
+  return bytes % kMebi == 0 ? absl::StrCat(bytes / kMebi, "MiB") : absl::StrCat(bytes);
+}
+
+absl::Status FitSearch::addBudget(const PipelineOptions &pipeline) {
+  bool isChosen = pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0 || !pipeline.memoryBudget.empty();
+  if (isChosen || !hasBackward(description.mode))
+    return absl::OkStatus();
+  FailureOr<Recomputation> recomputation = failure();
+  absl::Status status = withModelIR(
+      description, [](StringRef) {},
+      [&](ModuleOp module) {
+        recomputation = findRecomputation(module, options, limit);
+        return success(succeeded(recomputation));
+      });
+  if (!status.ok() || recomputation->bytes > limit)
+    return status;
+  absl::StatusOr<WayToFit> way = plan(description, absl::StrCat("selective-checkpoint=", recomputation->share),
+                                      absl::StrCat("--memory-budget ", printSize(limit)));
+  if (!way.ok())
+    return way.status();
+  found.ways.push_back(*std::move(way));
+  return absl::OkStatus();
+}
+
 /// Blocks of 1, 2, … layers: larger blocks keep fewer inputs but have larger live sets, so that memory first falls and
 /// then grows.
 absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
-  if (description.mode != Mode::ForwardBackward && description.mode != Mode::Train)
+  if (!pipeline.memoryBudget.empty() || !hasBackward(description.mode))
     return absl::OkStatus();
   std::optional<WayToFit> least;
   for (int64_t layers = 1; layers <= description.transformer.numLayers; ++layers) {
@@ -189,9 +227,10 @@ absl::StatusOr<WaysToFit> bench::findWaysToFit(const ModelDescription &descripti
                                                const PipelineOptions &pipeline, int64_t limit,
                                                const DeviceModel *device) {
   FitSearch search(description, options, limit, device);
-  for (absl::Status status : {search.addCompilation(pipeline), search.addRecomputation(pipeline),
-                              search.addLargest(&TransformerConfig::batchSize, "--batch-size"),
-                              search.addLargest(&TransformerConfig::contextLength, "--context-length")})
+  for (absl::Status status :
+       {search.addCompilation(pipeline), search.addBudget(pipeline), search.addRecomputation(pipeline),
+        search.addLargest(&TransformerConfig::batchSize, "--batch-size"),
+        search.addLargest(&TransformerConfig::contextLength, "--context-length")})
     if (!status.ok())
       return status;
   return search.take();

@@ -9,7 +9,7 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
-#include "cs336/Bench/Report/ByteSize.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -184,6 +184,13 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
       "ranks", "ranks", [](const Row &row) { return row.ranks > 1 ? Cell::integer(row.ranks) : Cell::empty(); },
       Show::Setting);
   add("distribute", "distribute", [](const Row &row) { return Cell::optional(row.distribute); }, Show::Setting);
+  add(
+      "recomputed (%)", "recomputed_percent",
+      [](const Row &row) {
+        double percent = 100 * row.plan.recomputedShare;
+        return percent > 0 ? Cell::number(percent, 1) : Cell::empty();
+      },
+      Show::Setting);
   addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
   addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
   addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes, Show::OnRequest);

@@ -10,6 +10,7 @@
 #include "DumpFiles.h"
 #include "ExecutableCache.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CUDA/CUDATarget.h"
@@ -42,7 +43,11 @@ static TimingScope nestScope(const CompileOptions &options, StringRef name) {
   return options.timing ? options.timing->nest(name) : TimingScope();
 }
 
-LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &options) {
+LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
+  FailureOr<CompileOptions> fitted = fitMemoryBudget(module, given);
+  if (failed(fitted))
+    return failure();
+  const CompileOptions &options = *fitted;
   PipelineOptions pipeline;
   if (failed(parseOptions(module, options, pipeline)))
     return failure();

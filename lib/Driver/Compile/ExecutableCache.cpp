@@ -72,6 +72,7 @@ std::optional<std::string> ExecutableCache::getKey(ModuleOp module, const Compil
     return std::nullopt;
   key.add(*buildId);
   key.add(options.pipeline);
+  key.add(std::to_string(options.deviceMemoryBytes));
   // Prints locations too, which an executable contains.
   std::string bytecode;
   llvm::raw_string_ostream stream(bytecode);

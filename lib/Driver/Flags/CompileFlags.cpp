@@ -9,6 +9,7 @@
 
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Pipelines/Ladder.h"
+#include "cs336/Support/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -28,6 +29,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                  cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
                           "(default 0: keep all)"),
                  cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
+      memoryBudget("memory-budget",
+                   cl::desc("Memory that the program may need, e.g. 30GiB, or auto: of the device. The backward pass "
+                            "computes as few activations again as fit, those first that take the least time per byte"),
+                   cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
                cl::value_desc("options"), cl::cat(category), cl::sub(subcommand)),
@@ -76,6 +81,8 @@ std::vector<FlagOption> CompileFlags::getSingleOptions() const {
   std::vector<FlagOption> options;
   if (checkpoint.getNumOccurrences() > 0)
     options.push_back({"checkpoint", std::to_string(checkpoint), "--checkpoint"});
+  if (memoryBudget.getNumOccurrences() > 0)
+    options.push_back({"memory-budget", memoryBudget, "--memory-budget"});
   if (distribute)
     llvm::append_range(options, distribute->getOptions());
   return options;
@@ -108,9 +115,27 @@ absl::Status CompileFlags::checkPipelineOptions() const {
   return absl::OkStatus();
 }
 
+absl::Status CompileFlags::checkMemoryBudget(runtime::DeviceId device) const {
+  if (memoryBudget.getNumOccurrences() == 0)
+    return absl::OkStatus();
+  if (checkpoint.getNumOccurrences() > 0)
+    return absl::InvalidArgumentError("--memory-budget conflicts with --checkpoint: it chooses what is recomputed");
+  if (memoryBudget != kAuto)
+    return parseBytes(memoryBudget)
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("--memory-budget is '", memoryBudget.getValue(),
+                                                         "', must be a size such as 30GiB, or auto"));
+  absl::StatusOr<int64_t> bytes = getMemoryBudget(device);
+  if (bytes.ok())
+    return absl::OkStatus();
+  return absl::Status(bytes.status().code(), absl::StrCat("--memory-budget auto requires the device: ",
+                                                          bytes.status().message(), "; or give a size such as 30GiB"));
+}
+
 absl::Status CompileFlags::check(runtime::DeviceId device) const {
   absl::Status status = distribute ? distribute->check() : absl::OkStatus();
   status.Update(checkPipelineOptions());
+  status.Update(checkMemoryBudget(device));
   if (!status.ok())
     return status;
   if (ladder && *ladder && !fusions.empty())

@@ -9,6 +9,7 @@
 
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/Storage.h"
 
 using namespace llvm;
 using namespace cs336;
@@ -43,4 +44,21 @@ std::vector<std::string> cs336::getArchitectures(DeviceId device) {
     if (absl::StatusOr<std::string> own = runtime::QueryCudaTarget(device.ordinal); own.ok())
       return {*own};
   return CompileOptions().architectures;
+}
+
+absl::StatusOr<int64_t> cs336::getMemoryBudget(DeviceId device) {
+  int64_t free = 0;
+  switch (device.kind) {
+  case runtime::DeviceKind::kCpu:
+    free = runtime::AvailableHostMemory();
+    break;
+  case runtime::DeviceKind::kCuda: {
+    absl::StatusOr<runtime::CudaMemoryInfo> memory = runtime::QueryCudaMemory(device.ordinal);
+    if (!memory.ok())
+      return memory.status();
+    free = memory->free_bytes;
+    break;
+  }
+  }
+  return free / 100 * 95;
 }

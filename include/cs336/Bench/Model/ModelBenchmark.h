@@ -57,6 +57,8 @@ struct Measurement {
   std::vector<double> deviceMilliseconds;
   /// From the description to the executable, or to finding it in the cache. A GPU starts meanwhile, which takes cores
   /// of the host.
+  /// Part of the steps of --cs336-selective-checkpoint, from 0 to 1.
+  double recomputedShare = 0;
   double compileSeconds = 0;
   /// Distinct ones of the executable.
   int64_t numKernels = 0;

@@ -25,6 +25,8 @@ struct ModelPlan {
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
   /// The bytes of variables that stay in the host's memory on a GPU. The other numbers do not include them.
   int64_t hostBytes = 0;
+  /// Part of the steps of --cs336-selective-checkpoint, from 0 to 1: as given, or as the memory budget chose it.
+  double recomputedShare = 0;
   /// Inputs of all entries of the program.
   int64_t inputBytes = 0;
   /// The largest of the entries' arenas, which they share. Outputs are in them.
@@ -69,11 +71,11 @@ struct WaysToFit {
   std::optional<WayToFit> leastRecomputation;
 };
 
-/// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the fewest layers together whose
-/// input alone is kept for the backward pass, the largest smaller batch, and the largest smaller context. The next
-/// larger batch or context, or fewer layers together, do not fit. A larger limit never gives a smaller batch or
-/// context, or more layers together. `device` predicts times, as in `planModel`. `pipeline` are the options of
-/// `options` in detail.
+/// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the least recomputation
+/// (`--memory-budget`), the fewest layers together whose input alone is kept for the backward pass, the largest smaller
+/// batch, and the largest smaller context. The next larger batch or context, or fewer layers together, do not fit. A
+/// larger limit never gives a smaller batch or context, or more layers together. `device` predicts times, as in
+/// `planModel`. `pipeline` are the options of `options` in detail.
 absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
                                         const PipelineOptions &pipeline, int64_t limit,
                                         const DeviceModel *device = nullptr);

@@ -35,6 +35,8 @@ struct CompileOptions {
   std::string cpu = "host";
   /// CUDA: the architectures to generate machine code for, such as "sm_80" and "sm_90a".
   std::vector<std::string> architectures = {"sm_90a"};
+  /// The memory that `memory-budget=auto` stands for, in bytes; 0 if it is unknown.
+  int64_t deviceMemoryBytes = 0;
   /// The folder that keeps executables and, for CUDA, machine code between runs. See ExecutableCache and CubinCache.
   /// Empty to keep nothing.
   std::string cacheFolder = runtime::CacheFolder();
@@ -47,7 +49,8 @@ struct CompileOptions {
   llvm::raw_ostream *passStatistics = nullptr;
 };
 
-/// Runs the pipeline on a module that is not planned yet. Leaves modules with planned entries as they are.
+/// Runs the pipeline on a module that is not planned yet. Leaves modules with planned entries as they are. The
+/// option `memory-budget` takes several runs, on copies of the module (see MemoryBudget.h).
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Returns the bytes of an executable (a .cs336x file) for the module. The module becomes planned exec IR, or stays as

@@ -35,7 +35,8 @@ struct PipelineVariant {
   bool isTopType(ComputeType type) const { return ladder.empty() || ladder == stringifyComputeType(type); }
 };
 
-/// `--dtype`, `--fusion`, `--ladder`, `--checkpoint`, `--arch`, `--cpu`, `--pipeline-options`, `--no-cache`,
+/// `--dtype`, `--fusion`, `--ladder`, `--checkpoint`, `--memory-budget`, `--arch`, `--cpu`, `--pipeline-options`,
+/// `--no-cache`,
 /// `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
@@ -49,7 +50,8 @@ public:
                const DistributeFlags *distribute = nullptr);
 
   /// Returns INVALID_ARGUMENT for flags without an effect: `--fusion` with `--ladder`, an option of
-  /// `--pipeline-options` that another flag sets too, and `--arch` for the CPU or without a name.
+  /// `--pipeline-options` that another flag sets too, `--memory-budget` beside `--checkpoint`, and `--arch` for the CPU
+  /// or without a name.
   absl::Status check(runtime::DeviceId device) const;
 
   /// Returns INVALID_ARGUMENT if two of a tool's other outputs are the same file, or if one of them is a file that
@@ -81,6 +83,9 @@ public:
     if (noCache)
       options.cacheFolder.clear();
     options.dumpDir = dumpDir;
+    // check() has reported a device without memory.
+    if (memoryBudget == kAuto)
+      options.deviceMemoryBytes = getMemoryBudget(device).value_or(0);
     options.timing = &root;
     if (passStatistics)
       options.passStatistics = &llvm::errs();
@@ -88,7 +93,10 @@ public:
   }
 
 private:
+  static constexpr llvm::StringLiteral kAuto = "auto";
+
   absl::Status checkPipelineOptions() const;
+  absl::Status checkMemoryBudget(runtime::DeviceId device) const;
   /// Returns the options of flags with one value.
   std::vector<FlagOption> getSingleOptions() const;
 
@@ -99,6 +107,7 @@ private:
   /// Null without a sweep.
   std::unique_ptr<llvm::cl::opt<bool>> ladder;
   llvm::cl::opt<unsigned> checkpoint;
+  TextFlag memoryBudget;
   llvm::cl::opt<std::string> pipeline;
   TextFlag cpu;
   llvm::cl::list<std::string> architectures;

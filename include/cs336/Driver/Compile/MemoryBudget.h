@@ -1,0 +1,36 @@
+//===- MemoryBudget.h - Recomputation that fits a budget --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DRIVER_COMPILE_MEMORYBUDGET_H
+#define CS336_DRIVER_COMPILE_MEMORYBUDGET_H
+
+#include "cs336/Driver/Compile/CompileModule.h"
+
+#include <cstdint>
+
+namespace cs336 {
+
+/// How much of the activations the backward pass computes again, and the memory of the program then.
+struct Recomputation {
+  /// The option `selective-checkpoint`, from 0 to 1.
+  double share = 0;
+  /// See exec::getProgramBytes.
+  int64_t bytes = 0;
+};
+
+/// Returns the smallest share, in steps of 1/1024, whose program needs at most `budget` bytes; or share 1, the least
+/// memory, if no program does. Takes up to 12 passes through the pipeline on copies of the module, without generating
+/// code. A larger budget never gives a larger share. Fails with diagnostics if the pipeline does.
+llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
+
+/// Replaces the pipeline's option `memory-budget`, if it is set, by the `selective-checkpoint` that fits it. Fails with
+/// a diagnostic if the option is invalid, or if no recomputation fits.
+llvm::FailureOr<CompileOptions> fitMemoryBudget(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace cs336
+
+#endif // CS336_DRIVER_COMPILE_MEMORYBUDGET_H

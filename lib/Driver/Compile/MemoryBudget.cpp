@@ -1,0 +1,143 @@
+//===- MemoryBudget.cpp - Recomputation that fits a budget ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Driver/Compile/MemoryBudget.h"
+
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Dialect/Exec/IR/ProgramMemory.h"
+#include "cs336/Support/ByteSize.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace cs336;
+
+static constexpr StringLiteral kBudgetOption = "memory-budget";
+
+namespace {
+/// Plans copies of a module. Each copy has a context of its own, so that remarks and diagnostics of the copies do not
+/// reach the user.
+class Trials {
+public:
+  Trials(ModuleOp module, const CompileOptions &options);
+
+  /// Returns the bytes of the program with that share; fails, with a diagnostic, if the pipeline does.
+  FailureOr<int64_t> measure(double share);
+
+private:
+  ModuleOp module;
+  CompileOptions options;
+  std::string bytecode;
+};
+} // namespace
+
+static std::string makeShareOption(double share) { return llvm::formatv("selective-checkpoint={0}", share); }
+
+Trials::Trials(ModuleOp module, const CompileOptions &options) : module(module), options(options) {
+  this->options.dumpDir.clear();
+  this->options.timing = nullptr;
+  this->options.passStatistics = nullptr;
+  llvm::raw_string_ostream stream(bytecode);
+  // Fails for an unknown version of the format alone.
+  (void)writeBytecodeToFile(module, stream);
+}
+
+FailureOr<int64_t> Trials::measure(double share) {
+  MLIRContext context(module.getContext()->getDialectRegistry(), MLIRContext::Threading::DISABLED);
+  if (module.getContext()->isMultithreadingEnabled())
+    context.setThreadPool(module.getContext()->getThreadPool());
+  std::string errors;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      errors += (errors.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  CompileOptions trial = options;
+  trial.pipeline += " " + makeShareOption(share);
+  OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(bytecode, ParserConfig(&context));
+  if (!copy || failed(runPipeline(*copy, trial)))
+    return emitError(module.getLoc()) << errors, failure();
+  return exec::getProgramBytes(*copy, options.target == Target::CUDA);
+}
+
+FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const CompileOptions &options, int64_t budget) {
+  Trials trials(module, options);
+  Recomputation best;
+  auto tryShare = [&](double share) -> FailureOr<bool> {
+    FailureOr<int64_t> bytes = trials.measure(share);
+    if (failed(bytes))
+      return failure();
+    if (*bytes > budget && share < 1)
+      return false;
+    best = {share, *bytes};
+    return *bytes <= budget;
+  };
+  for (double share : {0.0, 1.0}) {
+    FailureOr<bool> fits = tryShare(share);
+    if (failed(fits))
+      return failure();
+    if (*fits == (share == 0))
+      return best;
+  }
+  // All budgets start with the same bounds and take the same way until one share fits the larger budget alone, so the
+  // result is monotone in the budget whether or not memory is monotone in the share.
+  constexpr int kSteps = 1024;
+  int tooSmall = 0, fitting = kSteps;
+  while (fitting - tooSmall > 1) {
+    int middle = tooSmall + (fitting - tooSmall) / 2;
+    FailureOr<bool> fits = tryShare(static_cast<double>(middle) / kSteps);
+    if (failed(fits))
+      return failure();
+    (*fits ? fitting : tooSmall) = middle;
+  }
+  return best;
+}
+
+FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileOptions &options) {
+  PipelineOptions pipeline;
+  if (llvm::Error error = pipeline.read(options.pipeline)) {
+    // Running the pipeline reports the error.
+    llvm::consumeError(std::move(error));
+    return options;
+  }
+  std::string budget = pipeline.memoryBudget;
+  if (budget.empty())
+    return options;
+  auto fail = [&] { return emitError(module.getLoc()) << "memory budget " << budget << ": "; };
+  if (pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0)
+    return fail() << "conflicts with the pipeline's options checkpoint and selective-checkpoint, which choose what is "
+                     "recomputed: give one of them",
+           failure();
+  if (!module.getOps<exec::EntryOp>().empty())
+    return fail() << "the module is exec IR, past the passes that recompute: give the model in the cs336 dialect",
+           failure();
+  std::optional<int64_t> bytes = budget == "auto" ? std::optional(options.deviceMemoryBytes) : parseBytes(budget);
+  if (!bytes)
+    return fail() << "must be a size such as 30GiB, or auto", failure();
+  if (*bytes == 0)
+    return fail() << "the memory of the device is unknown here: give a size such as 30GiB", failure();
+
+  CompileOptions fitted = options;
+  fitted.pipeline.clear();
+  for (StringRef option : splitPipelineOptions(options.pipeline))
+    if (option.split('=').first != kBudgetOption)
+      fitted.pipeline += option.str() + " ";
+  FailureOr<Recomputation> found = findRecomputation(module, fitted, *bytes);
+  if (failed(found))
+    return failure();
+  if (found->bytes > *bytes)
+    return fail() << "the program requires at least " << formatBytes(found->bytes) << " (" << found->bytes
+                  << " bytes), with all activations of repeated blocks recomputed: a smaller batch or a shorter "
+                     "context requires less",
+           failure();
+  fitted.pipeline += makeShareOption(found->share);
+  return fitted;
+}

@@ -1,0 +1,110 @@
+"""A memory budget selects the least recomputation that fits."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import cs336
+import numpy as np
+import pytest
+from device import DEVICE, compile_program, open_session
+
+CONFIG = cs336.TransformerConfig(
+    vocab_size=50, context_length=128, d_model=64, num_layers=3, num_heads=4, d_ff=256, batch_size=16
+)
+
+
+@cache
+def module() -> cs336.Module:
+    return cs336.build(CONFIG, "train")
+
+
+def plan_bytes(**options: object) -> int:
+    """Return the bytes that a session allocates: variables, the inputs of all entries, and the largest arena."""
+    executable = compile_program(module(), **options)
+    plans = [executable.plan(entry) for entry in executable.entries]
+    variables = plans[0].parameter_bytes + plans[0].state_bytes + plans[0].derived_bytes
+    return variables + sum(plan.input_bytes for plan in plans) + max(plan.arena_bytes for plan in plans)
+
+
+@cache
+def extremes() -> tuple[int, int]:
+    """Return the bytes of the program with all activations recomputed, and with none."""
+    return plan_bytes(pipeline="selective-checkpoint=1"), plan_bytes()
+
+
+def test_ten_budgets_are_kept() -> None:
+    """Each program needs at most its budget, and no less memory than with a smaller budget."""
+    least, most = extremes()
+    assert least < 0.8 * most
+    previous = least
+    for budget in np.linspace(least, most, 10).astype(int).tolist():
+        needed = plan_bytes(memory_budget=budget)
+        assert previous <= needed <= budget
+        previous = needed
+    assert previous == most
+
+
+def test_the_session_allocates_what_was_planned() -> None:
+    least, most = extremes()
+    budget = (least + most) // 2
+    session = open_session(compile_program(module(), memory_budget=budget))
+    # Each variable is aligned to 256 bytes at most.
+    assert session.allocated_bytes <= budget + 256 * len(list(session))
+
+
+def test_losses_are_those_without_a_budget() -> None:
+    least, _ = extremes()
+    rng = np.random.default_rng(3)
+    batches = rng.integers(0, CONFIG.vocab_size, (3, 2, CONFIG.batch_size, CONFIG.context_length))
+    curves = []
+    for options in ({}, {"memory_budget": least}):
+        session = open_session(compile_program(module(), **options))
+        session.initialize(5)
+        curves.append(
+            [float(session.run("train", {"tokens": tokens, "targets": targets})["loss"]) for tokens, targets in batches]
+        )
+    if DEVICE == "cpu":
+        assert curves[0] == curves[1]
+    else:
+        # Fused kernels of a GPU may add in another order.
+        assert np.allclose(curves[0], curves[1], rtol=1e-4)
+
+
+def test_units_are_understood() -> None:
+    _, most = extremes()
+    assert plan_bytes(memory_budget=f"{most / 1e6 + 1:.3f}MB") == most
+    assert plan_bytes(memory_budget="auto") == most
+
+
+def test_a_budget_that_nothing_meets_says_the_least() -> None:
+    least, _ = extremes()
+    message = rf"memory budget {least - 1}: the program requires at least .* \({least} bytes\)"
+    with pytest.raises(ValueError, match=message):
+        cs336.compile(module(), memory_budget=least - 1)
+
+
+@pytest.mark.parametrize("budget", ["much", "-1", 0, "nan"])
+def test_other_values_are_errors(budget: str | int) -> None:
+    with pytest.raises(ValueError, match="must be a size such as 30GiB, or auto"):
+        cs336.compile(module(), memory_budget=budget)
+
+
+def test_recomputation_has_one_source() -> None:
+    with pytest.raises(ValueError, match="conflicts with the pipeline's options checkpoint and selective-checkpoint"):
+        cs336.compile(module(), memory_budget="1GiB", checkpoint=1)
+    with pytest.raises(ValueError, match="conflicts with 'memory-budget=1GiB' in pipeline"):
+        cs336.compile(module(), "memory-budget=1GiB", memory_budget="2GiB")
+
+
+def test_a_planned_program_has_no_budget(tmp_path: Path) -> None:
+    planned = module().run_passes("cs336-pipeline")
+    with pytest.raises(ValueError, match="the module is exec IR, past the passes that recompute"):
+        cs336.compile(planned, memory_budget="1GiB")
+    path = tmp_path / "model.mlir"
+    path.write_text(str(module()))
+    done = subprocess.run(["cs336-opt", path, "--cs336-pipeline=memory-budget=1GiB"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "the option memory-budget of the pipeline takes several compilations" in done.stderr
