@@ -189,6 +189,42 @@ func.func @reuse(%x: tensor<4x4xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
+// A broadcast takes an element of %a to many elements of %z: a loop over %z may compute exp(%a) from %a again, after a loop
+// over %y, so that %y does not replace %a. Without the broadcast, it does.
+// CHECK-LABEL: exec.entry @broadcast_elsewhere
+// CHECK: %[[A:.*]] = exec.alloc : memref<4xf32>
+// CHECK-NEXT: exec.launch @neg_{{.*}} ins(%x : {{.*}}) outs(%[[A]] :
+// CHECK-NEXT: %[[Y:.*]] = exec.alloc : memref<4xf32>
+// CHECK: exec.launch @exp_mul_{{.*}} ins(%[[A]], %{{.*}} : {{.*}}) outs(%[[Y]], %
+// CHECK-NEXT: exec.launch @neg_{{.*}} ins(%[[Y]] : {{.*}}) outs(%[[Y]] :
+// CHECK: exec.launch @exp_tanh_{{.*}} ins(%[[Y]] : {{.*}}) outs(%[[Y]], %
+func.func @broadcast_elsewhere(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"},
+    %w: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "w"})
+    -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "u"}, tensor<4xf32> {cs336.kind = "output", cs336.name = "v"},
+        tensor<4x8xf32> {cs336.kind = "output", cs336.name = "z"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  %a = cs336.neg %x : tensor<4xf32>
+  %y, %z = cs336.fused(%a, %w) {
+  ^bb0(%p: tensor<4xf32>, %q: tensor<4x8xf32>):
+    %e = cs336.exp %p : tensor<4xf32>
+    %b = cs336.broadcast %e dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+    %m = cs336.mul %b, %q : tensor<4x8xf32>
+    cs336.yield %e, %m : tensor<4xf32>, tensor<4x8xf32>
+  } : (tensor<4xf32>, tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>)
+  %c = cs336.neg %y : tensor<4xf32>
+  %d, %f = cs336.fused(%c) {
+  ^bb0(%p: tensor<4xf32>):
+    %e = cs336.exp %p : tensor<4xf32>
+    %t = cs336.tanh %e : tensor<4xf32>
+    cs336.yield %e, %t : tensor<4xf32>, tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %u = cs336.neg %d : tensor<4xf32>
+  %v = cs336.neg %f : tensor<4xf32>
+  return %u, %v, %z : tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>
+}
+
+// -----
+
 // A kernel of rows writes over what it reads rows of, and not where it needs other rows: %t takes sums to columns.
 // CHECK-LABEL: exec.entry @rows
 // CHECK: %[[A:.*]] = exec.alloc : memref<4x4xf32>

@@ -92,18 +92,33 @@ bool KernelOp::writesRows(unsigned out) {
   return llvm::any_of(producers, [](Operation *op) { return isOfKind(op, FusionKind::RowReduction); });
 }
 
+/// Returns whether elements of `value` are computed from one element each of the operands, and no element of `argument`
+/// is needed for elements of another result: no broadcast reads what is computed from it.
+static bool isElementwise(Value value, BlockArgument argument) {
+  llvm::SmallSetVector<Operation *, 8> connected = collectConnected(value), computed;
+  auto addUsers = [&](Value read) {
+    for (Operation *user : read.getUsers())
+      if (!user->hasTrait<OpTrait::IsTerminator>())
+        computed.insert(user);
+  };
+  addUsers(argument);
+  for (unsigned next = 0; next < computed.size(); ++next)
+    llvm::for_each(computed[next]->getResults(), addUsers);
+  return llvm::none_of(computed, isRematerialized) && llvm::all_of(connected, [](Operation *op) {
+           return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise);
+         });
+}
+
 bool KernelOp::canWriteOver(unsigned in, unsigned out) {
   if (getInTypes()[in] != getOutTypes()[out])
     return false;
   // Schedules treat rows of one element as elements.
   ArrayRef<int64_t> shape = cast<MemRefType>(getOutTypes()[out]).getShape();
   if (writesRows(out) ? !keepsRowsApart(getBody().front(), shape) || shape.back() == 1
-                      : !llvm::all_of(collectConnected(getYieldedValues()[out]), [](Operation *op) {
-                          return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise);
-                        }))
+                      : !isElementwise(getYieldedValues()[out], getBody().getArgument(in)))
     return false;
   // Several operations may become several loops, in their order. Loops that read the operand must precede the loop that
-  // writes over it, which is certain if that loop depends on them. A broadcast reads one element for many results.
+  // writes over it, which is certain if that loop depends on them.
   llvm::SmallSetVector<Operation *, 8> producers = collectProducers(getYieldedValues()[out]);
   return llvm::all_of(getBody().getArgument(in).getUsers(), [&](Operation *user) {
     return isa<FusibleOpInterface>(user) && !isRematerialized(user) && producers.contains(user);
