@@ -165,11 +165,6 @@ void ControlLink::OnFailure(std::function<void()> handler) {
   handler();
 }
 
-absl::Status ControlLink::failure() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return failure_;
-}
-
 absl::Status ControlLink::WaitForFailure(absl::Duration limit) const {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait_for(lock, absl::ToChronoNanoseconds(limit), [&] { return !failure_.ok(); });
