@@ -114,6 +114,8 @@ def init(timeout: float = DEFAULT_TIMEOUT) -> Group:
 
     Raises
     ------
+    MemoryError
+        If there are too many open files, or too little memory.
     RuntimeError
         If a rank does not arrive in time, or the rendezvous cannot be reached.
     ValueError
@@ -141,6 +143,8 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     ------
     KeyboardInterrupt
         If a signal to this process ended the ranks.
+    MemoryError
+        If there are too many open files, or too little memory.
     OSError
         If the program cannot be run.
     RuntimeError

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     command = [sys.executable, *(["-m"] if a.is_module else []), a.program, *a.arguments]
     try:
         distributed.launch(command, a.nproc, a.timeout)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (MemoryError, OSError, RuntimeError, ValueError) as error:
         print(f"cs336.launch: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as interrupt:

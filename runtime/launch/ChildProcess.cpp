@@ -7,6 +7,8 @@
 
 #include "launch/ChildProcess.h"
 
+#include "status/SystemError.h"
+
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
@@ -68,7 +70,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string> 
   });
   for (Pipe &pipe : pipes)
     if (pipe2(pipe.data(), O_CLOEXEC) != 0)
-      return absl::ResourceExhaustedError(absl::StrCat("cannot create a pipe for a rank: ", strerror(errno)));
+      return SystemError({errno, std::system_category()}, "cannot create a pipe for a rank");
 
   pid_t parent = getpid();
   pid_t pid = fork();
@@ -88,8 +90,10 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string> 
   while (bytes < 0 && errno == EINTR);
   if (bytes == sizeof(reason)) {
     waitpid(pid, nullptr, 0);
-    std::string text = absl::StrCat("cannot run '", command[0], "': ", strerror(reason));
-    return reason == EACCES ? absl::PermissionDeniedError(text) : absl::NotFoundError(text);
+    absl::Status status = SystemError({reason, std::system_category()}, absl::StrCat("cannot run '", command[0], "'"));
+    if (status.code() == absl::StatusCode::kResourceExhausted)
+      return status;
+    return reason == EACCES ? absl::PermissionDeniedError(status.message()) : absl::NotFoundError(status.message());
   }
   return ChildProcess{pid, std::exchange(output[kRead], -1), std::exchange(error[kRead], -1)};
 }

@@ -24,9 +24,9 @@ struct ChildProcess {
   /// The ends from which its standard output and error are read.
   int output = -1, error = -1;
 
-  /// Runs a command, looked up in PATH, on some cores. Returns NOT_FOUND or
-  /// PERMISSION_DENIED if it cannot be run, RESOURCE_EXHAUSTED if there is no
-  /// memory or descriptor for it.
+  /// Runs a command, looked up in PATH, on some cores. Errors: NOT_FOUND if there
+  /// is no such command, PERMISSION_DENIED if it is not an executable file,
+  /// RESOURCE_EXHAUSTED if memory, descriptors or processes are exhausted.
   static absl::StatusOr<ChildProcess> Start(const std::vector<std::string> &command,
                                             const std::vector<std::string> &environment, const cpu_set_t &cores);
 

@@ -9,6 +9,7 @@
 
 #include "launch/ChildProcess.h"
 #include "status/StatusMacros.h"
+#include "status/SystemError.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <unistd.h>
 
@@ -46,9 +48,20 @@ void WriteAll(int file, absl::string_view text) {
 /// Copies what a rank prints, line by line, with a prefix.
 class LinePrinter {
 public:
-  LinePrinter(asio::io_context &context, int from, int to, std::string prefix)
-      : from_(context, from), to_(to), prefix_(std::move(prefix)) {
+  LinePrinter(asio::io_context &context, int to, std::string prefix)
+      : from_(context), to_(to), prefix_(std::move(prefix)) {}
+
+  /// Prints what is read from a descriptor until its end, and then closes it.
+  absl::Status Start(int from) {
+    asio::error_code error;
+    from_.assign(from, error);
+    if (error) {
+      close(from);
+      return SystemError(error, "cannot read what a rank prints");
+    }
+    has_ended_ = false;
     Read();
+    return absl::OkStatus();
   }
 
   bool has_ended() const { return has_ended_; }
@@ -84,8 +97,8 @@ private:
   int to_;
   std::string prefix_;
   std::array<char, 1 << 16> buffer_;
-  std::string line_; // Its end has not come.
-  bool has_ended_ = false;
+  std::string line_;      // Its end has not come.
+  bool has_ended_ = true; // Until Start().
 };
 
 /// Returns the cores of a rank: its share of those that this process may use, or one of them if there are fewer than
@@ -120,6 +133,8 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string> &assignm
 class Job {
 public:
   explicit Job(const LaunchOptions &options) : options_(options) { signals_.add(SIGCHLD); }
+  /// Kills ranks that an exception has left running.
+  ~Job() { SignalAll(SIGKILL); }
 
   absl::Status Run() {
     RankEnvironment place;
@@ -145,9 +160,13 @@ public:
 
 private:
   struct Rank {
+    Rank(int number, ChildProcess process, asio::io_context &context)
+        : number(number), process(process), output(context, STDOUT_FILENO, absl::StrCat("rank ", number, ": ")),
+          error(context, STDERR_FILENO, absl::StrCat("rank ", number, ": ")) {}
+
     int number;
     ChildProcess process;
-    std::unique_ptr<LinePrinter> output, error;
+    LinePrinter output, error;
     bool has_ended = false;
   };
 
@@ -157,9 +176,10 @@ private:
       CS336_ASSIGN_OR_RETURN(
           ChildProcess process,
           ChildProcess::Start(options_.command, EnvironmentWith(ToVariables(place)), CoresOf(rank, options_.ranks)));
-      std::string prefix = absl::StrCat("rank ", rank, ": ");
-      ranks_.push_back({rank, process, std::make_unique<LinePrinter>(context_, process.output, STDOUT_FILENO, prefix),
-                        std::make_unique<LinePrinter>(context_, process.error, STDERR_FILENO, prefix)});
+      Rank &started = ranks_.emplace_back(rank, process, context_);
+      absl::Status status = started.output.Start(process.output);
+      status.Update(started.error.Start(process.error));
+      CS336_RETURN_IF_ERROR(status);
     }
     return absl::OkStatus();
   }
@@ -202,7 +222,7 @@ private:
       return;
     // The last lines of the ranks are read before the end, unless a process that left their groups holds a pipe open.
     bool all_read =
-        absl::c_all_of(ranks_, [](const Rank &rank) { return rank.output->has_ended() && rank.error->has_ended(); });
+        absl::c_all_of(ranks_, [](const Rank &rank) { return rank.output.has_ended() && rank.error.has_ended(); });
     if (all_read || ++polls_after_end_ == 100)
       return context_.stop();
     timer_.expires_after(std::chrono::milliseconds(10));
@@ -239,7 +259,7 @@ private:
   asio::signal_set signals_{context_, SIGINT, SIGTERM, SIGHUP};
   asio::steady_timer timer_{context_}, end_timer_{context_};
   std::unique_ptr<Rendezvous> rendezvous_;
-  std::vector<Rank> ranks_;
+  std::deque<Rank> ranks_; // Printers keep their places.
   absl::Status failure_;
   std::vector<std::string> ends_; // One text per rank that failed, in their order in time.
   int polls_after_end_ = 0;
@@ -252,7 +272,7 @@ absl::Status LaunchRanks(const LaunchOptions &options) {
     return absl::InvalidArgumentError(absl::StrCat("cannot start ", options.ranks, " ranks, must be at least 1"));
   if (options.command.empty())
     return absl::InvalidArgumentError("there is no command to run as ranks");
-  return Job(options).Run();
+  return CatchSystemErrors("cannot start the ranks", [&] { return Job(options).Run(); });
 }
 
 } // namespace cs336::runtime

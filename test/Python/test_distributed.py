@@ -19,6 +19,9 @@ TRAIN_TEXT = Path(__file__).parents[2] / "examples/train_text.py"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(cs336.__file__).parents[1])}
 
 
+LAUNCH = [sys.executable, "-m", "cs336.launch", "--nproc"]
+
+
 def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT | variables)
 
@@ -26,7 +29,7 @@ def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str
 def launch(folder: Path, ranks: int, program: str, *flags: str) -> subprocess.CompletedProcess[str]:
     path = folder / "program.py"
     path.write_text(program)
-    return run([sys.executable, "-m", "cs336.launch", "--nproc", str(ranks), *flags, str(path)])
+    return run([*LAUNCH, str(ranks), *flags, str(path)])
 
 
 def test_process_of_its_own_is_a_group() -> None:
@@ -81,7 +84,7 @@ def test_rank_that_fails(tmp_path: Path) -> None:
 
 
 def test_launch_runs_modules_and_passes_arguments() -> None:
-    done = run([sys.executable, "-m", "cs336.launch", "--nproc", "2", "-m", "platform", "--terse", "x"])
+    done = run([*LAUNCH, "2", "-m", "platform", "--terse", "x"])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line[:8] for line in sorted(lines)] == ["rank 0: ", "rank 1: "]
@@ -104,6 +107,14 @@ def test_wrong_calls(call: object, error: type[Exception], message: str) -> None
         call()
 
 
+def test_few_file_descriptors() -> None:
+    done = run(["sh", "-c", 'ulimit -n 12 && exec "$@"', "sh", *LAUNCH, "2", "-m", "platform"])
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("cs336.launch: error: cannot ")
+    assert "Too many open files: raise the limit of open files (ulimit -n)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_wrong_environment() -> None:
     done = run([sys.executable, "-c", "import cs336; cs336.distributed.init()"], RANK="0", WORLD_SIZE="2")
     assert "ValueError: the environment variable CS336_TOKEN" in done.stderr
@@ -118,7 +129,7 @@ SMALL += ["--checkpoint-every", "5", "--cosine-steps", "25", "--warmup-steps", "
 
 def train(folder: Path, ranks: int, steps: int, *flags: str) -> list[list[float]]:
     """Train on `ranks` ranks, and return steps, losses and held-out losses."""
-    start = [sys.executable, "-m", "cs336.launch", "--nproc", str(ranks)] if ranks > 1 else [sys.executable]
+    start = [*LAUNCH, str(ranks)] if ranks > 1 else [sys.executable]
     done = run([*start, str(TRAIN_TEXT), str(TRAIN_TEXT), "--out", str(folder), "--steps", str(steps), *SMALL, *flags])
     assert done.returncode == 0, done.stderr
     assert (folder / "sample.txt").exists()
@@ -146,7 +157,7 @@ def test_run_resumes_on_other_numbers_of_ranks(tmp_path: Path) -> None:
 
 
 def test_batch_must_be_a_multiple_of_ranks(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cs336.launch", "--nproc", "3", str(TRAIN_TEXT), str(TRAIN_TEXT), *SMALL]
+    command = [*LAUNCH, "3", str(TRAIN_TEXT), str(TRAIN_TEXT), *SMALL]
     done = run([*command, "--out", str(tmp_path / "run")])
     assert done.returncode == 1
     assert "rank 0: train_text: error: --batch-size is 8, must be a multiple of the 3 ranks" in done.stderr

@@ -59,6 +59,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 ENDLESS = ["--random-inputs", "--steps", "1000000000", "--num-threads", "1", "--rank-timeout", "2"]
+SHORT = ["--random-inputs", "--steps", "2", "--num-threads", "1", "--rank-timeout", "2"]
 
 
 class Run:
@@ -177,6 +178,74 @@ def test_rank_with_an_error(tmp_path: Path, programs: list[str]) -> None:
     assert "rank 1 has left the group" in error or "rank 1 failed" in error
 
 
+def processes_of_session(session: int) -> list[int]:
+    """Return the processes that run in a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, owner = path.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(owner) == session and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def start_with_few_files(program: str, limit: int, *flags: str) -> subprocess.Popen[str]:
+    """Start two ranks that may open `limit` files each, in a session of their own that ends with this process."""
+    run = ["cs336-run", program, "--nproc", "2", *flags]
+    return subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", *run],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+FEWEST, MOST = 6, 40
+"""Limits of open files: too few for the dynamic linker to start a program with fewer, and enough for two ranks."""
+
+
+def test_few_file_descriptors(programs: list[str]) -> None:
+    """Raises the limit until the run succeeds. A later step of the start fails at each limit."""
+    errors = set()
+    for limit in range(FEWEST, MOST):
+        with start_with_few_files(programs[0], limit, *SHORT) as run:
+            text = run.communicate(timeout=LIMIT)[1]
+        assert not processes_of_session(run.pid)
+        if run.returncode == 0:
+            break
+        assert run.returncode == 1, text
+        error = text.splitlines()[-1]
+        assert error.startswith("cs336-run: error: cannot ")
+        assert "Too many open files: raise the limit of open files (ulimit -n)" in error
+        assert "Stack dump" not in text
+        errors.add(error.split(":")[2])
+    assert run.returncode == 0, text
+    assert len(errors) >= 3, errors
+
+
+def test_killed_launcher_with_few_file_descriptors(programs: list[str]) -> None:
+    """With the fewest descriptors that suffice, and with a few more, the ranks end with their launcher."""
+    killed = 0
+    for limit in range(FEWEST, MOST):
+        with start_with_few_files(programs[0], limit, *ENDLESS) as run:
+            end = time.monotonic() + LIMIT
+            while run.poll() is None and len(processes_of_session(run.pid)) < 3 and time.monotonic() < end:
+                time.sleep(0.02)
+            time.sleep(0.5)  # The ranks step, or the run fails.
+            killed += run.poll() is None
+            run.kill()
+            run.communicate(timeout=LIMIT)
+        while (left := processes_of_session(run.pid)) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not left
+        if killed == 4:
+            return
+    pytest.fail("no limit of open files suffices")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -203,9 +272,6 @@ def errors(processes: list[subprocess.Popen[str]]) -> list[str]:
     texts = [process.communicate(timeout=LIMIT)[1] for process in processes]
     assert [process.returncode for process in processes] == [1] * len(processes), texts
     return texts
-
-
-SHORT = ["--random-inputs", "--steps", "2", "--num-threads", "1", "--rank-timeout", "2"]
 
 
 def test_ranks_of_another_launcher(programs: list[str]) -> None:

@@ -6,16 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "TcpTestGroup.h"
+#include "comm/tcp/Mesh.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 #include <arpa/inet.h>
 #include <cerrno>
+#include <ctime>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <random>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -65,6 +69,29 @@ public:
 
 private:
   int socket_;
+};
+
+/// Takes all file descriptors that this process may have, but for one.
+class TakenDescriptors {
+public:
+  TakenDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &previous_);
+    rlimit limit = {256, previous_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (int file; (file = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+      files_.push_back(file);
+    close(files_.back());
+    files_.pop_back();
+  }
+  ~TakenDescriptors() {
+    for (int file : files_)
+      close(file);
+    setrlimit(RLIMIT_NOFILE, &previous_);
+  }
+
+private:
+  rlimit previous_;
+  std::vector<int> files_;
 };
 
 TEST(TcpGroupTest, ARankThatNeverArrivesIsNamed) {
@@ -181,6 +208,60 @@ TEST(TcpGroupTest, APortInUseIsAnError) {
   absl::Status status = Rendezvous::Start(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(status.message(), absl::StrCat("cannot listen on 127.0.0.1:", first->port(), ": Address already in use"));
+}
+
+TEST(TcpGroupTest, ConnectionsWaitForDescriptors) {
+  std::string token = CreateToken();
+  auto rendezvous = StartRendezvous(2, token, absl::Seconds(30));
+  {
+    TakenDescriptors taken;
+    Stranger stranger(rendezvous->port());
+    std::clock_t begin = std::clock();
+    absl::SleepFor(absl::Milliseconds(500));
+    double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 0.1) << "the rendezvous must not try again without a pause";
+  }
+  for (const absl::Status &joined : RunRanks(
+           2, [&](int rank) { return JoinTcpGroup(PlaceOf(rank, 2, *rendezvous, token), absl::Seconds(30)).status(); }))
+    EXPECT_TRUE(joined.ok()) << joined;
+}
+
+constexpr const char *kAdvice = "Too many open files: raise the limit of open files (ulimit -n)";
+
+TEST(TcpGroupTest, MissingDescriptorsAreTheReasonForMissingRanks) {
+  absl::Status reported;
+  RendezvousOptions options;
+  options.size = 2;
+  options.token = CreateToken();
+  options.timeout = absl::Milliseconds(200);
+  options.on_failure = [&](const absl::Status &failure) { reported = failure; };
+  std::unique_ptr<Rendezvous> rendezvous = *Rendezvous::Start(options);
+  TakenDescriptors taken;
+  Stranger stranger(rendezvous->port());
+  absl::SleepFor(absl::Seconds(1));
+  rendezvous.reset();
+  EXPECT_EQ(reported, absl::ResourceExhaustedError(absl::StrCat(
+                          "waited 200ms for rank 0, rank 1 to join, and cannot accept connections: ", kAdvice)));
+}
+
+TEST(TcpGroupTest, MissingDescriptorsEndTheMeeting) {
+  Mesh mesh(0, 2);
+  absl::StatusOr<int> port = mesh.Listen(asio::ip::address_v4::loopback());
+  ASSERT_TRUE(port.ok()) << port.status();
+  TakenDescriptors taken;
+  Stranger stranger(*port);
+  EXPECT_EQ(mesh.Connect({{}, {}}, absl::Seconds(30)),
+            absl::ResourceExhaustedError(absl::StrCat("cannot accept the connection of a rank: ", kAdvice)));
+}
+
+TEST(TcpGroupTest, NoDescriptorsAreAnError) {
+  std::string token = CreateToken();
+  auto rendezvous = StartRendezvous(2, token, absl::Seconds(30));
+  TakenDescriptors taken;
+  absl::Status status = Rendezvous::Start({}).status();
+  EXPECT_EQ(status, absl::ResourceExhaustedError(absl::StrCat("cannot start the rendezvous of the ranks: ", kAdvice)));
+  status = JoinTcpGroup(PlaceOf(1, 2, *rendezvous, token)).status();
+  EXPECT_EQ(status, absl::ResourceExhaustedError(absl::StrCat("rank 1 cannot join the group: ", kAdvice)));
 }
 
 TEST(TcpGroupTest, TheFirstFailureIsReported) {

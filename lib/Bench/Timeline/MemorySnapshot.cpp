@@ -29,6 +29,8 @@ namespace {
 struct Placed {
   const Allocation *allocation;
   int64_t address;
+  /// True for allocations of the session, false for those of a step.
+  bool isResident;
   std::optional<PickleWriter::Shared> frames;
 };
 
@@ -115,7 +117,7 @@ void SnapshotWriter::place() {
   int64_t address = kBase;
   for (const Allocation &resident : timeline.residents) {
     if (chosen.contains(&resident))
-      residents.push_back({&resident, address, std::nullopt});
+      residents.push_back({&resident, address, /*isResident=*/true, std::nullopt});
     address += align(resident.bytes);
   }
   residentSegment = {kBase, address - kBase, {}};
@@ -123,7 +125,7 @@ void SnapshotWriter::place() {
     residentSegment.blocks.push_back(&placed);
   for (const Allocation &allocation : timeline.allocations)
     if (chosen.contains(&allocation))
-      arena.push_back({&allocation, address + allocation.offset, std::nullopt});
+      arena.push_back({&allocation, address + allocation.offset, /*isResident=*/false, std::nullopt});
   arenaSegment = {address, align(timeline.arenaBytes), {}};
   for (Placed &placed : arena)
     if (placed.allocation->outlivesCommands)
@@ -155,7 +157,6 @@ void SnapshotWriter::writeFrames(Placed &placed) {
     return pickle.writeShared(*placed.frames);
   const Allocation &allocation = *placed.allocation;
   llvm::StringRef kind = stringifyMemoryKind(allocation.kind), source = allocation.source;
-  bool isResident = &placed >= residents.data() && &placed < residents.data() + residents.size();
   // Without quotes: `backward(layers.0.ffn.w2)`.
   std::string location = allocation.location;
   llvm::erase(location, '"');
@@ -168,7 +169,7 @@ void SnapshotWriter::writeFrames(Placed &placed) {
     else if (index == 1)
       writeFrame("layer", layer.empty() ? "model" : layer);
     else
-      writeFrame(kind, isResident ? "session" : exec::stringifyCommandPhase(allocation.firstPhase));
+      writeFrame(kind, placed.isResident ? "session" : exec::stringifyCommandPhase(allocation.firstPhase));
   });
   placed.frames = pickle.share();
 }

@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Timeline/TimelineSummary.h"
 
+#include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -33,7 +34,7 @@ std::vector<PhaseSummary> cs336::bench::summarizePhases(const MemoryTimeline &ti
     PhaseSummary &phase = getPhase(command.phase, phases);
     phase.work += command.work;
     phase.seconds += command.end - command.start;
-    if (!exec::getLayer(command.source).empty())
+    if (!getLayer(command.source).empty())
       phase.inLayers += command.work;
     int64_t total = live.getTotal();
     bool isFirst = phases.size() > known;
@@ -56,7 +57,7 @@ std::vector<KernelSummary> cs336::bench::summarizeKernels(const MemoryTimeline &
     KernelSummary &kernel = byName[command.name];
     kernel.name = command.name;
     kernel.work += command.work;
-    kernel.runsInLayers += !exec::getLayer(command.source).empty();
+    kernel.runsInLayers += !getLayer(command.source).empty();
   }
   std::vector<KernelSummary> kernels;
   for (auto &[name, kernel] : byName)
@@ -69,7 +70,7 @@ std::vector<KernelSummary> cs336::bench::summarizeKernels(const MemoryTimeline &
 static llvm::SetVector<llvm::StringRef> getLayers(const MemoryTimeline &timeline) {
   llvm::SetVector<llvm::StringRef> layers;
   for (const TimedCommand &command : timeline.commands)
-    if (llvm::StringRef layer = exec::getLayer(command.source); !layer.empty())
+    if (llvm::StringRef layer = getLayer(command.source); !layer.empty())
       layers.insert(layer);
   return layers;
 }
@@ -85,7 +86,7 @@ LayerMemory cs336::bench::summarizeMiddleLayer(const MemoryTimeline &timeline) {
     return memory;
   memory.layer = layers[layers.size() / 2].str();
   for (const Allocation &allocation : timeline.allocations) {
-    if (exec::getLayer(allocation.source) != memory.layer)
+    if (getLayer(allocation.source) != memory.layer)
       continue;
     if (allocation.kind == MemoryKind::Gradient)
       memory.gradientBytes += allocation.bytes;

@@ -7,6 +7,7 @@
 
 #include "cs336/Driver/Run/ProfileKey.h"
 
+#include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -21,17 +22,6 @@ static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text
 static std::string mergeLayers(StringRef path) {
   return llvm::join(llvm::map_range(llvm::split(path, '.'), [](StringRef part) { return isNumber(part) ? "*" : part; }),
                     ".");
-}
-
-/// Returns the path up to its first number, or the whole path.
-static StringRef getLayer(StringRef path) {
-  size_t end = 0;
-  for (StringRef part : llvm::split(path, '.')) {
-    end = part.end() - path.begin();
-    if (isNumber(part))
-      break;
-  }
-  return path.take_front(end);
 }
 
 /// Returns the name of a generated kernel without the digits that distinguish it from kernels of the same operations.
@@ -92,7 +82,7 @@ std::string cs336::getProfileKey(ProfileKey key, const runtime::Trace &trace, co
   case ProfileKey::Range:
     return getRange(*command);
   case ProfileKey::Layer:
-    return source.empty() ? command->phase : getLayer(source).str();
+    return source.empty() ? command->phase : getLayerOrPath(source).str();
   case ProfileKey::Phase:
     return command->phase;
   }

@@ -9,6 +9,7 @@
 
 #include "comm/tcp/Endpoint.h"
 #include "status/StatusMacros.h"
+#include "status/SystemError.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -27,8 +28,8 @@ std::string Where(const RankEnvironment &environment) {
 }
 
 /// Connects a socket of a context that no other thread runs.
-absl::Status ConnectUntil(asio::io_context &context, tcp::socket &socket, const tcp::endpoint &endpoint,
-                          absl::Time end) {
+asio::error_code ConnectUntil(asio::io_context &context, tcp::socket &socket, const tcp::endpoint &endpoint,
+                              absl::Time end) {
   asio::error_code result = asio::error::timed_out;
   for (; absl::Now() < end; absl::SleepFor(absl::Milliseconds(50))) {
     bool is_done = false;
@@ -38,12 +39,12 @@ absl::Status ConnectUntil(asio::io_context &context, tcp::socket &socket, const 
     });
     context.run_one_until(absl::ToChronoTime(end));
     if (is_done && !result)
-      return absl::OkStatus();
+      break;
     asio::error_code ignored;
     socket.close(ignored);
     context.poll(); // The handler refers to variables of this function.
   }
-  return absl::UnavailableError(result.message());
+  return result;
 }
 
 } // namespace
@@ -57,11 +58,11 @@ absl::StatusOr<std::unique_ptr<ControlLink>> ControlLink::Connect(const RankEnvi
   asio::io_context &context = link->thread_.context;
   CS336_ASSIGN_OR_RETURN(tcp::endpoint endpoint, ResolveEndpoint(context, environment.address, environment.port));
   tcp::socket socket(context);
-  CS336_RETURN_IF_ERROR(Annotate(ConnectUntil(context, socket, endpoint, absl::Now() + timeout),
-                                 absl::StrCat("rank ", environment.rank, " does not reach ", Where(environment))));
+  CS336_RETURN_IF_ERROR(SystemError(ConnectUntil(context, socket, endpoint, absl::Now() + timeout),
+                                    absl::StrCat("rank ", environment.rank, " does not reach ", Where(environment))));
   link->local_address_ = socket.local_endpoint().address();
-  link->stream_ = std::make_shared<MessageStream>(std::move(socket), kMaxMessageBytes);
   CS336_RETURN_IF_ERROR(link->thread_.Start());
+  link->stream_ = std::make_shared<MessageStream>(std::move(socket), kMaxMessageBytes);
   return link;
 }
 
@@ -163,11 +164,6 @@ void ControlLink::OnFailure(std::function<void()> handler) {
     }
   }
   handler();
-}
-
-absl::Status ControlLink::failure() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return failure_;
 }
 
 absl::Status ControlLink::WaitForFailure(absl::Duration limit) const {

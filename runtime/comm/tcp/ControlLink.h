@@ -50,9 +50,6 @@ public:
   /// once if it has failed.
   void OnFailure(std::function<void()> handler);
 
-  /// Returns the failure of the group, or OK.
-  absl::Status failure() const;
-
   /// Waits up to `limit` for a failure of the group, and returns it, or OK.
   absl::Status WaitForFailure(absl::Duration limit) const;
 

@@ -7,6 +7,8 @@
 
 #include "comm/tcp/Endpoint.h"
 
+#include "status/SystemError.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <sstream>
@@ -25,16 +27,16 @@ absl::StatusOr<tcp::endpoint> ResolveEndpoint(asio::io_context &context, const s
 
 absl::Status Listen(tcp::acceptor &acceptor, const tcp::endpoint &endpoint) {
   asio::error_code error;
-  auto succeeds = [&](auto &&) { return !error; };
-  bool listens = succeeds(acceptor.open(endpoint.protocol(), error)) &&
-                 succeeds(acceptor.set_option(tcp::acceptor::reuse_address(true), error)) &&
-                 succeeds(acceptor.bind(endpoint, error)) &&
-                 succeeds(acceptor.listen(tcp::acceptor::max_listen_connections, error));
-  if (listens)
-    return absl::OkStatus();
+  acceptor.open(endpoint.protocol(), error);
+  if (!error)
+    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error)
+    acceptor.bind(endpoint, error);
+  if (!error)
+    acceptor.listen(tcp::acceptor::max_listen_connections, error);
   std::ostringstream text;
-  text << endpoint;
-  return absl::UnavailableError(absl::StrCat("cannot listen on ", text.str(), ": ", error.message()));
+  text << "cannot listen on " << endpoint;
+  return SystemError(error, text.str());
 }
 
 } // namespace cs336::runtime

@@ -21,8 +21,8 @@ namespace cs336::runtime {
 absl::StatusOr<asio::ip::tcp::endpoint> ResolveEndpoint(asio::io_context &context, const std::string &address,
                                                         int port);
 
-/// Listens on an endpoint, or on any free port for port 0. Returns UNAVAILABLE
-/// with the endpoint otherwise.
+/// Listens on an endpoint, or on any free port for port 0. An error, as of
+/// SystemError(), names the endpoint.
 absl::Status Listen(asio::ip::tcp::acceptor &acceptor, const asio::ip::tcp::endpoint &endpoint);
 
 } // namespace cs336::runtime

@@ -10,6 +10,7 @@
 #include "comm/tcp/Endpoint.h"
 #include "comm/tcp/Secrets.h"
 #include "status/StatusMacros.h"
+#include "status/SystemError.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -72,8 +73,10 @@ void Mesh::Accept(absl::Span<const PeerAddress> peers) {
   acceptor_.async_accept([this, peers](asio::error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted)
       return;
+    if (error)
+      return error_.Update(SystemError(error, "cannot accept the connection of a rank"));
     auto handshake = std::make_shared<Handshake>(std::move(socket));
-    if (!error && static_cast<int>(strangers_.size()) < kMaxStrangers) {
+    if (static_cast<int>(strangers_.size()) < kMaxStrangers) {
       strangers_.push_back(handshake);
       asio::async_read(handshake->socket, handshake->all(), [this, handshake, peers](asio::error_code error, size_t) {
         strangers_.remove(handshake);
@@ -134,7 +137,7 @@ void Mesh::Finish(int peer, asio::error_code error) {
   if (error == asio::error::eof || error == asio::error::connection_reset || error == asio::error::broken_pipe)
     error_.Update(absl::UnavailableError(absl::StrCat("rank ", peer, " has left the group")));
   else if (error)
-    error_.Update(absl::UnavailableError(absl::StrCat("the connection to rank ", peer, " failed: ", error.message())));
+    error_.Update(SystemError(error, absl::StrCat("the connection to rank ", peer, " failed")));
 }
 
 std::string Mesh::NameUnfinished() const {

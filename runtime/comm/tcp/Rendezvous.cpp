@@ -12,6 +12,7 @@
 #include "comm/tcp/ServiceThread.h"
 #include "cs336/runtime/TcpGroup.h"
 #include "status/StatusMacros.h"
+#include "status/SystemError.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,8 @@ constexpr uint32_t kMaxMessageBytes = 16 << 10;
 /// The time in which a connection must say who it is, and how many may be about to.
 constexpr absl::Duration kJoinTime = absl::Seconds(10);
 constexpr size_t kMaxStrangers = 256;
+/// The time before connections are accepted again after an error.
+constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 
 /// A rank of the group.
 struct Member {
@@ -54,7 +57,8 @@ struct Stranger {
 class RendezvousServer : public Rendezvous {
 public:
   explicit RendezvousServer(RendezvousOptions options)
-      : options_(std::move(options)), members_(options_.size), acceptor_(thread_.context), timer_(thread_.context) {}
+      : options_(std::move(options)), members_(options_.size), acceptor_(thread_.context), timer_(thread_.context),
+        accept_timer_(thread_.context) {}
 
   ~RendezvousServer() override {
     if (is_running_) {
@@ -111,9 +115,21 @@ private:
     acceptor_.async_accept([this](asio::error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted)
         return;
-      if (!error && strangers_.size() < kMaxStrangers)
+      accept_error_ = error;
+      if (error)
+        return AcceptLater();
+      if (strangers_.size() < kMaxStrangers)
         Meet(std::move(socket));
       Accept();
+    });
+  }
+
+  /// The connection still waits after most errors, such as too many open files.
+  void AcceptLater() {
+    accept_timer_.expires_after(absl::ToChronoMilliseconds(kAcceptPause));
+    accept_timer_.async_wait([this](asio::error_code error) {
+      if (!error)
+        Accept();
     });
   }
 
@@ -207,14 +223,21 @@ private:
       End(absl::DeadlineExceededError(absl::StrCat("no sign of life from ", absl::StrJoin(silent, ", "), " for ",
                                                    absl::FormatDuration(options_.timeout))));
     else if (!missing.empty() && begin_ + options_.timeout < now)
-      End(absl::DeadlineExceededError(absl::StrCat("waited ", absl::FormatDuration(options_.timeout), " for ",
-                                                   absl::StrJoin(missing, ", "), " to join")));
+      End(DescribeMissing(missing));
     Broadcast(AliveMessage());
     timer_.expires_after(absl::ToChronoMilliseconds(AliveInterval(options_.timeout)));
     timer_.async_wait([this](asio::error_code error) {
       if (!error)
         Tick();
     });
+  }
+
+  absl::Status DescribeMissing(const std::vector<std::string> &missing) const {
+    std::string text = absl::StrCat("waited ", absl::FormatDuration(options_.timeout), " for ",
+                                    absl::StrJoin(missing, ", "), " to join");
+    if (accept_error_)
+      return SystemError(accept_error_, absl::StrCat(text, ", and cannot accept connections"));
+    return absl::DeadlineExceededError(text);
   }
 
   RendezvousOptions options_;
@@ -227,7 +250,8 @@ private:
   std::list<Stranger> strangers_;
   absl::Status failure_;
   tcp::acceptor acceptor_;
-  asio::steady_timer timer_;
+  asio::error_code accept_error_; // The error of the last connection, or none.
+  asio::steady_timer timer_, accept_timer_;
 };
 
 } // namespace
@@ -235,9 +259,12 @@ private:
 Rendezvous::~Rendezvous() = default;
 
 absl::StatusOr<std::unique_ptr<Rendezvous>> Rendezvous::Start(RendezvousOptions options) {
-  auto server = std::make_unique<RendezvousServer>(std::move(options));
-  CS336_RETURN_IF_ERROR(server->Start());
-  return server;
+  return CatchSystemErrors("cannot start the rendezvous of the ranks",
+                           [&]() -> absl::StatusOr<std::unique_ptr<Rendezvous>> {
+                             auto server = std::make_unique<RendezvousServer>(std::move(options));
+                             CS336_RETURN_IF_ERROR(server->Start());
+                             return server;
+                           });
 }
 
 } // namespace cs336::runtime

@@ -12,6 +12,7 @@
 #include "comm/tcp/ControlLink.h"
 #include "comm/tcp/Mesh.h"
 #include "status/StatusMacros.h"
+#include "status/SystemError.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -225,10 +226,13 @@ absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment
     CS336_ASSIGN_OR_RETURN(rendezvous, Rendezvous::Start({environment.address, environment.port, environment.size,
                                                           environment.token, timeout, nullptr}));
   }
-  auto communicator =
-      std::make_unique<TcpCommunicator>(environment.rank, environment.size, timeout, std::move(rendezvous));
-  CS336_RETURN_IF_ERROR(communicator->Join(environment));
-  return communicator;
+  return CatchSystemErrors(absl::StrCat("rank ", environment.rank, " cannot join the group"),
+                           [&]() -> absl::StatusOr<std::unique_ptr<Communicator>> {
+                             auto communicator = std::make_unique<TcpCommunicator>(environment.rank, environment.size,
+                                                                                   timeout, std::move(rendezvous));
+                             CS336_RETURN_IF_ERROR(communicator->Join(environment));
+                             return communicator;
+                           });
 }
 
 } // namespace cs336::runtime

@@ -16,7 +16,7 @@ namespace cs336::bench {
 struct PhaseSummary {
   exec::CommandPhase phase;
   exec::Work work;
-  /// The part of `work` that belongs to layers (see `exec::getLayer`).
+  /// The part of `work` that belongs to layers (see `getLayer()`).
   exec::Work inLayers;
   int64_t liveBytes = 0;
   /// Bytes of earlier phases' allocations that are live when the first command of this phase starts.

@@ -10,7 +10,6 @@
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -22,17 +21,6 @@ void Work::operator+=(const Work &other) {
   others += other.others;
   flops += other.flops;
   bytes += other.bytes;
-}
-
-StringRef exec::getLayer(StringRef path) {
-  for (size_t begin = 0; begin < path.size();) {
-    size_t end = std::min(path.find('.', begin), path.size());
-    StringRef component = path.slice(begin, end);
-    if (!component.empty() && llvm::all_of(component, llvm::isDigit))
-      return path.take_front(end);
-    begin = end + 1;
-  }
-  return {};
 }
 
 Value exec::getWorkspace(Operation *command) {

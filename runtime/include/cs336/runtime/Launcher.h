@@ -38,7 +38,9 @@ struct LaunchOptions {
 /// rank that fails ends all. If this process is killed, so are the ranks.
 ///
 /// Returns the first failure, with how ranks ended: CANCELLED for a signal,
-/// NOT_FOUND if the program cannot be run. Call it from the main thread of a
+/// NOT_FOUND or PERMISSION_DENIED if the program cannot be run,
+/// RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
+/// Call it from the main thread of a
 /// program that has no handlers of these signals.
 absl::Status LaunchRanks(const LaunchOptions &options);
 

@@ -10,10 +10,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cs336::runtime {
 

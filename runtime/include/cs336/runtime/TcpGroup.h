@@ -42,7 +42,7 @@ struct RendezvousOptions {
 class Rendezvous {
 public:
   /// Starts to listen. Errors: UNAVAILABLE if the address or the port cannot be
-  /// used.
+  /// used, RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
   static absl::StatusOr<std::unique_ptr<Rendezvous>> Start(RendezvousOptions options);
 
   virtual ~Rendezvous();
@@ -61,7 +61,8 @@ public:
 /// rank that caused it and ends the group on all ranks.
 ///
 /// Errors: DEADLINE_EXCEEDED with the ranks that are missing, UNAVAILABLE if
-/// the rendezvous cannot be reached, INVALID_ARGUMENT if it refuses this rank.
+/// the rendezvous cannot be reached, INVALID_ARGUMENT if it refuses this rank,
+/// RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
 absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment &environment,
                                                            absl::Duration timeout = kDefaultRankTimeout);
 

@@ -57,10 +57,6 @@ private:
 /// Returns the workspace of the command, or null.
 mlir::Value getWorkspace(mlir::Operation *command);
 
-/// Returns the repeated part of the model that `path` belongs to: `path` up to its first component that is a number
-/// ("layers.0" for "layers.0.attn.q_proj"), or "" if there is none.
-llvm::StringRef getLayer(llvm::StringRef path);
-
 } // namespace cs336::exec
 
 #endif // CS336_DIALECT_EXEC_TRANSFORMS_COMMANDWORK_H

@@ -13,8 +13,8 @@
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "cs336/Statistics/RemarkOptions.h"
+#include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -78,19 +78,6 @@ static bool isNarrowing(CastOp cast) {
   return from && to && to.getWidth() < from.getWidth();
 }
 
-/// Returns the name up to its first number: "layers.3" of "layers.3.ffn.w2.weight". A name without a number is a layer
-/// of its own.
-static StringRef getLayer(StringRef name) {
-  for (size_t begin = 0; begin < name.size();) {
-    size_t end = std::min(name.find('.', begin), name.size());
-    StringRef component = name.slice(begin, end);
-    if (!component.empty() && llvm::all_of(component, llvm::isDigit))
-      return name.take_front(end);
-    begin = end + 1;
-  }
-  return name;
-}
-
 bool ParameterSharder::mayShard(BlockArgument argument) {
   DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
   if (getPortKind(port) != port::kParameter || getPortShards(port) != 1)
@@ -132,7 +119,7 @@ void ParameterSharder::addUse(BlockArgument parameter, Type elementType, OpOpera
   bool isAgain = backward && !user->isBeforeInBlock(backward);
   Gather &gather = (isAgain ? again : first)[{parameter, elementType}];
   if (!gather.firstUse)
-    gather = {parameter, elementType, isAgain, getLayer(getName(parameter)), {}, user};
+    gather = {parameter, elementType, isAgain, getLayerOrPath(getName(parameter)), {}, user};
   gather.uses.push_back(&use);
   if (user->isBeforeInBlock(gather.firstUse))
     gather.firstUse = user;
