@@ -61,7 +61,8 @@ static absl::Status writeFile(const ReportWriter &writer, const Report &report, 
   });
   if (!error)
     return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("--output: ", llvm::toString(std::move(error))));
+  return absl::UnavailableError(
+      absl::StrCat("--output: cannot write '", path.str(), "': ", llvm::toString(std::move(error))));
 }
 
 absl::Status OutputFlags::write(Report report) const {
