@@ -115,10 +115,16 @@ def test_consequences_of_flags_are_no_settings(name: str) -> None:
     assert roles["ladder"] == roles["batch_size"] == "setting"
 
 
-def test_selected_columns_conform() -> None:
+def test_selected_columns_and_comparisons_conform(tmp_path: Path) -> None:
     selected = bench(*COMMANDS["plan"], "--columns", "size,total_mib")
     validate(selected)
     check_columns(selected)
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(bench(*COMMANDS["model"])))
+    comparison = bench("compare", str(path), str(path))
+    validate(comparison)
+    check_columns(comparison)
+    assert comparison["before"] == comparison["after"] == str(path)
 
 
 def test_the_producer_is_the_program_itself() -> None:
