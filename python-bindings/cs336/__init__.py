@@ -4,7 +4,7 @@
 `Session`.
 """
 
-from cs336 import distributed
+from cs336 import distributed, results
 from cs336._compiler import (
     Executable,
     Input,
@@ -43,6 +43,7 @@ __all__ = [
     "distributed",
     "operations",
     "parse",
+    "results",
     "size_names",
     "write_file",
 ]

@@ -145,11 +145,19 @@ TEST(ReportWriterTest, CSVIsReadBack) {
 
 TEST(ReportWriterTest, JSONIsReadBack) {
   json::Value document = llvm::cantFail(json::parse(print(makeReport(), Format::JSON)));
-  EXPECT_EQ(document,
-            json::Value(json::Object{
-                {"benchmark", "signs"},
-                {"results",
-                 json::Array{json::Object{{"text", kSigns}, {"gap_us", 2.25}, {"list", json::Array{2.25, 2.25}}}}}}));
+  EXPECT_EQ(
+      document,
+      json::Value(json::Object{
+          {"schema", "cs336.results"},
+          {"version", 2},
+          {"benchmark", "signs"},
+          {"columns",
+           json::Array{
+               json::Object{{"key", "text"}, {"title", "50% of #1 & {x_y}"}, {"unit", nullptr}, {"role", "result"}},
+               json::Object{{"key", "gap_us"}, {"title", "gap (µs)"}, {"unit", "us"}, {"role", "result"}},
+               json::Object{{"key", "list"}, {"title", "list"}, {"unit", nullptr}, {"role", "data"}}}},
+          {"results",
+           json::Array{json::Object{{"text", kSigns}, {"gap_us", 2.25}, {"list", json::Array{2.25, 2.25}}}}}}));
 }
 
 TEST(ReportWriterTest, TablesOfAPageFollowEachOther) {

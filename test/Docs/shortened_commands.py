@@ -80,6 +80,7 @@ SHORTENED = [
     Shortened(r"\btrain_text\.py", MINUTES, seconds=4),
     Shortened(r"--device cuda.*--random-inputs", "needs a GPU", seconds=60, unless="there is no CUDA driver"),
     Shortened(r"^ssh-keygen (.*)", "needs OpenSSH", seconds=10, unless="ssh-keygen: command not found"),
+    Shortened(r"cs336\.results\.load", "needs pandas", seconds=60, unless="needs pandas"),
     Shortened(r"torch\.from_dlpack", "needs PyTorch, a model in it, and a GPU", only_flags=True),
 ]
 
@@ -96,6 +97,8 @@ np.savez("batch.npz", tokens=tokens[:, :-1], targets=tokens[:, 1:])'""",
     "model.safetensors": "cs336-run tiny.mlir --random-inputs --save-params model.safetensors",
     "small-exec.mlir": "cs336-opt --cs336-pipeline small.mlir -o small-exec.mlir",
     "~/.ssh/id_ed25519": "mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 || true",
+    "before.json": "cs336-bench allreduce --backend threads --size 1KiB --format json --output before.json",
+    "after.json": "cs336-bench allreduce --backend threads --size 1KiB --format json --output after.json",
     "allowed_signers": 'echo "you@example.org $(cat ~/.ssh/id_ed25519.pub)" >allowed_signers',
     "bible.txt": "bible -l0 gen1:1-rev22:21 >bible.txt",
 }

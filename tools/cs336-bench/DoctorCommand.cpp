@@ -183,7 +183,7 @@ static Finding findTorch(const std::string &python) {
 
 static std::vector<Column<Finding>> getColumns() {
   using Row = Finding;
-  return {{"part", "part", [](const Row &row) { return Cell(row.part); }},
+  return {{"part", "part", [](const Row &row) { return Cell(row.part); }, Show::Result, Role::Setting},
           {"found", "found", [](const Row &row) { return Cell(row.isFound ? "yes" : "no", row.isFound); }},
           {"needed for", "needed_for", [](const Row &row) { return Cell(row.neededFor); }, Show::Text},
           {"details", "details", [](const Row &row) { return Cell(row.details); }, Show::Text}};

@@ -9,6 +9,7 @@
 #include "StudyCommand.h"
 #include "cs336/Bench/AllReduce/AllReduceCommand.h"
 #include "cs336/Bench/Attention/AttentionCommand.h"
+#include "cs336/Bench/Compare/CompareCommand.h"
 #include "cs336/Bench/Model/ModelCommand.h"
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
 #include "cs336/Bench/Numerics/DtypesCommand.h"
@@ -51,6 +52,8 @@ What published write-ups measured, under the names of their problems:
   cs336-bench study --list
   cs336-bench study benchmarking_script --help
   cs336-bench study mixed_precision_accumulation
+Which times differ between two runs by more than noise:
+  cs336-bench compare before.json after.json --tolerance 2
 What this machine has, and what is missing for what:
   cs336-bench doctor
 All flags: cs336-bench model --help
@@ -87,7 +90,8 @@ static int measure(int argc, char **argv) {
   AllReduceCommand allReduce(program);
   std::vector<Command *> commands{&model, &attention, &allReduce, &plan, &accumulate, &dtypes, &normError, &doctor};
   StudyCommand study(program, commands);
-  commands.push_back(&study);
+  CompareCommand compare(commands);
+  commands.insert(commands.end(), {&study, &compare});
 
   cl::OptionCategory none{"No options without a subcommand"};
   cs336::hideOtherFlags({&none});

@@ -37,6 +37,8 @@ static constexpr std::pair<llvm::StringLiteral, runtime::DType> kTypes[] = {
     {"fp32", runtime::DType::kF32}, {"bf16", runtime::DType::kBF16}, {"fp16", runtime::DType::kF16}};
 static constexpr std::pair<llvm::StringLiteral, runtime::Reduction> kOperations[] = {
     {"sum", runtime::Reduction::kSum}, {"mean", runtime::Reduction::kMean}, {"max", runtime::Reduction::kMax}};
+/// The column with the time of every all-reduce.
+static constexpr const char *kStepsKey = "times_ms";
 static constexpr std::pair<llvm::StringLiteral, Backend> kBackends[] = {{"tcp", Backend::Tcp},
                                                                         {"threads", Backend::Threads}};
 
@@ -101,12 +103,18 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows() {
   auto bandwidth = [=](const Row &row) { return static_cast<double>(row.times.getBytes()) / median(row) / 1e6; };
   return {
       {"backend", "backend", [](const Row &row) { return Cell(getName(kBackends, row.backend)); }, Show::Setting},
-      {"ranks", "ranks", [](const Row &row) { return Cell::integer(row.ranks); }},
-      {"size (B)", "size_bytes", [](const Row &row) { return Cell::integer(row.times.getBytes()); }},
-      {"count", "count", [](const Row &row) { return Cell::integer(row.times.count); }},
+      {"ranks", "ranks", [](const Row &row) { return Cell::integer(row.ranks); }, Show::Result, Role::Setting},
+      {"size (B)", "size_bytes", [](const Row &row) { return Cell::integer(row.times.getBytes()); }, Show::Result,
+       Role::Setting},
+      {"count", "count", [](const Row &row) { return Cell::integer(row.times.count); }, Show::Result, Role::Setting},
       {"type", "dtype", [](const Row &row) { return Cell(getName(kTypes, row.times.dtype)); }, Show::Setting},
       {"redop", "op", [](const Row &row) { return Cell(getName(kOperations, row.times.reduction)); }, Show::Setting},
-      {"time (ms)", "time_ms", [=](const Row &row) { return Cell::number(median(row), 3); }},
+      {"time (ms)",
+       "time_ms",
+       [=](const Row &row) { return Cell::number(median(row), 3); },
+       Show::Result,
+       Role::Result,
+       {kStepsKey}},
       {"min (ms)", "min_ms",
        [](const Row &row) { return Cell::number(computeStatistics(row.times.milliseconds).min, 3); }, Show::OnRequest},
       {"algbw (GB/s)", "algbw_gb_s", [=](const Row &row) { return Cell::number(bandwidth(row), 3); }},
@@ -114,7 +122,7 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows() {
        [=](const Row &row) { return Cell::number(bandwidth(row) * 2 * (row.ranks - 1) / row.ranks, 3); }},
       {"#wrong", "wrong", [](const Row &row) { return Cell::integer(row.times.wrong); }},
       {"start-up (ms)", "startup_ms", [](const Row &row) { return Cell::number(row.startupMilliseconds, 1); }},
-      {"times (ms)", "times_ms", [](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); },
+      {"times (ms)", kStepsKey, [](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); },
        Show::Data}};
 }
 
@@ -203,7 +211,7 @@ static absl::StatusOr<std::vector<AllReduceRow>> readRows(llvm::StringRef path) 
     row.times.dtype = *findValue(kTypes, *object.getString("dtype"));
     row.times.reduction = *findValue(kOperations, *object.getString("op"));
     row.times.wrong = *object.getInteger("wrong");
-    for (const json::Value &time : *object.getArray("times_ms"))
+    for (const json::Value &time : *object.getArray(kStepsKey))
       row.times.milliseconds.push_back(*time.getAsNumber());
   }
   return rows;

@@ -123,9 +123,8 @@ static double getTeraRate(double flops, double milliseconds) {
 
 static void appendSettings(Columns &columns) {
   using Row = AttentionRow;
-  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::Setting) {
-    columns.push_back({std::move(title), std::move(key), get, show});
-  };
+  auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::Setting,
+                 Role role = Role::Setting) { columns.push_back({std::move(title), std::move(key), get, show, role}); };
   add("batch", "batch_size", [](const Row &row) { return Cell::integer(row.attention.batchSize); });
   add("heads", "num_heads", [](const Row &row) { return Cell::integer(row.attention.numHeads); });
   add("S", "length", [](const Row &row) { return Cell::integer(row.attention.length); });
@@ -137,8 +136,13 @@ static void appendSettings(Columns &columns) {
   add("ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
   add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
   add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
-  add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); });
+  // More steps measure the same.
+  add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); }, Show::Setting, Role::Result);
 }
+
+/// The columns with the time of every step: of the forward pass, of the loss, and of loss and backward pass together.
+static constexpr const char *kForwardStepsKey = "forward_step_ms", *kLossStepsKey = "loss_step_ms",
+                            *kBothStepsKey = "forward_backward_step_ms";
 
 /// The host's times, then the GPU's. If a pass has none, the column of the median contains the reason.
 static void appendTimes(Columns &columns) {
@@ -158,9 +162,11 @@ static void appendTimes(Columns &columns) {
     std::optional<Ranged> forward = getForward(measurement);
     return forward ? Cell::number(forward->value, 3) : Cell::note(getFailureText(measurement.forwardStatus));
   });
+  columns.back().samples = {kForwardStepsKey};
   addForward(
       "mean forward (ms)", "forward_mean_ms",
       [](const std::vector<double> &times) { return computeStatistics(times).mean; }, 3);
+  columns.back().samples = {kForwardStepsKey};
   addForward(
       "std forward (ms)", "forward_std_ms",
       [](const std::vector<double> &times) { return computeStatistics(times).std; }, 3);
@@ -174,6 +180,7 @@ static void appendTimes(Columns &columns) {
       return Cell::note(getFailureText(measurement.backwardStatus));
     return makeDifference(backward->median, 3);
   });
+  columns.back().samples = {kBothStepsKey, kLossStepsKey};
   auto addBackward = [&](std::string title, std::string key, double BackwardTimes::*member, int digits) {
     auto extract = [member, digits](const AttentionRow &row) {
       std::optional<BackwardTimes> backward = getBackward(row.measurement);
@@ -182,6 +189,7 @@ static void appendTimes(Columns &columns) {
     columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
   };
   addBackward("mean backward (ms)", "backward_mean_ms", &BackwardTimes::mean, 3);
+  columns.back().samples = {kBothStepsKey, kLossStepsKey};
   addBackward("sum of backwards (ms)", "backward_sum_ms", &BackwardTimes::sum, 1);
   add(
       "event forward (ms)", "event_forward_ms",
@@ -256,9 +264,9 @@ static void appendSteps(Columns &columns) {
     auto extract = [times](const AttentionRow &row) { return Cell::data(json::Array((row.measurement.*times).host)); };
     columns.push_back({std::move(title), std::move(key), extract, Show::Data});
   };
-  add("forward steps (ms)", "forward_step_ms", &AttentionMeasurement::forward);
-  add("loss steps (ms)", "loss_step_ms", &AttentionMeasurement::loss);
-  add("forward and backward steps (ms)", "forward_backward_step_ms", &AttentionMeasurement::both);
+  add("forward steps (ms)", kForwardStepsKey, &AttentionMeasurement::forward);
+  add("loss steps (ms)", kLossStepsKey, &AttentionMeasurement::loss);
+  add("forward and backward steps (ms)", kBothStepsKey, &AttentionMeasurement::both);
 }
 
 /// PyTorch's medians over ours. The backward pass has none if our memory did not suffice for it.

@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Command/OutputFlags.h"
 
+#include "cs336/Driver/Tool/Version.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -61,10 +62,12 @@ static absl::Status writeFile(const ReportWriter &writer, const Report &report, 
   });
   if (!error)
     return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("--output: ", llvm::toString(std::move(error))));
+  return absl::UnavailableError(
+      absl::StrCat("--output: cannot write '", path.str(), "': ", llvm::toString(std::move(error))));
 }
 
 absl::Status OutputFlags::write(Report report) const {
+  report.context["producer"] = llvm::json::Object{{"version", getProjectVersion()}, {"commit", getCommit()}};
   if (columns.getNumOccurrences() > 0)
     report.tables.front().select(std::vector<std::string>(columns.begin(), columns.end()));
   std::unique_ptr<ReportWriter> writer = ReportWriter::create(format);

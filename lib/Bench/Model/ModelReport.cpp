@@ -146,6 +146,9 @@ static double getRate(const ModelRow &row) {
   return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
 }
 
+/// The columns with the time of every step, by the host's clock and by the GPU's.
+static constexpr const char *kStepsKey = "step_ms", *kEventStepsKey = "event_step_ms";
+
 /// The host's times of the timed steps. If a row has none, the column of the mean contains the reason.
 static void appendHostTimes(Columns &columns) {
   columns.push_back({"mean (ms)", "mean_ms", [](const ModelRow &row) {
@@ -153,8 +156,10 @@ static void appendHostTimes(Columns &columns) {
                          return Cell::note(getFailureText(row.measurement.status));
                        return Cell::number(computeStatistics(row.measurement.stepMilliseconds).mean, 3);
                      }});
+  columns.back().samples = {kStepsKey};
   columns.push_back(makeStatistic("std (ms)", "std_ms", &Statistics::std));
   columns.push_back(makeStatistic("median (ms)", "median_ms", &Statistics::median));
+  columns.back().samples = {kStepsKey};
   columns.push_back(makeStatistic("min (ms)", "min_ms", &Statistics::min, Show::OnRequest));
   auto getSpread = [](const ModelRow &row) {
     Statistics statistics = computeStatistics(row.measurement.stepMilliseconds);
@@ -177,6 +182,7 @@ static void appendDeviceTimes(Columns &columns) {
     });
   };
   columns.push_back(makeNumber("event (ms)", "event_ms", 3, getEvent));
+  columns.back().samples = {kEventStepsKey};
   columns.push_back(makeTime("kernels (ms)", "kernels_ms", 3, [](const KernelTimes &times) { return times.kernels; }));
   columns.push_back(makeTime("launches", "launches", 0, [](const KernelTimes &times) { return times.launches; }));
   columns.push_back(makeTime("gap (µs/node)", "gap_us_per_node", 3, [](const KernelTimes &times) {
@@ -291,8 +297,8 @@ static void appendResources(Columns &columns, bool perStep) {
     };
     columns.push_back({std::move(title), std::move(key), extract, show});
   };
-  addTimes("steps (ms)", "step_ms", &M::stepMilliseconds, perStep ? Show::Text : Show::OnRequest);
-  addTimes("event steps (ms)", "event_step_ms", &M::deviceMilliseconds, Show::OnRequest);
+  addTimes("steps (ms)", kStepsKey, &M::stepMilliseconds, perStep ? Show::Text : Show::OnRequest);
+  addTimes("event steps (ms)", kEventStepsKey, &M::deviceMilliseconds, Show::OnRequest);
 }
 
 /// PyTorch's median over ours.
@@ -362,13 +368,13 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
                        double percent = 100 * row.measurement.recomputedShare;
                        return percent > 0 ? Cell::number(percent, 1) : Cell::empty();
                      },
-                     Show::Setting});
+                     Show::Setting, Role::Result}); // Follows from the flags, and changes with the compiler.
   columns.push_back(
       {"warm-up", "warmup", [](const ModelRow &row) { return Cell::integer(row.measurement.warmup); }, Show::Setting});
   columns.push_back(
       {"steps", "steps",
        [](const ModelRow &row) { return Cell::integer(static_cast<int64_t>(row.measurement.stepMilliseconds.size())); },
-       Show::Setting});
+       Show::Setting, Role::Result}); // More steps measure the same.
   appendHostTimes(columns);
   appendDeviceTimes(columns);
   appendProfileFacts(columns);

@@ -119,14 +119,15 @@ struct SumRow {
 
 static std::vector<Column<SumRow>> getColumns(double value, int64_t count, const std::string &device) {
   using Row = SumRow;
-  return {{"sum", "sum_dtype", [](const Row &row) { return Cell(row.sum->sumType); }},
-          {"addend", "addend_dtype", [](const Row &row) { return Cell(row.sum->addendType); }},
-          {"addition", "addition", [](const Row &row) { return Cell(row.sum->how); }},
-          {"times", "count", [count](const Row &) { return Cell::integer(count); }, Show::Setting},
-          {"device", "device", [device](const Row &) { return Cell(device); }, Show::Setting},
-          {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
-          {"result", "result", [](const Row &row) { return Cell::number(row.result, 8); }},
-          {"exact", "exact", [=](const Row &) { return Cell::number(value * static_cast<double>(count), 8); }}};
+  return {
+      {"sum", "sum_dtype", [](const Row &row) { return Cell(row.sum->sumType); }, Show::Result, Role::Setting},
+      {"addend", "addend_dtype", [](const Row &row) { return Cell(row.sum->addendType); }, Show::Result, Role::Setting},
+      {"addition", "addition", [](const Row &row) { return Cell(row.sum->how); }, Show::Result, Role::Setting},
+      {"times", "count", [count](const Row &) { return Cell::integer(count); }, Show::Setting},
+      {"device", "device", [device](const Row &) { return Cell(device); }, Show::Setting},
+      {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
+      {"result", "result", [](const Row &row) { return Cell::number(row.result, 8); }},
+      {"exact", "exact", [=](const Row &) { return Cell::number(value * static_cast<double>(count), 8); }}};
 }
 
 std::vector<ColumnHead> AccumulateCommand::getColumns() const {

@@ -102,8 +102,8 @@ void TypeTable::addGradients(ModuleOp module) {
 
 static std::vector<Column<ValueRow>> getColumns(ArrayRef<ComputeType> types) {
   std::vector<Column<ValueRow>> columns{
-      {"value", "value", [](const ValueRow &row) { return Cell(row.name); }, Show::Text},
-      {"what", "what", [](const ValueRow &row) { return Cell(row.what); }}};
+      {"value", "value", [](const ValueRow &row) { return Cell(row.name); }, Show::Text, Role::Setting},
+      {"what", "what", [](const ValueRow &row) { return Cell(row.what); }, Show::Result, Role::Setting}};
   for (auto [index, type] : llvm::enumerate(types)) {
     std::string name = stringifyComputeType(type).str();
     columns.push_back({name, name, [index](const ValueRow &row) { return Cell(row.types[index]); }});

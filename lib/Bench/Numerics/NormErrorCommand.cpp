@@ -139,9 +139,10 @@ struct ErrorRow {
 
 static std::vector<Column<ErrorRow>> getColumns() {
   using Row = ErrorRow;
-  return {{"mean of x", "mean", [](const Row &row) { return Cell::number(row.mean, 0); }},
-          {"x in", "input_dtype", [](const Row &row) { return Cell(row.way->input); }},
-          {"computed in", "arithmetic_dtype", [](const Row &row) { return Cell(row.way->arithmetic); }},
+  return {{"mean of x", "mean", [](const Row &row) { return Cell::number(row.mean, 0); }, Show::Result, Role::Setting},
+          {"x in", "input_dtype", [](const Row &row) { return Cell(row.way->input); }, Show::Result, Role::Setting},
+          {"computed in", "arithmetic_dtype", [](const Row &row) { return Cell(row.way->arithmetic); }, Show::Result,
+           Role::Setting},
           {"error", "error", [](const Row &row) { return makeError(row.error); }}};
 }
 

@@ -191,6 +191,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
         return percent > 0 ? Cell::number(percent, 1) : Cell::empty();
       },
       Show::Setting);
+  columns.back().role = Role::Result; // Follows from the flags, and changes with the compiler.
   addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
   addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
   addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes, Show::OnRequest);

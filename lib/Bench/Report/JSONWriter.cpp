@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Writers.h"
+#include "cs336/Bench/Report/ResultsSchema.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace cs336::bench;
@@ -15,7 +17,11 @@ namespace {
 class JSONWriter : public ReportWriter {
   void write(const Report &report, llvm::raw_ostream &stream) const override {
     json::Object document = report.context;
-    document["results"] = report.tables.front().getObjects();
+    const Table &table = report.tables.front();
+    document["schema"] = kResultsSchema;
+    document["version"] = kResultsVersion;
+    document["columns"] = json::Array(llvm::map_range(table.getHeads(), describeColumn));
+    document["results"] = table.getObjects();
     stream << llvm::formatv("{0:2}", json::Value(std::move(document))) << "\n";
   }
 };

@@ -25,10 +25,12 @@ Ranged cs336::bench::getRangedMedian(llvm::ArrayRef<double> samples) {
   return {statistics.median, statistics.lowerQuartile, statistics.upperQuartile};
 }
 
+Ranged cs336::bench::widen(const Ranged &ranged, double value) {
+  return {value, std::min(ranged.low, value), std::max(ranged.high, value)};
+}
+
 Ranged cs336::bench::getRangedMean(llvm::ArrayRef<double> samples) {
-  Ranged range = getRangedMedian(samples);
-  double mean = computeStatistics(samples).mean;
-  return {mean, std::min(range.low, mean), std::max(range.high, mean)};
+  return widen(getRangedMedian(samples), computeStatistics(samples).mean);
 }
 
 Ranged cs336::bench::subtract(const Ranged &a, const Ranged &b) {

@@ -20,6 +20,10 @@ static constexpr llvm::StringLiteral kCommit =
 #include "Commit.inc"
     ;
 
+llvm::StringRef cs336::getProjectVersion() { return CS336_VERSION; }
+
+llvm::StringRef cs336::getCommit() { return kCommit; }
+
 static std::string describeNVRTC() {
   llvm::Expected<NVRTC> compiler = NVRTC::load();
   if (!compiler)
@@ -28,7 +32,7 @@ static std::string describeNVRTC() {
 }
 
 std::string cs336::describeVersion() {
-  std::string text = llvm::formatv("cs336-opt {0}\n  commit: {1}\n", CS336_VERSION, kCommit);
+  std::string text = llvm::formatv("cs336-opt {0}\n  commit: {1}\n", getProjectVersion(), getCommit());
   // The first object is this program.
   if (std::optional<std::string> id = getCompilerBuildId())
     text += llvm::formatv("  build id: {0}\n", llvm::StringRef(*id).split(' ').first);

@@ -35,7 +35,8 @@ std::vector<Column<Row>> getModelSettings() {
        Show::Setting},
       {"dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.computeType)); }, Show::Setting},
       {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
-      {"ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest},
+      {"ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest,
+       Role::Setting},
       {"added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); }, Show::Setting},
       {"mode", "mode", [](const Row &row) { return Cell(stringifyMode(row.description.mode)); }, Show::Setting}};
 }
@@ -46,11 +47,11 @@ std::vector<Column<Row>> getModelShape() {
   auto getSize = [](int64_t TransformerConfig::*member) {
     return [member](const Row &row) { return Cell::integer(row.description.transformer.*member); };
   };
-  return {{"d_model", "d_model", getSize(&TransformerConfig::dModel), Show::OnRequest},
-          {"d_ff", "d_ff", getSize(&TransformerConfig::dFF), Show::OnRequest},
-          {"num_layers", "num_layers", getSize(&TransformerConfig::numLayers), Show::OnRequest},
-          {"num_heads", "num_heads", getSize(&TransformerConfig::numHeads), Show::OnRequest},
-          {"vocab_size", "vocab_size", getSize(&TransformerConfig::vocabSize), Show::OnRequest}};
+  return {{"d_model", "d_model", getSize(&TransformerConfig::dModel), Show::OnRequest, Role::Setting},
+          {"d_ff", "d_ff", getSize(&TransformerConfig::dFF), Show::OnRequest, Role::Setting},
+          {"num_layers", "num_layers", getSize(&TransformerConfig::numLayers), Show::OnRequest, Role::Setting},
+          {"num_heads", "num_heads", getSize(&TransformerConfig::numHeads), Show::OnRequest, Role::Setting},
+          {"vocab_size", "vocab_size", getSize(&TransformerConfig::vocabSize), Show::OnRequest, Role::Setting}};
 }
 
 } // namespace cs336::bench

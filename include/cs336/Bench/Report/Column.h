@@ -11,7 +11,9 @@
 #include "cs336/Bench/Report/Cell.h"
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cs336::bench {
 
@@ -29,22 +31,45 @@ enum class Show {
   Data
 };
 
+/// The meaning of a column for programs that read the JSON.
+enum class Role {
+  /// Identifies the row: rows of two files with equal settings measure the same.
+  Setting,
+  /// A value that was measured or computed.
+  Result,
+  /// A list or an object.
+  Data
+};
+
 /// The properties of a column that do not depend on the type of rows.
 struct ColumnHead {
   /// Heads the column for people and names the unit.
   std::string title;
-  /// Names the column in CSV, JSON and `--columns`.
+  /// Names the column in CSV, JSON and `--columns`. Its last words name the unit: see getUnit.
   std::string key;
   Show show = Show::Result;
+  Role role = Role::Result;
+  /// The key of the list of times, one per step, that the column is a statistic of; or two keys, if the column is a
+  /// statistic of the first list minus that of the second. Empty for a column that is not a statistic of steps.
+  std::vector<std::string> samples;
 };
+
+/// Returns the role of a column that does not state another one.
+inline Role getDefaultRole(Show show) {
+  if (show == Show::Data)
+    return Role::Data;
+  return show == Show::Setting ? Role::Setting : Role::Result;
+}
 
 /// A column over rows of type `Row`.
 template <typename Row>
 struct Column : ColumnHead {
   using Extract = std::function<Cell(const Row &)>;
 
-  Column(std::string title, std::string key, Extract extract, Show show = Show::Result)
-      : ColumnHead{std::move(title), std::move(key), show}, extract(std::move(extract)) {}
+  Column(std::string title, std::string key, Extract extract, Show show = Show::Result,
+         std::optional<Role> role = std::nullopt, std::vector<std::string> samples = {})
+      : ColumnHead{std::move(title), std::move(key), show, role.value_or(getDefaultRole(show)), std::move(samples)},
+        extract(std::move(extract)) {}
 
   Extract extract;
 };

@@ -14,7 +14,7 @@ namespace cs336::bench {
 
 /// The output of a command: one or more tables. The first contains the results.
 struct Report {
-  /// The data of the whole report: the members of the JSON document beside "results".
+  /// The data of the whole report: the members of the JSON document beside those of its schema and "results".
   llvm::json::Object context;
   /// Never empty. JSON has the first one alone, whose Data columns repeat what the others show.
   std::vector<Table> tables;

@@ -33,6 +33,9 @@ struct Ranged {
 /// Returns the median with the lower and the upper quartile. Requires at least one sample.
 Ranged getRangedMedian(llvm::ArrayRef<double> samples);
 
+/// Returns `value` with the interval of `ranged`, widened to contain the value.
+Ranged widen(const Ranged &ranged, double value);
+
 /// Returns the mean with the interval of the median, widened to contain the mean. Requires at least one sample.
 Ranged getRangedMean(llvm::ArrayRef<double> samples);
 

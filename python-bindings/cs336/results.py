@@ -1,0 +1,101 @@
+"""Results of `cs336-bench --format json` as pandas data frames.
+
+    for frame in cs336.results.load("results.json"):
+        print(frame.attrs["benchmark"], frame.groupby("mode")["median_ms"].min(), frame.attrs["units"]["median_ms"])
+
+docs/Results.md describes the files. pandas is not installed with the package: `pip install pandas`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from cs336._files import read_file
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["load"]
+
+SCHEMA = "cs336.results"
+VERSION = 2
+# The version of documents that name no schema. They do not describe their columns.
+UNNAMED_VERSION = 1
+# Members that are the rows and columns of a frame instead of its attributes.
+TABLE = ("schema", "results", "columns")
+
+
+def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:
+    """Read the results of one command, of a study, or of a record of benchmarks/results.
+
+    Parameters
+    ----------
+    path
+        A file that a command of cs336-bench has written with `--format json`.
+
+    Returns
+    -------
+    list[pandas.DataFrame]
+        One frame per command, with one row per measurement. Values that were not measured are missing. Lists, such as
+        the time of each step, are objects. `attrs` has the other members of the document (`version`, `benchmark`,
+        `command`, `device`, ...) and, from the descriptions of columns, the dictionaries `units`, `roles` and `titles`
+        by column; documents of version 1 have no descriptions, and the dictionaries are empty.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is not JSON, has another schema, or a version that this package does not read.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("cs336.results needs pandas: install it with 'pip install pandas'") from error
+    name = os.fspath(path)
+    try:
+        root = json.loads(read_file(path))
+    except ValueError as error:
+        raise ValueError(f"'{name}' is not JSON: {error}") from error
+    documents = root.get("documents", root) if isinstance(root, dict) else root
+    documents = documents if isinstance(documents, list) else [documents]
+    return [_frame(pandas, document, name) for document in documents]
+
+
+def _check(document: Any, name: str) -> int:
+    """Return the version of a document."""
+    rows = document.get("results") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError(f"'{name}' has no results: pass a file that cs336-bench has written with --format json")
+    schema = document.get("schema")
+    if schema is None:
+        return UNNAMED_VERSION
+    if schema != SCHEMA:
+        raise ValueError(f"the schema of '{name}' is {schema!r}, expected {SCHEMA!r}")
+    version = document.get("version")
+    if version != VERSION:
+        raise ValueError(
+            f"'{name}' has version {version} of {SCHEMA}; this package reads {UNNAMED_VERSION} and {VERSION}: use the "
+            "package of the cs336-bench that wrote the file"
+        )
+    return VERSION
+
+
+def _frame(pandas: Any, document: Any, name: str) -> pandas.DataFrame:
+    """Return the rows of a document, in the order of its columns."""
+    version = _check(document, name)
+    columns = document.get("columns", []) if version == VERSION else []
+    try:
+        frame = pandas.DataFrame(document["results"], columns=[column["key"] for column in columns] or None)
+        described = {
+            f"{what}s": {column["key"]: column[what] for column in columns} for what in ("unit", "role", "title")
+        }
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"'{name}' does not conform to version {version} of {SCHEMA}: {error!r}") from error
+    frame.attrs = {key: value for key, value in document.items() if key not in TABLE} | described
+    frame.attrs["version"] = version
+    return frame

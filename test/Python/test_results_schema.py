@@ -1,0 +1,163 @@
+"""The JSON of commands of `cs336-bench` that run on a CPU is what docs/Results.schema.json says."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+jsonschema = pytest.importorskip("jsonschema")
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs/Results.schema.json").read_text())
+MODEL = ["--size", "tiny", "--num-layers", "1", "--context-length", "8", "--vocab-size", "50", "--batch-size", "2"]
+STEPS = ["--steps", "2", "--warmup", "0"]
+ATTENTION = ["--batch-size", "1", "--length", "8,12", "--head-dim", "8", *STEPS]
+
+COMMANDS = {
+    "model": ["model", *MODEL, *STEPS, "--mode", "forward,train", "--dtype", "fp32,bf16"],
+    "model, profile": ["model", *MODEL, *STEPS, "--profile", "--no-mfu", "--mode", "train"],
+    "attention": ["attention", *ATTENTION, "--fusion", "none,all"],
+    "allreduce": ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1000", "--steps", "2"],
+    "plan": ["plan", *MODEL, "--memory-limit", "2MiB"],
+    "plan, ranks": ["plan", *MODEL, "--ranks", "2", "--distribute", "zero1"],
+    "accumulate": ["accumulate", "--count", "10"],
+    "dtypes": ["dtypes"],
+    "norm-error": ["norm-error", "--rows", "4"],
+    "doctor": ["doctor"],
+    "study, one command": ["study", "mixed_precision_accumulation"],
+    "study, two commands": [
+        *["study", "torch_compile", *MODEL[:4], "--context_length", "8", "--vocab-size", "50", "--batch-size", "1"],
+        *["--head-dim", "8", "--mode", "forward", *STEPS, "--no-mfu", "--peer="],
+    ],
+}
+# Units that titles name in another way.
+TITLE_UNITS = {"µs/node": "us/node", "M": "10^6"}
+
+
+def bench(*arguments: str) -> Any:
+    """Return the JSON that cs336-bench writes."""
+    command = ["cs336-bench", *arguments, "--format", "json"]
+    process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def validate(document: object) -> None:
+    """Raise an error if the document does not conform to the schema."""
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+
+
+def check_columns(document: dict[str, Any]) -> None:
+    """Check what a JSON Schema cannot express: rows have the keys of columns, and units are those of titles."""
+    columns = {column["key"]: column for column in document["columns"]}
+    assert len(columns) == len(document["columns"])
+    assert document["results"] and all(set(row) == set(columns) for row in document["results"])
+    assert any(column["role"] == "setting" for column in columns.values())
+    for key, column in columns.items():
+        if named := re.search(r"\((.+)\)$", column["title"]):
+            assert TITLE_UNITS.get(named[1], named[1]) == column["unit"], key
+        values = [row[key] for row in document["results"] if row[key] is not None]
+        if column["unit"] is not None:
+            numbers = [number for value in values for number in (value if isinstance(value, list) else [value])]
+            assert all(isinstance(number, (int, float)) for number in numbers), key
+        if column["role"] == "setting":
+            assert all(isinstance(value, (str, int, float)) for value in values), key
+        for samples in column.get("samples", []):
+            assert columns[samples]["unit"] == column["unit"]
+            assert all(len(row[samples]) > 1 for row in document["results"] if row[key] is not None)
+
+
+def settings(document: dict[str, Any]) -> list[tuple[object, ...]]:
+    """Return the settings of each row."""
+    keys = [column["key"] for column in document["columns"] if column["role"] == "setting"]
+    return [tuple(row[key] for key in keys) for row in document["results"]]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_results_conform(name: str) -> None:
+    output = bench(*COMMANDS[name])
+    validate(output)
+    documents = output if isinstance(output, list) else [output]
+    assert len(documents) == (2 if "two" in name else 1)
+    for document in documents:
+        check_columns(document)
+        assert len(set(settings(document))) == len(document["results"])
+
+
+def test_every_command_that_measures_names_its_steps() -> None:
+    samples = {
+        name: {column["key"]: column["samples"] for column in bench(*COMMANDS[name])["columns"] if "samples" in column}
+        for name in ("model", "attention", "allreduce")
+    }
+    assert samples == {
+        "model": {"mean_ms": ["step_ms"], "median_ms": ["step_ms"], "event_ms": ["event_step_ms"]},
+        "attention": {
+            "forward_median_ms": ["forward_step_ms"],
+            "forward_mean_ms": ["forward_step_ms"],
+            "backward_median_ms": ["forward_backward_step_ms", "loss_step_ms"],
+            "backward_mean_ms": ["forward_backward_step_ms", "loss_step_ms"],
+        },
+        "allreduce": {"time_ms": ["times_ms"]},
+    }
+
+
+@pytest.mark.parametrize("name", ["model", "plan"])
+def test_consequences_of_flags_are_no_settings(name: str) -> None:
+    roles = {column["key"]: column["role"] for column in bench(*COMMANDS[name])["columns"]}
+    assert roles["recomputed_percent"] == "result" and roles.get("steps", "result") == "result"
+    assert roles["ladder"] == roles["batch_size"] == "setting"
+
+
+def test_selected_columns_and_comparisons_conform(tmp_path: Path) -> None:
+    selected = bench(*COMMANDS["plan"], "--columns", "size,total_mib")
+    validate(selected)
+    check_columns(selected)
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(bench(*COMMANDS["model"])))
+    comparison = bench("compare", str(path), str(path))
+    validate(comparison)
+    check_columns(comparison)
+    assert comparison["before"] == comparison["after"] == str(path)
+
+
+def test_the_producer_is_the_program_itself() -> None:
+    version = subprocess.run(["cs336-bench", "--version"], capture_output=True, text=True, env=os.environ).stdout
+    producer = bench(*COMMANDS["accumulate"])["producer"]
+    assert f"cs336-opt {producer['version']}\n" in version and f"commit: {producer['commit']}\n" in version
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("schema",), "others.results"),
+        (("version",), 1),
+        (("producer",), {"version": "0.1.0"}),
+        (("device", "kind"), "abacus"),
+        (("columns", 0, "role"), "answer"),
+        (("columns", 0, "unit"), "furlong"),
+        (("results",), [1]),
+    ],
+)
+def test_the_schema_rejects_other_documents(path: tuple[str | int, ...], value: object) -> None:
+    document = copy.deepcopy(bench(*COMMANDS["accumulate"]))
+    validate(document)
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        validate(document)
+
+
+def test_the_page_lists_the_units_of_the_schema() -> None:
+    page = (ROOT / "docs/Results.md").read_text()
+    table = page[page.index("| end of the key |") :].split("\n\n")[0].splitlines()[2:]
+    listed = {unit.strip() for line in table for unit in line.split("|")[2].split(":")[0].split(",")}
+    assert listed == set(SCHEMA["$defs"]["column"]["properties"]["unit"]["enum"]) - {None}
