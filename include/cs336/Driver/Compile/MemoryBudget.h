@@ -14,7 +14,7 @@
 
 namespace cs336 {
 
-/// How much of the activations the backward pass computes again, and the memory of the program then.
+/// A part of the activations that the backward pass computes again, and the memory of the program then.
 struct Recomputation {
   /// The option `selective-checkpoint`, from 0 to 1.
   double share = 0;

@@ -47,8 +47,8 @@ Target getTarget(runtime::DeviceId device);
 /// Returns the default architectures of kernels for the device: that of the GPU, or sm_90a if there is no GPU.
 std::vector<std::string> getArchitectures(runtime::DeviceId device);
 
-/// Returns the memory that programs may use on the device, in bytes: 95 % of what is free. The rest is for the context,
-/// modules and workspaces of libraries. Starts a GPU, and returns its error if it does not start.
+/// Returns the memory that programs may use on the device, in bytes: 95 % of the free memory. The rest is for the
+/// context, modules and workspaces of libraries. Starts a GPU, and returns its error if it does not start.
 absl::StatusOr<int64_t> getMemoryBudget(runtime::DeviceId device);
 
 } // namespace cs336
