@@ -276,7 +276,7 @@ def compile(
         Number of layers per checkpoint: only the input of each such group of layers is kept for the backward pass, the
         rest is recomputed. 0 (the default) keeps all activations.
     memory_budget
-        Memory that the program may need: bytes, text such as "30GiB", or "auto" for 95 % of the free memory of `device`.
+        Memory that the program may need: bytes, text such as "30GiB", or "auto" for 95 % of the device's free memory.
         The backward pass then recomputes as few activations as fit, those first that take the least time per byte.
         Excludes `checkpoint`. Default: unlimited.
     ranks

@@ -4,11 +4,11 @@
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-selective-checkpoint{share=0.17},canonicalize,cse))' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=FIRST
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-selective-checkpoint{share=0.5},canonicalize,cse))' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=GEMM
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-selective-checkpoint{share=1},canonicalize,cse))' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=ALL
-// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint | FileCheck %s --check-prefix=NONE
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0 | FileCheck %s --check-prefix=NONE
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=1 --mlir-print-debuginfo=false > %t.selective
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-checkpoint --mlir-print-debuginfo=false | diff %t.selective -
-// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.5 > %t.once
-// RUN: cs336-opt %t.once --split-input-file --cs336-selective-checkpoint=share=0.5 | diff %t.once -
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint > %t.once
+// RUN: cs336-opt %t.once --split-input-file --cs336-selective-checkpoint | diff %t.once -
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.5 -o /dev/null --remarks-filter=cs336-selective-checkpoint --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not cs336-opt %s --split-input-file --cs336-selective-checkpoint=share=1.5 2>&1 | FileCheck %s --check-prefix=RANGE -DSHARE=1.5
 // RUN: not cs336-opt %s --split-input-file --cs336-selective-checkpoint=share=-2.5 2>&1 | FileCheck %s --check-prefix=RANGE -DSHARE=-2.5

@@ -170,8 +170,8 @@ def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::
 
     Counts `num-blocks`, blocks found; `num-dropped`, activations dropped; `num-recomputed`, operations computed again.
   }];
-  let options = [Option<"share", "share", "double", "0.0",
-                        "Part of the ladder's steps to take, from 0 (keep all activations) to 1 (default: 0)">];
+  let options = [Option<"share", "share", "double", "0.5",
+                        "Part of the ladder's steps to take, from 0 (keep all activations) to 1 (default: 0.5)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
