@@ -134,9 +134,9 @@ FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileO
   if (failed(found))
     return failure();
   if (found->bytes > *bytes)
-    return fail() << "the program requires at least " << formatBytes(found->bytes) << " (" << found->bytes
-                  << " bytes), with all activations of repeated blocks recomputed: a smaller batch or a shorter "
-                     "context requires less",
+    return fail() << "with all activations of repeated blocks recomputed, the program still requires "
+                  << formatBytes(found->bytes) << " (" << found->bytes
+                  << " bytes): a smaller batch or a shorter context requires less",
            failure();
   fitted.pipeline += makeShareOption(found->share);
   return fitted;

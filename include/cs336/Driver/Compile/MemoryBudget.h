@@ -22,8 +22,8 @@ struct Recomputation {
   int64_t bytes = 0;
 };
 
-/// Returns the smallest share, in steps of 1/1024, whose program needs at most `budget` bytes; or share 1, the least
-/// memory, if no program does. Takes up to 12 passes through the pipeline on copies of the module, without generating
+/// Returns the smallest share, in steps of 1/1024, whose program needs at most `budget` bytes; or share 1 if that
+/// program does not. Takes up to 12 passes through the pipeline on copies of the module, without generating
 /// code. A larger budget never gives a larger share. Fails with diagnostics if the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
