@@ -18,4 +18,12 @@ if(NOT cuda_version)
   message(FATAL_ERROR "${CUDA_INCLUDE_DIR}/cuda.h is not of CUDA 13: name a newer toolkit by CUDA_HOME or -DCUDA_INCLUDE_DIR=<folder>")
 endif()
 string(REGEX MATCH "[0-9]+$" CS336_CUDA_VERSION "${cuda_version}")
-mark_as_advanced(CUDA_INCLUDE_DIR)
+
+# NVTX, which is headers only. Toolkits contain it too.
+find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h
+  HINTS ${CUDA_INCLUDE_DIR} $ENV{CUDA_HOME}/include ${wheel_folders} /usr/local/cuda/include NO_DEFAULT_PATH)
+if(NOT NVTX_INCLUDE_DIR)
+  message(FATAL_ERROR "cannot find nvtx3/nvToolsExt.h: install a CUDA 13 toolkit and name it by CUDA_HOME, or install the wheel "
+                      "nvidia-nvtx (python-bindings/requirements-dev.txt) and pass -DPython_EXECUTABLE=<its Python>")
+endif()
+mark_as_advanced(CUDA_INCLUDE_DIR NVTX_INCLUDE_DIR)

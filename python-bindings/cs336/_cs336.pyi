@@ -43,6 +43,7 @@ class Session:
         memory_limit_bytes: int,
         poison_memory: bool,
         profile: bool,
+        use_graphs: bool,
         group: Group | None,
     ) -> None: ...
     @property

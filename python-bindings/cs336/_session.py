@@ -154,6 +154,9 @@ class Session:
     profile
         Prepare for `profile` on a GPU, with CUPTI; not needed on the CPU. Only one session at a time can do this. It
         keeps a record per kernel until `profile` reads them, so it is not for long training runs.
+    use_graphs
+        Run each entry on a GPU as a CUDA graph. If false, its commands are launched one by one, with an NVTX range for
+        each phase, layer and operation, for Nsight Systems and Nsight Compute. The results are the same bits.
     group
         The group whose ranks run the executable, which is compiled for as many. None stands for one rank.
 
@@ -164,7 +167,7 @@ class Session:
     RuntimeError
         If the executable is for another device, if the device does not exist, or if kernels cannot be profiled.
     ValueError
-        If the device name is invalid.
+        If the device name is invalid, or if `use_graphs` is false on the CPU.
     """
 
     def __init__(
@@ -175,6 +178,7 @@ class Session:
         memory_limit_bytes: int = 0,
         poison_memory: bool = False,
         profile: bool = False,
+        use_graphs: bool = True,
         group: Group | None = None,
     ) -> None:
         check_type(executable, Executable, "the executable of a session", _EXECUTABLES)
@@ -185,6 +189,7 @@ class Session:
             memory_limit_bytes,
             poison_memory,
             profile,
+            use_graphs,
             group._group if group else None,
         )
         self._lock = threading.RLock()

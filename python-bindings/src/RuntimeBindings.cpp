@@ -122,12 +122,14 @@ static bool hasUsableGpu() {
 }
 
 static void createSession(ProgramSession *self, const ProgramFile &file, const std::string &device, int numThreads,
-                          int64_t memoryLimit, bool poisonMemory, bool profile, const RankGroup *group) {
+                          int64_t memoryLimit, bool poisonMemory, bool profile, bool useGraphs,
+                          const RankGroup *group) {
   runtime::SessionOptions options;
   options.device = device;
   options.num_threads = numThreads;
   options.memory_limit_bytes = memoryLimit;
   options.poison_memory = poisonMemory;
+  options.use_graphs = useGraphs;
   if (group)
     options.communicator = group->communicator;
   new (self) ProgramSession(file.executable, options, profile);
@@ -146,7 +148,8 @@ void python::bindRuntime(nb::module_ &module) {
       .def("plan", &ProgramFile::getPlan, nb::arg("entry"), nb::arg("largest"));
   nb::class_<ProgramSession>(module, "Session")
       .def("__init__", &createSession, nb::arg("executable"), nb::arg("device"), nb::arg("num_threads"),
-           nb::arg("memory_limit_bytes"), nb::arg("poison_memory"), nb::arg("profile"), nb::arg("group").none())
+           nb::arg("memory_limit_bytes"), nb::arg("poison_memory"), nb::arg("profile"), nb::arg("use_graphs"),
+           nb::arg("group").none())
       .def_prop_ro("device", &ProgramSession::getDevice)
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))

@@ -350,6 +350,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
     return absl::InvalidArgumentError(
         absl::StrCat("memory_limit_bytes is ", options.memory_limit_bytes, ", must not be negative"));
   CS336_ASSIGN_OR_RETURN(DeviceId id, ParseDevice(options.device));
+  if (!options.use_graphs && id.kind == DeviceKind::kCpu)
+    return absl::InvalidArgumentError("use_graphs is false, which has no effect on the CPU: leave it out, or run on a "
+                                      "GPU");
   CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
   TeamScope threads(team.get());
@@ -430,6 +433,20 @@ absl::Status Session::Run(absl::string_view entry, absl::Span<const NamedTensor>
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
   return impl_->Run(entry, inputs, observer);
+}
+
+absl::Status Session::StartTools() {
+  CS336_RETURN_IF_ERROR(Synchronize());
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->device().StartTools();
+}
+
+absl::Status Session::StopTools() {
+  CS336_RETURN_IF_ERROR(Synchronize());
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  return impl_->device().StopTools();
 }
 
 absl::Status Session::Synchronize() {

@@ -28,7 +28,10 @@ OWN = re.compile(r"libcs336|_cs336")
 # on system calls set no conditions for programs that include them.
 SYSTEM = re.compile(r"(libc6|libcrypt|libgcc-\d+|libstdc\+\+-\d+|linux-libc|libpython3\.\d+|python3\.\d+)-dev$")
 # Declarations of CUDA's driver, and Python's headers outside of Debian's packages. Nothing of them is in a binary.
-DECLARATIONS = re.compile(r"/include/python3\.\d+/|/nvidia/cu13/include/|/cuda[^/]*/(targets/[^/]+/)?include/")
+# NVTX's headers lie beside them and contain functions.
+DECLARATIONS = re.compile(
+    r"/include/python3\.\d+/|/nvidia/cu13/include/(?!nvtx3/)|/cuda[^/]*/(targets/[^/]+/)?include/(?!nvtx3/)"
+)
 # Sources that a distribution contains from others, whose licences are at the beginning of a file.
 LICENCE_IN_HEADER = {"nanobind": ["nanobind/ext/robin_map/include/tsl/robin_map.h"]}
 
@@ -119,6 +122,8 @@ def add_distribution(components: dict[str, Component], header: Path) -> None:
     """Add the Python distribution that a header lies in."""
     place = header.parts.index("site-packages")
     folder, name = Path(*header.parts[: place + 1]), header.parts[place + 1]
+    if name == "nvidia":  # A folder of many distributions.
+        name = "nvidia-nvtx"
     if name in components:
         return
     distribution = next(

@@ -66,6 +66,7 @@ SHORTENED = [
     ),
     Shortened(r"^ctest (.*)", BUILDS, instead=r"ctest -N \1"),
     Shortened(r"^(\S*python -m pytest)(.*)", BUILDS, instead=r"\1 --collect-only -q \2"),
+    Shortened(r"^(nsys|ncu) ", "needs NVIDIA's Nsight and a GPU", seconds=10, unless="command not found"),
     Shortened(r"--peer torch", "needs PyTorch, and takes minutes", seconds=4, unless="PyTorch"),
     Shortened(
         r"^cs336-bench ((model|attention)\b.*(--size small|--n_layers|--length \S*4096)"

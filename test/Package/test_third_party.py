@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts/lib"))
+
+import third_party  # noqa: E402
 
 
 @pytest.fixture
@@ -60,3 +63,21 @@ def test_archive_without_owner_is_an_error(package: Path) -> None:
     run = collect(package)
     assert run.returncode == 1
     assert "no Debian package owns /opt/nobodys.a, which is compiled in" in run.stderr
+
+
+def test_functions_of_nvtx_headers_are_compiled_in(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    header = site / "nvidia/cu13/include/nvtx3/nvToolsExt.h"
+    licence = site / "nvidia_nvtx-13.0.85.dist-info/licenses/License.txt"
+    for file, text in (
+        (licence, "Apache License"),
+        (licence.parents[1] / "METADATA", "Metadata-Version: 2.4\nName: nvidia-nvtx\nVersion: 13.0.85\n"),
+        (licence.parents[1] / "RECORD", "nvidia_nvtx-13.0.85.dist-info/licenses/License.txt,,\n"),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert third_party.DECLARATIONS.search(str(header.parents[1] / "cuda.h"))
+    assert not third_party.DECLARATIONS.search(str(header))
+    components: dict[str, third_party.Component] = {}
+    third_party.add_distribution(components, header)
+    assert components == {"nvidia-nvtx": third_party.Component("13.0.85", set(), ["Apache License"])}

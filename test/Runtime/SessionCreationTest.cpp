@@ -66,6 +66,14 @@ TEST(SessionCreationTest, MoreThanTheHostHasIsAnAnswer) {
   EXPECT_THAT(Message(status), HasSubstr("parameters, state and derived variables: cannot allocate 4.00 PiB"));
 }
 
+TEST(SessionCreationTest, TheCpuHasNoGraphsToLeaveOut) {
+  SessionOptions options;
+  options.use_graphs = false;
+  absl::Status status = CreateStatus(SampleProgram(), options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("use_graphs is false, which has no effect on the CPU"));
+}
+
 TEST(SessionCreationTest, RefusesKernelsOfAnotherMachine) {
   ProgramBuilder program = SampleProgram();
   program.executable().objects[0]->target = "sm_90a";

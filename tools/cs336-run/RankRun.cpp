@@ -58,6 +58,7 @@ absl::Status RankRun::load() {
   options.device = ToString(flags.device);
   options.num_threads = getNumThreads();
   options.poison_memory = flags.poisonMemory;
+  options.use_graphs = !flags.noGraph;
   options.communicator = std::move(communicator);
   absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(executable), options);
   if (!created.ok())
@@ -125,6 +126,9 @@ absl::Status RankRun::runSteps() {
   }
 
   std::vector<NamedTensor> arguments = asArguments(inputs);
+  if (flags.noGraph)
+    if (absl::Status status = session->StartTools(); !status.ok())
+      return status;
   for (int64_t step = 0; step < flags.steps; ++step) {
     if (absl::Status status = session->Run(entry.name, arguments, observers.empty() ? nullptr : &observers);
         !status.ok())
@@ -133,6 +137,9 @@ absl::Status RankRun::runSteps() {
       return status;
     os.flush();
   }
+  if (flags.noGraph)
+    if (absl::Status status = session->StopTools(); !status.ok())
+      return status;
   if (absl::Status status = printProfile(); !status.ok())
     return status;
   if (dump && dump->getNumPrinted() == 0)

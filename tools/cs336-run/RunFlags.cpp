@@ -97,6 +97,11 @@ absl::Status RunFlags::check() const {
     return status;
   if (absl::Status status = profile.check(); !status.ok())
     return status;
+  if (absl::Status status = noGraph.check(device); !status.ok())
+    return status;
+  if (noGraph && profile.isProfiled())
+    return absl::InvalidArgumentError("--no-graph conflicts with --profile and --trace, which time the graphs that a "
+                                      "step runs as otherwise: leave out one of them");
   if (steps < 1)
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
   if (numThreads < 0)

@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Profile/ProfileFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/NoGraphFlag.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/RankEnvironment.h"
 #include "llvm/Support/CommandLine.h"
@@ -63,6 +64,7 @@ struct RunFlags {
                      "unwritten memory show"),
       llvm::cl::cat(category)};
   bench::ProfileFlags profile{category};
+  NoGraphFlag noGraph{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::opt<int> numThreads{
       "num-threads", llvm::cl::desc("Threads of one command; default 0: one per core, divided among the ranks"),
       llvm::cl::value_desc("number"), llvm::cl::init(0), llvm::cl::cat(category)};

@@ -77,6 +77,7 @@ createSession(std::shared_ptr<const runtime::Executable> executable, const Atten
   sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
   sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  sessionOptions.use_graphs = options.useGraphs;
   auto session = runtime::Session::Create(std::move(executable), sessionOptions);
   if (!session.ok())
     return session.status();
@@ -134,7 +135,7 @@ static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef 
   StepTimes times;
   absl::Status status = timeSteps(
       session, entry, {}, steps, [&](int64_t step) { report(static_cast<double>(step) / static_cast<double>(steps)); },
-      times);
+      times, /*observer=*/nullptr, options.useGraphs ? std::nullopt : std::optional<int64_t>(options.warmup));
   if (!status.ok())
     return status;
   return times.slice(options.warmup, options.steps);

@@ -79,7 +79,7 @@ AttentionCommand::AttentionCommand()
            "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
            "compiled, sdpa. With --ladder, beside the rungs in --dtype",
            category, subcommand),
-      forecastOnly(category, subcommand), output(category, subcommand),
+      noGraph(category, subcommand), forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
@@ -99,6 +99,8 @@ absl::Status AttentionCommand::checkFlags() const {
     return status;
   if (llvm::is_contained(parts, AttentionCase::Part::Scores) && llvm::is_contained(peer.getVariants(), "sdpa"))
     return absl::InvalidArgumentError("--part scores conflicts with torch:sdpa, which computes whole attention");
+  if (absl::Status status = noGraph.check(device); !status.ok())
+    return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getAttentionColumns({}, peer.getVariants())); !status.ok())
@@ -179,6 +181,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
+  options.useGraphs = !noGraph;
   std::unique_ptr<AttentionPeer> torch;
   if (peer.isGiven() && !forecastOnly) {
     PeerOptions peerOptions = peer.getOptions();

@@ -53,6 +53,7 @@ runtime::SessionOptions cs336::bench::getSessionOptions(const MeasureOptions &op
   sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
   sessionOptions.memory_limit_bytes = options.memoryLimitBytes;
+  sessionOptions.use_graphs = options.useGraphs;
   return sessionOptions;
 }
 
@@ -111,7 +112,12 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   auto reportStep = [&, first = *fewest](int64_t step) {
     report(step < first ? "warming up" : "timing", static_cast<double>(step) / static_cast<double>(steps));
   };
-  if (absl::Status status = timeSteps(**session, entry, arguments, steps, reportStep, run.times); !status.ok())
+  std::optional<int64_t> firstRecorded;
+  if (!options.useGraphs)
+    firstRecorded = *fewest;
+  if (absl::Status status =
+          timeSteps(**session, entry, arguments, steps, reportStep, run.times, /*observer=*/nullptr, firstRecorded);
+      !status.ok())
     return status;
   if ((*session)->device().kind != runtime::DeviceKind::kCuda)
     return absl::OkStatus();

@@ -55,8 +55,9 @@ ModelCommand::ModelCommand()
            "(default), primitive, sdpa, compile, graphs, graphs-cudnn. With --ladder, beside the rungs in --dtype",
            category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
-      profile(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
-                                           cl::cat(category), cl::sub(subcommand)),
+      profile(category, subcommand), noGraph(category, subcommand),
+      noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"), cl::cat(category),
+            cl::sub(subcommand)),
       forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
@@ -84,6 +85,11 @@ absl::Status ModelCommand::checkFlags() const {
     return absl::InvalidArgumentError("--mode conflicts with --backward and --include_optimizer: omit these");
   if (absl::Status status = profile.check(); !status.ok())
     return status;
+  if (absl::Status status = noGraph.check(device); !status.ok())
+    return status;
+  if (noGraph && profile.isProfiled())
+    return absl::InvalidArgumentError("--no-graph conflicts with --profile and --trace, which time the graphs that a "
+                                      "step runs as otherwise: leave out one of them");
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
@@ -199,6 +205,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
   options.steps = steps;
   options.profile = profile.isProfiled();
+  options.useGraphs = !noGraph;
   options.numThreads = numThreads;
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();

@@ -26,12 +26,15 @@ StepTimes StepTimes::slice(int64_t first, int64_t count) const {
 absl::Status bench::timeSteps(runtime::Session &session, llvm::StringRef entry,
                               llvm::ArrayRef<runtime::NamedTensor> arguments, int64_t steps,
                               llvm::function_ref<void(int64_t)> report, StepTimes &times,
-                              runtime::RunObserver *observer) {
+                              runtime::RunObserver *observer, std::optional<int64_t> firstRecorded) {
   bool isOnGPU = session.device().kind == runtime::DeviceKind::kCuda;
   for (int64_t step = 0; step < steps; ++step) {
     if (absl::Status status = checkInterruption(); !status.ok())
       return status;
     report(step);
+    if (step == firstRecorded)
+      if (absl::Status status = session.StartTools(); !status.ok())
+        return status;
     Clock::time_point start = Clock::now();
     absl::Status status = session.Run(entry.str(), arguments, observer);
     if (status.ok())
@@ -47,5 +50,5 @@ absl::Status bench::timeSteps(runtime::Session &session, llvm::StringRef entry,
     }
     times.host.push_back(host);
   }
-  return absl::OkStatus();
+  return firstRecorded ? session.StopTools() : absl::OkStatus();
 }

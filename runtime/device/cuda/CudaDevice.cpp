@@ -10,6 +10,7 @@
 #include "comm/SingleRank.h"
 #include "device/CollectiveCommand.h"
 #include "device/cuda/CheckBoundCommand.h"
+#include "device/cuda/CommandList.h"
 #include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaGraph.h"
 #include "device/cuda/CudaInputFeed.h"
@@ -63,12 +64,12 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
-                                                               const std::shared_ptr<Communicator> &communicator) {
+absl::StatusOr<std::unique_ptr<CudaDevice>>
+CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs) {
   if (communicator && communicator->size() != 1)
     return absl::UnimplementedError(
         absl::StrCat("collectives between the ", communicator->size(), " ranks of a run on GPUs"));
-  std::unique_ptr<CudaDevice> device(new CudaDevice);
+  std::unique_ptr<CudaDevice> device(new CudaDevice(use_graphs));
   CS336_ASSIGN_OR_RETURN(device->context_, CudaContext::Create(ordinal));
   CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
   const CudaContext &context = *device->context_;
@@ -145,6 +146,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(c
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
                             absl::Span<const CommandInfo> infos) {
+  if (!use_graphs_)
+    return std::make_unique<CommandList>(commands, infos);
   return CaptureGraph(*context_, commands, infos);
 }
 
@@ -170,6 +173,18 @@ absl::Status CudaDevice::Synchronize() {
   CS336_RETURN_IF_ERROR(current.status());
   return Annotate(context_->driver().StreamSynchronize(context_->stream()),
                   absl::StrCat("a command that was enqueued on ", Description(), " failed"));
+}
+
+absl::Status CudaDevice::StartTools() {
+  CurrentContext current(*context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  return context_->driver().ProfilerStart();
+}
+
+absl::Status CudaDevice::StopTools() {
+  CurrentContext current(*context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  return context_->driver().ProfilerStop();
 }
 
 absl::Status CudaDevice::BeginRun() {

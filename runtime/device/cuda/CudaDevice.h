@@ -22,13 +22,13 @@
 namespace cs336::runtime {
 
 /// Runs the commands of all streams of an executable in their order, in one
-/// CUDA stream. Each entry is one CUDA graph.
+/// CUDA stream. Each entry is one CUDA graph, or a list of commands.
 class CudaDevice : public Device {
 public:
-  /// Creates a device. Returns UNIMPLEMENTED unless `communicator` is null or a
-  /// group of one.
-  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(int ordinal,
-                                                            const std::shared_ptr<Communicator> &communicator);
+  /// Creates a device. `use_graphs` is SessionOptions::use_graphs. Returns
+  /// UNIMPLEMENTED unless `communicator` is null or a group of one.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>>
+  Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs = true);
 
   DeviceId id() const override { return {DeviceKind::kCuda, context_->ordinal()}; }
   std::string Description() const override { return context_->Description(); }
@@ -65,12 +65,15 @@ public:
   absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;
   absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) override;
   absl::Status Synchronize() override;
+  absl::Status StartTools() override;
+  absl::Status StopTools() override;
   absl::Status BeginRun() override;
   void EndRun() override;
 
 private:
-  CudaDevice() = default;
+  explicit CudaDevice(bool use_graphs) : use_graphs_(use_graphs) {}
 
+  bool use_graphs_;
   std::unique_ptr<CudaContext> context_; // Outlives all other members.
   std::unique_ptr<CudaMemory> memory_;
   std::unique_ptr<Communicator> communicator_;

@@ -125,6 +125,10 @@ public:
   Function<decltype(cuEventSynchronize)> EventSynchronize{*this, "cuEventSynchronize"};
   Function<decltype(cuEventElapsedTime)> EventElapsedTime{*this, "cuEventElapsedTime"};
 
+  // Tools that record a range of the program. No header of NVIDIA's wheels declares these.
+  Function<CUresult()> ProfilerStart{*this, "cuProfilerStart"};
+  Function<CUresult()> ProfilerStop{*this, "cuProfilerStop"};
+
   // Graphs.
   Function<decltype(cuGraphInstantiate)> GraphInstantiate{*this, "cuGraphInstantiateWithFlags"};
   Function<decltype(cuGraphUpload)> GraphUpload{*this, "cuGraphUpload"};

@@ -319,6 +319,16 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
   return CUDA_SUCCESS;
 }
 
+static CUresult AddRecorded(const char *what) {
+  FakeCuda &fake = TheFakeCuda();
+  if (fake.contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  fake.recorded.push_back(std::string(what) + " after " + std::to_string(fake.kernels_run) + " kernels");
+  return CUDA_SUCCESS;
+}
+CUresult cuProfilerStart() { return AddRecorded("start"); }
+CUresult cuProfilerStop() { return AddRecorded("stop"); }
+
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long) {
   return Make(executable, {graph->nodes});
 }

@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace cs336::runtime::testing {
 
@@ -43,6 +44,8 @@ struct FakeCuda {
   int tensor_maps_encoded = 0;
   unsigned cluster = 0; // Blocks per cluster of the last kernel that was enqueued.
   bool faulted = false;
+  /// When tools were told to begin and to end recording: "start after 2 kernels".
+  std::vector<std::string> recorded;
 
   int calls = 0;        // Calls of all functions.
   int failing_call = 0; // The number of the failing call, from 1 on.

@@ -18,6 +18,10 @@
 #include <string_view>
 #include <utility>
 
+// No header of NVIDIA's wheels declares these.
+extern "C" CUresult cuProfilerStart();
+extern "C" CUresult cuProfilerStop();
+
 using cs336::runtime::testing::FakeCuda;
 using cs336::runtime::testing::TheFakeCuda;
 
@@ -107,6 +111,8 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuEventRecord>("cuEventRecord"),
       Counted<cuEventSynchronize>("cuEventSynchronize"),
       Counted<cuEventElapsedTime>("cuEventElapsedTime"),
+      Counted<cuProfilerStart>("cuProfilerStart"),
+      Counted<cuProfilerStop>("cuProfilerStop"),
       Counted<cuGraphInstantiate>("cuGraphInstantiateWithFlags"),
       Counted<cuGraphUpload>("cuGraphUpload"),
       Counted<cuGraphLaunch>("cuGraphLaunch"),

@@ -32,6 +32,8 @@ struct AttentionOptions {
   uint64_t seed = 0;
   /// 0 takes what the device has.
   int64_t memoryLimitBytes = 0;
+  /// If false, commands are launched one by one, and tools record the timed steps.
+  bool useGraphs = true;
   /// Null for none.
   AttentionPeer *peer = nullptr;
   /// The measurement of the rung below on a ladder, if it has the same type, or null. Programs that are equal to that

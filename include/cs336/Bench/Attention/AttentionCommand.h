@@ -15,6 +15,7 @@
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/NoGraphFlag.h"
 
 #include "absl/status/statusor.h"
 
@@ -68,6 +69,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   PeerFlags peer;
+  NoGraphFlag noGraph;
   ForecastFlag forecastOnly;
   OutputFlags output;
   CompileFlags compile;

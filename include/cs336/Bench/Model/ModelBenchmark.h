@@ -38,6 +38,8 @@ struct MeasureOptions {
   InitialParameters *parameters = nullptr;
   /// Null for none.
   TorchPeer *peer = nullptr;
+  /// If false, commands are launched one by one, and tools record the timed steps.
+  bool useGraphs = true;
   /// If true, the steps run once more under a profiler.
   bool profile = false;
   /// The precision of GEMMs that the pipeline was given, which the peer uses too.

@@ -17,6 +17,7 @@
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
+#include "cs336/Driver/Flags/NoGraphFlag.h"
 
 #include "absl/status/statusor.h"
 
@@ -60,6 +61,7 @@ private:
   PeerFlags peer;
   llvm::cl::opt<bool> perStep;
   ProfileFlags profile;
+  NoGraphFlag noGraph;
   llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;
   OutputFlags output;

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cs336::bench {
@@ -33,10 +34,10 @@ struct StepTimes {
 
 /// Runs `steps` steps, one after the other, and appends their times to `times`, which keeps those before a failure.
 /// CANCELLED once this program is asked to stop. `report` gets each step's number when it begins. `observer` may be
-/// null.
+/// null. Tools record the steps from number `firstRecorded` on, if there is one (Session::StartTools).
 absl::Status timeSteps(runtime::Session &session, llvm::StringRef entry, llvm::ArrayRef<runtime::NamedTensor> arguments,
                        int64_t steps, llvm::function_ref<void(int64_t)> report, StepTimes &times,
-                       runtime::RunObserver *observer = nullptr);
+                       runtime::RunObserver *observer = nullptr, std::optional<int64_t> firstRecorded = std::nullopt);
 
 } // namespace cs336::bench
 

@@ -148,6 +148,11 @@ public:
   /// Waits for all enqueued work and returns its first error.
   virtual absl::Status Synchronize() = 0;
 
+  /// Tell tools to begin and to end recording, if they wait for that. Do not wait
+  /// for the device.
+  virtual absl::Status StartTools() { return absl::OkStatus(); }
+  virtual absl::Status StopTools() { return absl::OkStatus(); }
+
   /// Called before and after each run, on the thread that runs it.
   virtual absl::Status BeginRun() = 0;
   virtual void EndRun() = 0;

@@ -44,6 +44,12 @@ struct SessionOptions {
   /// before they are written, or never written, then show. For finding compiler
   /// bugs; costs one pass over that memory.
   bool poison_memory = false;
+  /// Run each entry on a GPU as a CUDA graph. If false, its commands are launched
+  /// one by one in the same order, with NVTX ranges around them (domain "cs336":
+  /// entry, phase, layer, operation), for tools that show no ranges in graphs,
+  /// such as Nsight Systems and Nsight Compute. The results are the same bits.
+  /// INVALID_ARGUMENT on the CPU, which has no graphs.
+  bool use_graphs = true;
   /// Runs collectives; null stands for a group of one rank. It must have as many
   /// ranks as the program was compiled for.
   std::shared_ptr<Communicator> communicator;
@@ -176,6 +182,12 @@ public:
 
   /// Waits for all enqueued work and returns its first error.
   absl::Status Synchronize();
+
+  /// Wait for all enqueued work, then tell tools to begin and to end recording:
+  /// `nsys profile --capture-range=cudaProfilerApi`, `ncu --profile-from-start
+  /// off`. Have no effect without such a tool, and on the CPU.
+  absl::Status StartTools();
+  absl::Status StopTools();
 
   /// Returns an output of an entry's last run, or a named view of one, in host
   /// memory. The run itself copies outputs of at most 4 KiB, which stay valid
