@@ -30,7 +30,7 @@
 
 namespace cs336::cuda {
 
-/// What a block of a kernel takes from its multiprocessor.
+/// The resources that a block of a kernel takes from its multiprocessor.
 struct BlockResources {
   int64_t threads = 0;
   int64_t registersPerThread = 0;
