@@ -58,14 +58,13 @@ std::vector<ColumnHead> ExplainCommand::getColumns() const {
   return {columns.begin(), columns.end()};
 }
 
-absl::Status ExplainCommand::check() const {
+absl::Status ExplainCommand::check() {
   absl::Status status = compile.check(device);
   status.Update(predictOn.check());
   status.Update(output.check(getExplainColumns()));
   status.Update(compile.checkOutputs({output.getPath()}));
   if (program.getNumOccurrences() > 0)
-    status.Update(refuseFlags(modelCategory, const_cast<cl::SubCommand &>(subcommand),
-                              "--program names the program, which has its sizes"));
+    status.Update(refuseFlags(modelCategory, subcommand, "--program names the program, which has its sizes"));
   return status;
 }
 
@@ -144,7 +143,7 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainModel(const Compi
   return subject;
 }
 
-absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const CompileOptions &options) const {
+absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const CompileOptions &options) {
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(program);
   if (!file)
     return absl::InvalidArgumentError(llvm::toString(file.takeError()));
@@ -158,8 +157,7 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const Compil
       return absl::Status(subject.status().code(), absl::StrCat(program.getValue(), ": ", subject.status().message()));
     return subject;
   }
-  absl::Status status = refuseFlags(compileCategory, const_cast<cl::SubCommand &>(subcommand),
-                                    "--program names an executable, which is compiled");
+  absl::Status status = refuseFlags(compileCategory, subcommand, "--program names an executable, which is compiled");
   status.Update(refuseFlag(compilationTime, "--program names an executable, which is compiled"));
   if (!status.ok())
     return status;

@@ -48,9 +48,9 @@ private:
     std::optional<CompilationTime> compilationTime;
   };
 
-  absl::Status check() const;
+  absl::Status check();
   const DeviceModel &getDevice(Target target) const;
-  absl::StatusOr<Subject> explainFile(const CompileOptions &options) const;
+  absl::StatusOr<Subject> explainFile(const CompileOptions &options);
   absl::StatusOr<Subject> explainModel(const CompileOptions &options) const;
   /// Explains IR, which `withIR` hands to a function.
   absl::StatusOr<Subject>
