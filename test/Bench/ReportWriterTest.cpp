@@ -41,6 +41,18 @@ Report makeReport() {
   return report;
 }
 
+TEST(ReportWriterTest, ListingsKeepTheirLines) {
+  Report report{{}, {makeTable("one", "", {{"a", 1}})}, {"a note"}, {{"text", "cuda", "if (a < b)\n  \"c\";\n"}}};
+  EXPECT_EQ(print(report, Format::Table),
+            "50% of #1 & {x_y}  gap (µs)\na                       1.0\n\ntext\n\nif (a < b)\n  \"c\";\n\na note\n");
+  EXPECT_THAT(print(report, Format::Markdown), testing::HasSubstr("\n```cuda\nif (a < b)\n  \"c\";\n```\n"));
+  EXPECT_THAT(print(report, Format::LaTeX),
+              testing::HasSubstr("\\begin{verbatim}\nif (a < b)\n  \"c\";\n\\end{verbatim}\n"));
+  EXPECT_THAT(print(report, Format::Typst),
+              testing::HasSubstr(R"(#raw(block: true, lang: "cuda", "if (a < b)\n  \"c\";"))"));
+  EXPECT_THAT(print(report, Format::CSV), testing::Not(testing::HasSubstr("if (a < b)")));
+}
+
 TEST(ReportWriterTest, LaTeXReadsNothingAsACommand) {
   EXPECT_EQ(print(makeReport(), Format::LaTeX),
             R"(\begin{table}

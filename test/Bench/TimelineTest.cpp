@@ -49,6 +49,19 @@ MemoryTimeline makeTimeline() {
   return timeline;
 }
 
+TEST(DeviceModelTest, TheLongestPartBoundsACommand) {
+  EXPECT_EQ((PredictedTime{3e-6, 2e-6, 1e-6}).getBound(), Bound::Memory);
+  EXPECT_EQ((PredictedTime{2e-6, 3e-6, 1e-6}).getBound(), Bound::Compute);
+  EXPECT_EQ((PredictedTime{2e-6, 3e-6, 4e-6}).getBound(), Bound::Launch);
+  EXPECT_DOUBLE_EQ((PredictedTime{2e-6, 3e-6, 4e-6}).getTotal(), 7e-6);
+  // 4.24 MB at 4.24 TB/s.
+  const DeviceModel &h200 = *findDeviceModel("h200");
+  PredictedTime time = h200.predict({1, 0, 0, 0, 4.24e6}, {}, /*isCollective=*/false);
+  EXPECT_DOUBLE_EQ(time.memory, 1e-6);
+  EXPECT_DOUBLE_EQ(time.getTotal(), 3e-6);
+  EXPECT_DOUBLE_EQ(h200.predict({}, {}, false).getTotal(), 0);
+}
+
 TEST(TimelineTest, LiveBytesAreThoseOfEachCommand) {
   std::vector<int64_t> totals, activations;
   makeTimeline().forEachCommand([&](size_t, const KindBytes &live) {

@@ -26,6 +26,7 @@ COMMANDS = {
     "attention": ["attention", *ATTENTION, "--fusion", "none,all"],
     "allreduce": ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1000", "--steps", "2"],
     "plan": ["plan", *MODEL, "--memory-limit", "2MiB"],
+    "explain": ["explain", *MODEL, "--mode", "train", "--compile-time"],
     "plan, ranks": ["plan", *MODEL, "--ranks", "2", "--distribute", "zero1"],
     "accumulate": ["accumulate", "--count", "10"],
     "dtypes": ["dtypes"],

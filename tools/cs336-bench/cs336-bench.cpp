@@ -10,6 +10,7 @@
 #include "cs336/Bench/AllReduce/AllReduceCommand.h"
 #include "cs336/Bench/Attention/AttentionCommand.h"
 #include "cs336/Bench/Compare/CompareCommand.h"
+#include "cs336/Bench/Explain/ExplainCommand.h"
 #include "cs336/Bench/Model/ModelCommand.h"
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
 #include "cs336/Bench/Numerics/DtypesCommand.h"
@@ -44,6 +45,8 @@ A sweep over sizes and contexts, and the effect of warming up, as Markdown:
   cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
 Memory, kernels, FLOPs and bytes before anything runs, for a device that need not be there:
   cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB
+A kernel of a program: its operations, text, registers and occupancy, and what bounds its time:
+  cs336-bench explain attention --size small --device cuda --dtype bf16
 Attention alone, forward and backward, pass by pass beside PyTorch:
   cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
 The bandwidth of all-reduces between processes and between threads of this host:
@@ -91,7 +94,8 @@ static int measure(int argc, char **argv) {
   std::vector<Command *> commands{&model, &attention, &allReduce, &plan, &accumulate, &dtypes, &normError, &doctor};
   StudyCommand study(program, commands);
   CompareCommand compare(commands);
-  commands.insert(commands.end(), {&study, &compare});
+  ExplainCommand explain(model);
+  commands.insert(commands.end(), {&study, &compare, &explain});
 
   cl::OptionCategory none{"No options without a subcommand"};
   cs336::hideOtherFlags({&none});

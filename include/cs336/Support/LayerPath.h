@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <string>
+
 namespace cs336 {
 
 /// Returns the repeated part of the model that `path` belongs to: `path` up to its first component that is a number
@@ -18,6 +20,10 @@ llvm::StringRef getLayer(llvm::StringRef path);
 
 /// Returns the layer of `path`, or the whole path if it belongs to none: "embedding.weight".
 llvm::StringRef getLayerOrPath(llvm::StringRef path);
+
+/// Returns the path with an asterisk in place of each number, which equal parts of all layers share:
+/// "layers.*.attn.q_proj".
+std::string mergeLayers(llvm::StringRef path);
 
 } // namespace cs336
 

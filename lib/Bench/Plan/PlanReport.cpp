@@ -10,8 +10,8 @@
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Support/ByteSize.h"
+#include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -91,21 +91,11 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
   return {"phases", "", columns, llvm::ArrayRef(plan.phases)};
 }
 
-/// Returns "layers.*.ffn.w13" for "layers.7.ffn.w13": one path for equal parts of all layers.
-static std::string replaceNumbers(llvm::StringRef source) {
-  llvm::SmallVector<llvm::StringRef> parts;
-  source.split(parts, '.');
-  for (llvm::StringRef &part : parts)
-    if (!part.empty() && llvm::all_of(part, llvm::isDigit))
-      part = "*";
-  return llvm::join(parts, ".");
-}
-
 std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<Allocation> buffers) {
   std::vector<BufferGroup> groups;
   std::map<std::tuple<int64_t, std::string, std::string, exec::CommandPhase, exec::CommandPhase>, size_t> known;
   for (const Allocation &buffer : buffers) {
-    std::string source = replaceNumbers(buffer.source);
+    std::string source = mergeLayers(buffer.source);
     auto [found, isNew] =
         known.try_emplace({buffer.bytes, buffer.type, source, buffer.firstPhase, buffer.lastPhase}, groups.size());
     if (isNew) {

@@ -22,8 +22,7 @@ namespace cl = llvm::cl;
 namespace path = llvm::sys::path;
 
 TimelineFlags::TimelineFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
-    : device("predict-on", cl::desc("Device whose rates predict times: h200 (default for --device cuda), a100 or cpu"),
-             cl::value_desc("name"), cl::cat(category), cl::sub(subcommand)),
+    : device(category, subcommand),
       timeline("timeline", cl::desc("File for the memory over time, by command and kind: .csv or .json"),
                cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)),
       snapshot("snapshot", cl::desc("File for a memory snapshot (.pickle), which pytorch.org/memory_viz opens"),
@@ -46,13 +45,8 @@ static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t
 static bool isCSV(llvm::StringRef file) { return path::extension(file) == ".csv"; }
 
 absl::Status TimelineFlags::check(size_t numPlans) const {
-  if (device.getNumOccurrences() > 0 && !getDevice()) {
-    std::string known;
-    for (const DeviceModel &model : getDeviceModels())
-      absl::StrAppend(&known, known.empty() ? "" : ", ", model.name.str());
-    return absl::InvalidArgumentError(
-        absl::StrCat("--predict-on is '", device.getValue(), "', must be one of: ", known));
-  }
+  if (absl::Status status = device.check(); !status.ok())
+    return status;
   if (!timeline.empty() && !isCSV(timeline) && path::extension(timeline) != ".json")
     return absl::InvalidArgumentError(
         absl::StrCat("--timeline is '", timeline.getValue(), "', must end with .csv or .json"));

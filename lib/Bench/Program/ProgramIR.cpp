@@ -70,8 +70,8 @@ absl::Status bench::withModelIR(const ModelDescription &description, llvm::funct
 }
 
 absl::Status bench::withIR(StringRef text, llvm::function_ref<void(StringRef)> warn,
-                           llvm::function_ref<LogicalResult(ModuleOp)> use) {
-  return run([&](MLIRContext &context) { return parseSourceString<ModuleOp>(text, &context); }, warn, use);
+                           llvm::function_ref<LogicalResult(ModuleOp)> use, StringRef name) {
+  return run([&](MLIRContext &context) { return parseSourceString<ModuleOp>(text, &context, name); }, warn, use);
 }
 
 absl::StatusOr<std::shared_ptr<const runtime::Executable>>

@@ -59,6 +59,10 @@ class LatexWriter : public PageWriter {
       stream << escape(line.ltrim()) << "\\par\n";
   }
 
+  void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
+    stream << "\\begin{verbatim}\n" << llvm::StringRef(listing.text).rtrim('\n') << "\n\\end{verbatim}\n";
+  }
+
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                   llvm::raw_ostream &stream) const override {
     stream << "\\begin{table}\n  \\centering\n";

@@ -24,6 +24,10 @@ class MarkdownWriter : public PageWriter {
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override { writeLines(text, stream); }
 
+  void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
+    stream << "```" << listing.language << "\n" << llvm::StringRef(listing.text).rtrim('\n') << "\n```\n";
+  }
+
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef,
                   llvm::raw_ostream &stream) const override {
     std::vector<size_t> widths = block.widths;

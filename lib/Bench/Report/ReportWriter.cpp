@@ -72,6 +72,12 @@ void PageWriter::write(const Report &report, llvm::raw_ostream &stream) const {
     for (const std::string &footnote : getFootnotes(table, layout))
       writeParagraph(footnote);
   }
+  for (const Listing &listing : report.listings) {
+    writeParagraph(listing.title);
+    stream << separator;
+    writeListing(listing, stream);
+    separator = "\n";
+  }
   for (const std::string &note : report.notes) {
     stream << (&note == &report.notes.front() ? separator : "");
     writeText(note, stream);

@@ -16,6 +16,10 @@ class TextWriter : public PageWriter {
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override { writeLines(text, stream); }
 
+  void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
+    stream << llvm::StringRef(listing.text).rtrim('\n') << "\n";
+  }
+
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef,
                   llvm::raw_ostream &stream) const override {
     std::vector<bool> isLeft;

@@ -36,6 +36,11 @@ class TypstWriter : public PageWriter {
       stream << "#par(" << quote(line.ltrim()) << ")\n";
   }
 
+  void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
+    stream << "#raw(block: true, lang: " << quote(listing.language) << ", "
+           << quote(llvm::StringRef(listing.text).rtrim('\n')) << ")\n";
+  }
+
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                   llvm::raw_ostream &stream) const override {
     stream << "#figure(\n";

@@ -22,6 +22,8 @@ protected:
   virtual LineWidths getLineWidths() const = 0;
   /// Writes a paragraph of plain text.
   virtual void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const = 0;
+  /// Writes the lines of a listing as they are. The title is a paragraph above it.
+  virtual void writeListing(const Listing &listing, llvm::raw_ostream &stream) const = 0;
   /// Writes one block. `caption` is the title and the shared settings of its table if `hasCaptions`, or empty.
   virtual void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                           llvm::raw_ostream &stream) const = 0;

@@ -48,11 +48,29 @@ static double getRate(const DeviceModel &model, exec::Arithmetic arithmetic) {
   llvm_unreachable("every precision has a rate");
 }
 
-double DeviceModel::predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const {
+PredictedTime DeviceModel::predict(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const {
   if (work.getCommands() == 0)
-    return 0;
-  double seconds = work.bytes / (isCollective ? linkBytes : memoryBytes);
+    return {};
+  PredictedTime time{work.bytes / (isCollective ? linkBytes : memoryBytes), 0, commandSeconds};
   if (arithmetic.elementType)
-    seconds = std::max(seconds, work.flops / getRate(*this, arithmetic));
-  return commandSeconds + seconds;
+    time.compute = work.flops / getRate(*this, arithmetic);
+  return time;
+}
+
+Bound PredictedTime::getBound() const {
+  if (launch > std::max(memory, compute))
+    return Bound::Launch;
+  return compute > memory ? Bound::Compute : Bound::Memory;
+}
+
+llvm::StringRef cs336::bench::stringifyBound(Bound bound) {
+  switch (bound) {
+  case Bound::Memory:
+    return "memory";
+  case Bound::Compute:
+    return "compute";
+  case Bound::Launch:
+    return "launch";
+  }
+  llvm_unreachable("every bound has a name");
 }

@@ -16,14 +16,6 @@ using namespace cs336;
 using llvm::StringRef;
 using runtime::TracedCommand;
 
-static bool isNumber(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
-
-/// Replaces numbers among the components of a path: "layers.*.attn.q_proj".
-static std::string mergeLayers(StringRef path) {
-  return llvm::join(llvm::map_range(llvm::split(path, '.'), [](StringRef part) { return isNumber(part) ? "*" : part; }),
-                    ".");
-}
-
 /// Returns the name of a generated kernel without the digits that distinguish it from kernels of the same operations.
 static StringRef dropDigest(StringRef kernel) {
   auto [name, digest] = kernel.rsplit('_');

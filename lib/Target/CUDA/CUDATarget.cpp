@@ -28,6 +28,7 @@ struct Job {
   StringRef architecture;
   std::string key;
   std::optional<Cubin> cubin;
+  bool wasCached = false;
 
   const std::string &getText() const { return kernel->implementations[implementation].text; }
 };
@@ -45,7 +46,7 @@ public:
   LogicalResult run(MutableArrayRef<Job> jobs, Location loc, TimingScope &timing);
 
 private:
-  LogicalResult compile(Job &job);
+  LogicalResult compile(Job &job, TimingScope &timing);
 
   MLIRContext *context;
   const NVRTC &compiler;
@@ -58,8 +59,9 @@ private:
 
 } // namespace
 
-LogicalResult KernelCompiler::compile(Job &job) {
+LogicalResult KernelCompiler::compile(Job &job, TimingScope &timing) {
   const CUDAKernel &kernel = *job.kernel;
+  TimingScope scope = timing.nest(StringRef(kernel.name + " " + job.architecture.str()));
   llvm::Expected<Cubin> cubin = compiler.compile(job.getText(), kernel.name + ".cu", job.architecture);
   if (!cubin) {
     InFlightDiagnostic diagnostic = emitError(kernel.loc)
@@ -86,6 +88,7 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
     parallelForEach(context, jobs, [&](Job &job) {
       job.key = CubinCache::getKey(compiler, job.getText(), job.architecture);
       job.cubin = cache->find(job.key);
+      job.wasCached = job.cubin.has_value();
     });
   }
 
@@ -96,7 +99,7 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
   ParallelDiagnosticHandler diagnostics(context);
   LogicalResult isCompiled = failableParallelForEachN(context, 0, misses.size(), [&](size_t index) {
     diagnostics.setOrderIDForThread(index);
-    LogicalResult result = compile(*misses[index]);
+    LogicalResult result = compile(*misses[index], scope);
     diagnostics.eraseOrderIDForThread();
     return result;
   });
@@ -135,7 +138,36 @@ static FailureOr<NVRTC> loadCompiler(Location loc, ArrayRef<std::string> archite
   return std::move(*compiler);
 }
 
-static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs) {
+/// Compiles the texts. Emits diagnostics about all of them at `loc`.
+static FailureOr<std::vector<KernelCubin>> compileJobs(MLIRContext *context, ArrayRef<CUDAKernel> kernels,
+                                                       const NVRTC &compiler, const CUDATargetOptions &options,
+                                                       Location loc, TimingScope &timing) {
+  std::vector<Job> jobs;
+  for (const CUDAKernel &kernel : kernels)
+    for (auto [index, implementation] : llvm::enumerate(kernel.implementations))
+      for (StringRef architecture : implementation.architectures)
+        jobs.push_back({&kernel, index, architecture, {}, {}});
+  if (failed(KernelCompiler(context, compiler, options).run(jobs, loc, timing)))
+    return failure();
+  std::vector<KernelCubin> cubins;
+  for (Job &job : jobs)
+    cubins.push_back({job.kernel, job.implementation, *std::move(job.cubin), job.wasCached});
+  return cubins;
+}
+
+FailureOr<std::vector<KernelCubin>> cuda::compileTexts(ModuleOp module, ArrayRef<CUDAKernel> kernels,
+                                                       const CUDATargetOptions &options, TimingScope *timing) {
+  TimingScope inactive;
+  TimingScope &scope = timing ? *timing : inactive;
+  TimingScope loading = scope.nest("Load NVRTC");
+  FailureOr<NVRTC> compiler = loadCompiler(module.getLoc(), options.architectures);
+  loading.stop();
+  if (failed(compiler))
+    return failure();
+  return compileJobs(module.getContext(), kernels, *compiler, options, module.getLoc(), scope);
+}
+
+static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<KernelCubin> cubins) {
   CompiledKernels result;
   result.target = Target::CUDA;
   for (const CUDAKernel &kernel : kernels) {
@@ -148,9 +180,11 @@ static CompiledKernels collect(ArrayRef<CUDAKernel> kernels, ArrayRef<Job> jobs)
     }
     compiled.alignments.assign(kernel.alignments.begin(), kernel.alignments.end());
   }
-  for (const Job &job : jobs) {
-    result.kernels[job.kernel->name].implementations[job.implementation].objects.push_back(result.objects.size());
-    result.objects.push_back({job.cubin->architecture, {}, {job.cubin->image.begin(), job.cubin->image.end()}});
+  for (const KernelCubin &compiled : cubins) {
+    const Cubin &cubin = compiled.cubin;
+    result.kernels[compiled.kernel->name].implementations[compiled.implementation].objects.push_back(
+        result.objects.size());
+    result.objects.push_back({cubin.architecture, {}, {cubin.image.begin(), cubin.image.end()}});
   }
   return result;
 }
@@ -178,18 +212,11 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const C
   if (!options.dumpDir.empty() && failed(dumpTexts(*kernels, options.dumpDir, loc)))
     return failure();
 
-  std::vector<Job> jobs;
-  for (const CUDAKernel &kernel : *kernels)
-    for (auto [index, implementation] : llvm::enumerate(kernel.implementations))
-      for (StringRef architecture : implementation.architectures)
-        jobs.push_back({&kernel, index, architecture, {}, {}});
-  if (failed(KernelCompiler(module.getContext(), *compiler, options).run(jobs, loc, scope)))
+  FailureOr<std::vector<KernelCubin>> cubins =
+      compileJobs(module.getContext(), *kernels, *compiler, options, loc, scope);
+  if (failed(cubins))
     return failure();
-  if (!options.dumpDir.empty()) {
-    auto cubins = llvm::map_to_vector(
-        jobs, [](const Job &job) { return DumpedCubin{job.kernel, job.implementation, &*job.cubin}; });
-    if (failed(dumpCubins(cubins, options.dumpDir, loc)))
-      return failure();
-  }
-  return collect(*kernels, jobs);
+  if (!options.dumpDir.empty() && failed(dumpCubins(*cubins, options.dumpDir, loc)))
+    return failure();
+  return collect(*kernels, *cubins);
 }

@@ -39,6 +39,7 @@ struct KernelText {
   int64_t workspaceBytes = 0;
   /// The fields are as in DeviceKernel.
   SmallVector<int64_t> alignments;
+  ScheduleSelection schedules;
 };
 
 /// Outputs of one shape, and the schedule that computes them.
@@ -319,6 +320,14 @@ FailureOr<SmallVector<ScheduledPart>> KernelEmitter::scheduleParts(const DeviceK
   return parts;
 }
 
+/// Returns the schedules and parameters that were chosen.
+static ScheduleSelection describeParts(ArrayRef<ScheduledPart> parts) {
+  ScheduleSelection selection;
+  for (const ScheduledPart &part : parts)
+    selection.push_back({part.schedule.str(), part.kernel->getParameters()});
+  return selection;
+}
+
 FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::string &whyNot) const {
   OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
@@ -328,10 +337,7 @@ FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::s
   FailureOr<SmallVector<ScheduledPart>> parts = scheduleParts(*form, whyNot);
   if (failed(parts))
     return failure();
-  ScheduleSelection selection;
-  for (const ScheduledPart &part : *parts)
-    selection.push_back({part.schedule.str(), part.kernel->getParameters()});
-  return selection;
+  return describeParts(*parts);
 }
 
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
@@ -353,6 +359,7 @@ FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &wh
   if (parts.empty())
     return KernelText();
   text.alignments = form->alignments;
+  text.schedules = describeParts(parts);
   for (const ScheduledPart &part : parts) {
     part.kernel->collectDeviceSources(text.sources);
     llvm::append_range(text.grids, part.kernel->getFunctions());
@@ -411,7 +418,7 @@ static FailureOr<CUDAImplementation> emitUnit(const KernelEmitter &emitter, exec
   emitHead(text->sources, os);
   os << text->functions;
   alignments = text->alignments;
-  return CUDAImplementation{{}, std::move(unit), text->grids, text->workspaceBytes};
+  return CUDAImplementation{{}, std::move(unit), text->grids, text->workspaceBytes, text->schedules};
 }
 
 namespace {

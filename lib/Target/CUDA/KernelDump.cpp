@@ -43,27 +43,27 @@ LogicalResult cuda::dumpTexts(ArrayRef<CUDAKernel> kernels, StringRef folder, Lo
   return success();
 }
 
-static void printTable(ArrayRef<DumpedCubin> cubins, raw_ostream &stream) {
+static void printTable(ArrayRef<KernelCubin> cubins, raw_ostream &stream) {
   constexpr llvm::StringLiteral row = "{0,-12} {1,9} {2,9} {3,9} {4,10} {5,8}  {6}\n";
   stream << llvm::formatv(row.data(), "architecture", "blocks", "threads", "shared", "registers", "spilled",
                           "function");
-  for (const DumpedCubin &dumped : cubins) {
+  for (const KernelCubin &dumped : cubins) {
     for (const KernelFunction &function : dumped.kernel->implementations[dumped.implementation].functions) {
-      auto compiled = llvm::find_if(dumped.cubin->kernels,
+      auto compiled = llvm::find_if(dumped.cubin.kernels,
                                     [&](const Cubin::Kernel &kernel) { return kernel.name == function.symbol; });
-      bool isKnown = compiled != dumped.cubin->kernels.end();
-      stream << llvm::formatv(row.data(), dumped.cubin->architecture, function.blocks, function.threads,
+      bool isKnown = compiled != dumped.cubin.kernels.end();
+      stream << llvm::formatv(row.data(), dumped.cubin.architecture, function.blocks, function.threads,
                               function.sharedBytes, isKnown ? std::to_string(compiled->registers) : "?",
                               isKnown ? std::to_string(compiled->spilledBytes) : "?", function.symbol);
     }
   }
 }
 
-LogicalResult cuda::dumpCubins(ArrayRef<DumpedCubin> cubins, StringRef folder, Location loc) {
-  for (const DumpedCubin &dumped : cubins) {
-    std::string path = getKernelPath(folder, dumped.kernel->name, dumped.cubin->architecture + ".cubin");
+LogicalResult cuda::dumpCubins(ArrayRef<KernelCubin> cubins, StringRef folder, Location loc) {
+  for (const KernelCubin &dumped : cubins) {
+    std::string path = getKernelPath(folder, dumped.kernel->name, dumped.cubin.architecture + ".cubin");
     if (failed(writeFile(path, loc, [&](raw_ostream &stream) {
-          stream.write(dumped.cubin->image.data(), dumped.cubin->image.size());
+          stream.write(dumped.cubin.image.data(), dumped.cubin.image.size());
         })))
       return failure();
   }

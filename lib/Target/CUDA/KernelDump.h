@@ -8,17 +8,10 @@
 #ifndef CS336_LIB_TARGET_CUDA_KERNELDUMP_H
 #define CS336_LIB_TARGET_CUDA_KERNELDUMP_H
 
+#include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
-#include "cs336/Target/NVRTC/NVRTC.h"
 
 namespace cs336::cuda {
-
-/// A kernel's machine code for one architecture.
-struct DumpedCubin {
-  const CUDAKernel *kernel;
-  size_t implementation; // Its position in the kernel.
-  const Cubin *cubin;
-};
 
 /// Returns the path of a text: `folder`/kernels/NAME.cu, or NAME.ARCHITECTURE.cu with its first architecture if the
 /// kernel has several.
@@ -29,7 +22,7 @@ llvm::LogicalResult dumpTexts(llvm::ArrayRef<CUDAKernel> kernels, llvm::StringRe
 
 /// Writes NAME.ARCHITECTURE.cubin for every kernel, and `folder`/kernels.txt, a table of every function's grid,
 /// registers and spills.
-llvm::LogicalResult dumpCubins(llvm::ArrayRef<DumpedCubin> cubins, llvm::StringRef folder, mlir::Location loc);
+llvm::LogicalResult dumpCubins(llvm::ArrayRef<KernelCubin> cubins, llvm::StringRef folder, mlir::Location loc);
 
 } // namespace cs336::cuda
 

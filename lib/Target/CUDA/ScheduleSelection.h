@@ -9,21 +9,12 @@
 #define CS336_LIB_TARGET_CUDA_SCHEDULESELECTION_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 
 #include <optional>
 
 namespace cs336::cuda {
-
-/// The schedule of one part of a kernel.
-struct SelectedSchedule {
-  std::string name;
-  /// The choices of the schedule, by name; null if it has none, or is to choose by itself.
-  mlir::DictionaryAttr parameters;
-};
-
-/// One schedule per part.
-using ScheduleSelection = llvm::SmallVector<SelectedSchedule, 1>;
 
 /// Returns the selection of the kernel's attribute `exec.schedules` for the target, or nullopt if it has none. Fails
 /// with a diagnostic if the attribute has another form.

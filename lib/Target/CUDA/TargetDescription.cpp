@@ -16,15 +16,22 @@ using namespace cs336::cuda;
 
 static constexpr llvm::StringLiteral architecturesAttr = "exec.architectures";
 
-/// Shared memory is from the table "Technical Specifications per Compute Capability" of the CUDA C++ programming guide.
+/// Shared memory, warps and blocks are from the table "Technical Specifications per Compute Capability" of the CUDA C++
+/// programming guide.
 static constexpr int64_t registers = 64 * 1024;
 static constexpr TargetDescription targets[] = {
-    {"sm_80", 108, 163 * 1024, registers, false, false},  {"sm_86", 84, 99 * 1024, registers, false, false},
-    {"sm_87", 16, 163 * 1024, registers, false, false},   {"sm_89", 142, 99 * 1024, registers, false, false},
-    {"sm_90", 132, 227 * 1024, registers, true, false},   {"sm_90a", 132, 227 * 1024, registers, true, true},
-    {"sm_100", 148, 227 * 1024, registers, true, false},  {"sm_100a", 148, 227 * 1024, registers, true, false},
-    {"sm_100f", 148, 227 * 1024, registers, true, false}, {"sm_120", 188, 99 * 1024, registers, true, false},
-    {"sm_120a", 188, 99 * 1024, registers, true, false},  {"sm_120f", 188, 99 * 1024, registers, true, false},
+    {"sm_80", 108, 163 * 1024, registers, 164 * 1024, 64, 32, false, false},
+    {"sm_86", 84, 99 * 1024, registers, 100 * 1024, 48, 16, false, false},
+    {"sm_87", 16, 163 * 1024, registers, 164 * 1024, 48, 16, false, false},
+    {"sm_89", 142, 99 * 1024, registers, 100 * 1024, 48, 24, false, false},
+    {"sm_90", 132, 227 * 1024, registers, 228 * 1024, 64, 32, true, false},
+    {"sm_90a", 132, 227 * 1024, registers, 228 * 1024, 64, 32, true, true},
+    {"sm_100", 148, 227 * 1024, registers, 228 * 1024, 64, 32, true, false},
+    {"sm_100a", 148, 227 * 1024, registers, 228 * 1024, 64, 32, true, false},
+    {"sm_100f", 148, 227 * 1024, registers, 228 * 1024, 64, 32, true, false},
+    {"sm_120", 188, 99 * 1024, registers, 100 * 1024, 48, 24, true, false},
+    {"sm_120a", 188, 99 * 1024, registers, 100 * 1024, 48, 24, true, false},
+    {"sm_120f", 188, 99 * 1024, registers, 100 * 1024, 48, 24, true, false},
 };
 
 const TargetDescription &cs336::cuda::getTarget(StringRef architecture) {

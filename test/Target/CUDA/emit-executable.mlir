@@ -7,6 +7,7 @@
 // COLD: Load NVRTC
 // COLD: Write CUDA text
 // COLD: NVRTC: 8 of 8 cubins
+// COLD: {{[a-z0-9_]+}} sm_{{80|90a|100a|120}}{{$}}
 
 // Each kernel is a file of its own, with what it takes from the device library.
 // RUN: ls %t.dump/kernels | FileCheck %s --check-prefix=FILES

@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_PLAN_TIMELINEFLAGS_H
 #define CS336_BENCH_PLAN_TIMELINEFLAGS_H
 
+#include "cs336/Bench/Plan/PredictOnFlag.h"
 #include "cs336/Bench/Timeline/MemoryTimeline.h"
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
@@ -27,7 +28,7 @@ public:
   absl::Status check(size_t numPlans) const;
 
   /// Returns the model that `--predict-on` names, or null.
-  const DeviceModel *getDevice() const { return findDeviceModel(device.getValue()); }
+  const DeviceModel *getDevice() const { return device.getDevice(); }
   /// Returns the least bytes of buffers in tables; 1 without `--detail`.
   int64_t getDetailBytes() const;
   /// Returns the flags and their files, for CompileFlags::checkOutputs.
@@ -37,7 +38,8 @@ public:
   absl::Status write(const MemoryTimeline &plan, llvm::json::Object context) const;
 
 private:
-  TextFlag device, timeline, snapshot, detail;
+  PredictOnFlag device;
+  TextFlag timeline, snapshot, detail;
 };
 
 } // namespace cs336::bench

@@ -30,9 +30,9 @@ absl::Status withProgram(llvm::function_ref<void(mlir::ModuleOp)> build, llvm::f
 absl::Status withModelIR(const ModelDescription &description, llvm::function_ref<void(llvm::StringRef)> warn,
                          llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
 
-/// As `withProgram`, for IR that is given as text.
+/// As `withProgram`, for IR that is given as text. `name` is its file in locations.
 absl::Status withIR(llvm::StringRef text, llvm::function_ref<void(llvm::StringRef)> warn,
-                    llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
+                    llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use, llvm::StringRef name = "");
 
 /// Compiles the module that `build` fills. Errors as `withProgram`; warnings go to the standard error stream.
 absl::StatusOr<std::shared_ptr<const runtime::Executable>>

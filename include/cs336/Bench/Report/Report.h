@@ -12,14 +12,24 @@
 
 namespace cs336::bench {
 
+/// Text whose lines and spaces are kept, such as code.
+struct Listing {
+  std::string title;
+  /// The language for highlighting: "mlir", "cuda".
+  std::string language;
+  std::string text;
+};
+
 /// The output of a command: one or more tables. The first contains the results.
 struct Report {
   /// The data of the whole report: the members of the JSON document beside those of its schema and "results".
   llvm::json::Object context;
   /// Never empty. JSON has the first one alone, whose Data columns repeat what the others show.
   std::vector<Table> tables;
-  /// Lines below the tables; CSV and JSON have none.
+  /// Lines below the tables and listings; CSV and JSON have none.
   std::vector<std::string> notes;
+  /// Between the tables and the notes; CSV and JSON have none.
+  std::vector<Listing> listings = {};
 };
 
 } // namespace cs336::bench

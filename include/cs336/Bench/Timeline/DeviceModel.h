@@ -10,9 +10,27 @@
 
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 
+#include <algorithm>
 #include <string>
 
 namespace cs336::bench {
+
+/// The resource that a command spends the most predicted time on.
+enum class Bound { Memory, Compute, Launch };
+
+/// Returns "memory", "compute" or "launch".
+llvm::StringRef stringifyBound(Bound bound);
+
+/// The predicted seconds of a command. Memory accesses and arithmetic overlap.
+struct PredictedTime {
+  double memory = 0, compute = 0;
+  /// The seconds of a command that does nothing.
+  double launch = 0;
+
+  double getTotal() const { return launch + std::max(memory, compute); }
+  /// Returns Launch if doing nothing takes longer than the work.
+  Bound getBound() const;
+};
 
 /// The rates that predict how long a command takes on a device. Rates are per second.
 struct DeviceModel {
@@ -25,9 +43,12 @@ struct DeviceModel {
   /// Seconds of a command that does nothing.
   double commandSeconds;
 
+  /// Returns the parts of a command's time. They are 0 for commands without work, which record or await an event.
+  PredictedTime predict(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const;
   /// Returns the seconds of a command: the longer of its arithmetic and its memory accesses, and `commandSeconds`.
-  /// Returns 0 for commands without work, which record or await an event.
-  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const;
+  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const {
+    return predict(work, arithmetic, isCollective).getTotal();
+  }
 };
 
 /// Returns the models by name.

@@ -9,6 +9,7 @@
 #define CS336_TARGET_CUDA_CUDATARGET_H
 
 #include "cs336/Target/CompiledKernels.h"
+#include "cs336/Target/NVRTC/NVRTC.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"
 
@@ -25,6 +26,25 @@ struct CUDATargetOptions {
   /// The folder for the text of each kernel, its machine code, and a table of registers. Empty to write nothing.
   std::string dumpDir;
 };
+
+namespace cuda {
+struct CUDAKernel;
+
+/// The machine code of a kernel's text for one architecture.
+struct KernelCubin {
+  const CUDAKernel *kernel;
+  size_t implementation; // Its position in the kernel.
+  Cubin cubin;
+  /// True if the code is from the cache of earlier runs.
+  bool wasCached = false;
+};
+
+/// Compiles the texts of kernels for all their architectures, as `compileKernelsForCUDA` does: in order of kernels, of
+/// implementations and of their architectures. The kernels must outlive the result. Writes nothing to the dump folder.
+mlir::FailureOr<std::vector<KernelCubin>> compileTexts(mlir::ModuleOp module, llvm::ArrayRef<CUDAKernel> kernels,
+                                                       const CUDATargetOptions &options,
+                                                       mlir::TimingScope *timing = nullptr);
+} // namespace cuda
 
 /// Compiles every kernel that the module launches, each as its own translation unit, in parallel if the context allows
 /// it. It requires NVRTC, but neither a GPU nor a driver. Code in the cache is not compiled again. Warns if the cache

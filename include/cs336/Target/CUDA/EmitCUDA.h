@@ -34,6 +34,16 @@ mlir::LogicalResult emitCUDA(mlir::ModuleOp module, llvm::raw_ostream &os, const
 
 namespace cuda {
 
+/// The schedule of one part of a kernel.
+struct SelectedSchedule {
+  std::string name;
+  /// The choices of the schedule, by name; null if it has none, or is to choose by itself.
+  mlir::DictionaryAttr parameters;
+};
+
+/// One schedule per part.
+using ScheduleSelection = llvm::SmallVector<SelectedSchedule, 1>;
+
 /// One text of a kernel.
 struct CUDAImplementation {
   /// The architectures that share it, of those that the text was emitted for.
@@ -45,6 +55,8 @@ struct CUDAImplementation {
   llvm::SmallVector<KernelFunction> functions;
   /// Bytes of the workspace that every launch provides, aligned like all storage; 0 for none.
   int64_t workspaceBytes;
+  /// The schedules that wrote the text.
+  ScheduleSelection schedules;
 };
 
 /// A kernel with the information that a launch requires.

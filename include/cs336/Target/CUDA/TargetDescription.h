@@ -27,6 +27,11 @@ struct TargetDescription {
   int64_t sharedBytesPerBlock;
   /// The number of registers of 32 bits.
   int64_t registersPerMultiprocessor;
+  /// The shared memory of all blocks on a multiprocessor, in bytes, with the part that CUDA reserves per block.
+  int64_t sharedBytesPerMultiprocessor;
+  /// The numbers of warps and of blocks that a multiprocessor runs at the same time.
+  int64_t warpsPerMultiprocessor;
+  int64_t blocksPerMultiprocessor;
   /// Returns whether the tensor memory accelerator copies tiles, with barriers in shared memory.
   bool hasTensorMaps;
   /// Returns whether warpgroups multiply matrices in shared memory (`wgmma`).
@@ -35,7 +40,8 @@ struct TargetDescription {
 
 /// The limits that code for every architecture from 8.0 on keeps to. Its numbers of blocks suit an H200, on which they
 /// were measured.
-inline constexpr TargetDescription portableTarget{"portable", 132, 99 * 1024, 64 * 1024, false, false};
+inline constexpr TargetDescription portableTarget{"portable", 132, 99 * 1024, 64 * 1024, 100 * 1024,
+                                                  48,         16,  false,     false};
 
 /// Returns the description of an architecture, such as "sm_90a", or `portableTarget` if it is not in the table.
 const TargetDescription &getTarget(llvm::StringRef architecture);

@@ -1,0 +1,108 @@
+//===- RecordedTimes.cpp - Measured times of kernels ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/Explain/RecordedTimes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace json = llvm::json;
+
+static absl::Status makeError(llvm::StringRef path, const llvm::Twine &reason) {
+  return absl::InvalidArgumentError(("--profile-json '" + path + "': " + reason).str());
+}
+
+/// Returns the first setting in which the row differs, as "context_length is 16, expected 8", or "".
+static std::string describeDifference(const json::Object &row, const json::Object &settings) {
+  for (const auto &[key, expected] : settings) {
+    const json::Value *value = row.get(key);
+    if (!value || *value != expected)
+      return llvm::formatv("{0} is {1}, expected {2}", llvm::StringRef(key), value ? *value : json::Value("missing"),
+                           expected);
+  }
+  return "";
+}
+
+absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target target, const json::Object &settings,
+                                                  FindColumns findColumns) {
+  absl::StatusOr<ResultsFile> file = readResultsFile(path, findColumns);
+  if (!file.ok())
+    return absl::Status(file.status().code(), absl::StrCat("--profile-json ", file.status().message()));
+  std::vector<const json::Object *> profiled;
+  llvm::StringRef kind = target == Target::CUDA ? "cuda" : "cpu";
+  for (const ResultsDocument &document : file->documents) {
+    if (document.benchmark != "model")
+      continue;
+    for (const json::Object &row : document.rows)
+      if (row.getArray("profile"))
+        profiled.push_back(&row);
+    std::optional<llvm::StringRef> measured = document.device.getString("kind");
+    if (measured && *measured != kind)
+      return makeError(path, "it was measured on " + *measured + ", and the program is for " + kind);
+  }
+  if (profiled.empty())
+    return makeError(path, "it has no profile: pass results of cs336-bench model --profile --format json");
+  std::vector<const json::Object *> matching = profiled;
+  llvm::erase_if(matching, [&](const json::Object *row) { return !describeDifference(*row, settings).empty(); });
+  if (matching.empty())
+    return makeError(path, llvm::formatv("none of its {0} profiled rows is of this program: {1}", profiled.size(),
+                                         describeDifference(*profiled.front(), settings)));
+  if (matching.size() > 1)
+    return makeError(path, llvm::formatv("{0} of its profiled rows may be of this program: pass results with one row",
+                                         matching.size()));
+  RecordedTimes recorded;
+  recorded.path = path.str();
+  recorded.entry = matching.front()->getString("mode").value_or("").str();
+  for (const json::Value &value : *matching.front()->getArray("profile")) {
+    const json::Object *kernel = value.getAsObject();
+    std::optional<llvm::StringRef> name = kernel ? kernel->getString("name") : std::nullopt;
+    std::optional<double> total = kernel ? kernel->getNumber("total_ns") : std::nullopt;
+    std::optional<int64_t> instances = kernel ? kernel->getInteger("instances") : std::nullopt;
+    if (!name || !total || !instances)
+      return makeError(path, "a row of a profile lacks 'name', 'total_ns' or 'instances'");
+    Time &time = recorded.times[name->str()];
+    time.nanoseconds += *total;
+    time.instances += *instances;
+  }
+  return recorded;
+}
+
+absl::Status RecordedTimes::addTo(ExplainedProgram &program) const {
+  if (!llvm::is_contained(program.entries, entry))
+    return makeError(path,
+                     llvm::formatv("it is of another program: it measured the entry '{0}', and this program has {1}",
+                                   entry, llvm::join(program.entries, ", ")));
+  for (KernelFacts &kernel : program.kernels) {
+    std::vector<std::string> symbols{kernel.name};
+    for (const FunctionFacts &function : kernel.functions)
+      if (!llvm::is_contained(symbols, function.function.symbol))
+        symbols.push_back(function.function.symbol);
+    MeasuredTime measured;
+    for (const std::string &symbol : symbols) {
+      auto time = times.find(symbol);
+      if (time == times.end() || time->second.instances == 0)
+        continue;
+      measured.seconds += time->second.nanoseconds * 1e-9 / static_cast<double>(time->second.instances);
+      measured.launches = std::max(measured.launches, time->second.instances);
+    }
+    if (measured.launches > 0) {
+      kernel.measured = measured;
+      continue;
+    }
+    bool isLaunched = llvm::any_of(kernel.launches, [&](const LaunchGroup &group) { return group.entry == entry; });
+    if (isLaunched)
+      return makeError(path, llvm::formatv("it is of another program: its step '{0}' has no kernel '{1}', which this "
+                                           "program launches there",
+                                           entry, kernel.name));
+  }
+  return absl::OkStatus();
+}
