@@ -29,6 +29,10 @@ PlanCommand::PlanCommand()
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
+      sweepTables("memory-tables",
+                  cl::desc("Tables with all plans side by side: memory at the peak of each phase, and what one block "
+                           "keeps for the backward pass"),
+                  cl::cat(category), cl::sub(subcommand)),
       timeline(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
@@ -129,9 +133,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     described["model"] = describePlan(rows.front());
     written = timeline.write(rows.front().plan.timeline, std::move(described));
   }
+  PlanTables tables{static_cast<size_t>(most), timeline.getDetailBytes(), sweepTables};
   if (written.ok())
-    written =
-        output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most), timeline.getDetailBytes()));
+    written = output.write(makePlanReport(rows, std::move(context), tables));
   if (!written.ok())
     return written;
   if (!status.ok())

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
+#include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -222,6 +223,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add("predicted (ms)", "predicted_ms",
       [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); });
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
+  llvm::append_range(columns, getBlockColumns());
   auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
     add(std::move(title), std::move(key), std::move(get), Show::Data);
   };
@@ -242,9 +244,14 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   return columns;
 }
 
-Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, size_t most,
-                                    int64_t detailBytes) {
+Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
+  auto [most, detailBytes, hasSweepTables] = tables;
   Report report{std::move(context), {{"plan", "", getPlanColumns(most), rows}}, {}};
+  if (hasSweepTables) {
+    report.tables.push_back(makePhasePeakTable(rows));
+    report.tables.push_back(makeBlockTable(rows));
+    report.tables.push_back(makeBlockBufferTable(rows, most));
+  }
   if (rows.size() == 1) {
     const ModelPlan &plan = rows.front().plan;
     report.tables.push_back(makePhaseTable(plan));
@@ -256,8 +263,8 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
     if (detailBytes > 1)
       buffers += llvm::formatv(", of at least {0}", formatBytes(detailBytes));
     llvm::ArrayRef<Allocation> large =
-        llvm::ArrayRef(plan.timeline.allocations).take_while([&](const Allocation &each) {
-          return each.bytes >= detailBytes;
+        llvm::ArrayRef(plan.timeline.allocations).take_while([&, least = detailBytes](const Allocation &each) {
+          return each.bytes >= least;
         });
     report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(large), most));
     std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());

@@ -46,6 +46,7 @@ private:
   DeviceFlag device;
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<int64_t> most;
+  llvm::cl::opt<bool> sweepTables;
   TimelineFlags timeline;
   llvm::cl::opt<int> ranks;
   DistributeFlags distribute;
