@@ -44,6 +44,13 @@ StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> comman
       list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
       full("full", cl::desc("Measure on the CPU, too, what a study measures on a GPU; may follow the study's name"),
            cl::cat(category), cl::sub(subcommand)),
+      edition("edition", cl::desc("Year of the assignment (default 2025); may follow the study's name"),
+              cl::init(Edition::Of2025),
+              cl::values(clEnumValN(Edition::Of2025, "2025", "small, medium, large, xl, 2.7B, as in most write-ups"),
+                         clEnumValN(Edition::Of2026, "2026",
+                                    "small, medium, large, xl (2.7B here), 10B; context 512 unless a problem gives "
+                                    "others")),
+              cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
@@ -100,8 +107,11 @@ static bool isReduced(const Study &study, const StudyArguments &arguments) {
 
 void StudyCommand::announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const {
   Forecast forecast = forecastStudy(program, commands, lines);
-  llvm::errs() << "study " << study.name << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ")
-               << summarize(forecast) << "\n";
+  llvm::errs() << "study " << study.name
+               << (parsed.getEdition() == Edition::Of2025 ? ""
+                                                          : ", edition " + stringifyEdition(parsed.getEdition()).str())
+               << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ") << summarize(forecast)
+               << "\n";
   if (forecast.memoryBytes)
     llvm::errs() << "  the largest is " << forecast.largest << "; each command prints the basis of both\n";
   if (isReduced(study, parsed))
@@ -111,7 +121,7 @@ void StudyCommand::announce(const Study &study, const StudyArguments &parsed, ll
 absl::Status StudyCommand::runAll(const Study &study) const {
   StudyArguments parsed;
   std::vector<StudyLine> lines;
-  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full);
+  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full, edition);
   if (status.ok() && parsed.wantsHelp())
     return writeStudyHelp(study, parsed, program, commands, llvm::outs());
   if (status.ok())
@@ -164,7 +174,7 @@ absl::Status StudyCommand::run(llvm::StringRef) {
       llvm::outs() << study.name << ": " << study.description << "\n";
       for (const StudyStep &step : study.steps) {
         llvm::outs() << "  cs336-bench " << step.command;
-        for (auto [flag, value] : step.flags)
+        for (auto [flag, value] : step.getFlags(edition, /*isSmall=*/false))
           llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
         llvm::outs() << "\n";
       }

@@ -10,6 +10,7 @@
 
 #include "StudyLines.h"
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Support/EnumParser.h"
 
 #include "absl/status/status.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -53,6 +54,7 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};
   llvm::cl::opt<bool> list, full;
+  llvm::cl::opt<Edition, /*ExternalStorage=*/false, EnumParser<Edition>> edition;
   llvm::cl::opt<std::string> name;
   llvm::cl::list<std::string> arguments;
 };

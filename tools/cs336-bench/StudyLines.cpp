@@ -8,6 +8,7 @@
 #include "StudyLines.h"
 
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -45,8 +46,17 @@ static llvm::StringRef getValue(llvm::ArrayRef<std::string> flag) {
   return first.contains('=') ? first.split('=').second : flag.size() > 1 ? llvm::StringRef(flag[1]) : "";
 }
 
-absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFull) {
+/// Replaces the edition's names of sizes by those of this tool.
+static void renameSizes(Edition edition, StudyLine &flag) {
+  std::string value = getValue(flag).str();
+  std::string renamed = llvm::join(
+      llvm::map_range(llvm::split(value, ","), [&](llvm::StringRef name) { return getSizeOf(edition, name); }), ",");
+  flag = {"--size", renamed};
+}
+
+absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFull, Edition editionBefore) {
   full = isFull;
+  edition = editionBefore;
   for (const std::string &word : words) {
     llvm::StringRef name = getFlagName(word);
     if (name.empty() && given.empty())
@@ -63,8 +73,18 @@ absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFul
       given.back().push_back(word);
     }
   }
-  for (const StudyLine &flag : given) {
+  auto isEdition = [](const StudyLine &flag) { return getFlagName(flag.front()) == "edition"; };
+  for (const StudyLine &flag : llvm::make_filter_range(given, isEdition)) {
+    std::optional<Edition> found = parseEdition(getValue(flag));
+    if (!found)
+      return absl::InvalidArgumentError(describeUnknown("edition", getValue(flag), getEditionNames()));
+    edition = *found;
+  }
+  llvm::erase_if(given, isEdition);
+  for (StudyLine &flag : given) {
     llvm::StringRef name = getFlagName(flag.front());
+    if (name == "size")
+      renameSizes(edition, flag);
     if (name == "device")
       isOnCPU = getValue(flag) == "cpu";
     json |= name == "format" && getValue(flag) == "json";
@@ -83,7 +103,7 @@ absl::Status StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *
   for (const StudyStep &step : study.steps) {
     StudyLine &line = lines.emplace_back();
     line.push_back(step.command.str());
-    for (const auto &[flag, value] : step.getFlags(small)) {
+    for (const auto &[flag, value] : step.getFlags(edition, small)) {
       bool isReplaced = llvm::any_of(given, [&, wanted = normalize(flag)](const StudyLine &other) {
         llvm::StringRef otherName = getFlagName(other.front());
         return normalize(otherName) == wanted && hasFlag(commands, step.command, otherName);

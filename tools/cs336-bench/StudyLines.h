@@ -24,8 +24,11 @@ using StudyLine = std::vector<std::string>;
 /// The arguments after a study's name: flags that replace its own, and flags of the study itself.
 class StudyArguments {
 public:
-  /// `isFull` if --full stood before the name. INVALID_ARGUMENT if a word is not a flag and follows none.
-  absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull);
+  /// `isFull` if --full stood before the name, `edition` if --edition did. INVALID_ARGUMENT if a word is not a flag and
+  /// follows none, and for an unknown edition.
+  absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull, Edition edition);
+
+  Edition getEdition() const { return edition; }
 
   bool wantsHelp() const { return help; }
   /// Returns true if the steps have the flags of the CPU: --device is cpu, and --full is not given.
@@ -42,6 +45,7 @@ public:
 private:
   /// Each flag with the values that follow it.
   std::vector<StudyLine> given;
+  Edition edition = Edition::Of2025;
   bool help = false, full = false, forecast = false, isOnCPU = true, json = false;
 };
 

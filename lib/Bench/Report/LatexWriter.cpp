@@ -23,6 +23,7 @@ static std::string escape(llvm::StringRef text) {
                                                                                      {"µ", "\\textmu{}"},
                                                                                      {"×", "\\texttimes{}"},
                                                                                      {"±", "\\textpm{}"},
+                                                                                     {"²", "\\texttwosuperior{}"},
                                                                                      {"\n", " "},
                                                                                      {"#", "\\#"},
                                                                                      {"$", "\\$"},
