@@ -65,9 +65,9 @@ static std::string listColumns(const Command &command) {
 
 static absl::Status forecastDevice(const Study &study, const StudyArguments &arguments, const std::string &program,
                                    llvm::ArrayRef<Command *> commands, bool isSmall, std::string &summary) {
-  std::vector<StudyLine> lines;
-  if (absl::Status status = arguments.expand(study, commands, isSmall, lines); !status.ok())
+  if (absl::Status status = arguments.check(study, commands); !status.ok())
     return status;
+  std::vector<StudyLine> lines = arguments.expand(study, commands, isSmall);
   auto isDevice = [](llvm::StringRef word) { return word.starts_with("--device"); };
   for (StudyLine &line : lines)
     if (hasFlag(commands, line.front(), "device") && llvm::none_of(line, isDevice))

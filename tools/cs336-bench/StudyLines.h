@@ -37,14 +37,21 @@ public:
   /// True if --forecast is given: nothing is measured.
   bool wantsForecast() const { return forecast; }
 
-  /// The command line of every step, with the flags of the CPU if `small` is set. INVALID_ARGUMENT if a flag that was
-  /// given belongs to none of them.
-  absl::Status expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small,
-                      std::vector<StudyLine> &lines) const;
+  /// The value of --out, or an empty text.
+  llvm::StringRef getFolder() const { return folder; }
+  /// Returns whether the flag was given, for all commands or for one.
+  bool isGiven(llvm::StringRef name) const;
+
+  /// Returns INVALID_ARGUMENT for a flag that no command of the studies has.
+  absl::Status check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const;
+  /// Returns the command line of every step, with the flags of the CPU if `small` is set. Each command gets the given
+  /// flags that it has, and those for it alone: "--model.steps 2" is "--steps 2" for model.
+  std::vector<StudyLine> expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small) const;
 
 private:
   /// Each flag with the values that follow it.
   std::vector<StudyLine> given;
+  std::string folder;
   Edition edition = Edition::Of2025;
   bool help = false, full = false, forecast = false, isOnCPU = true, json = false;
 };
