@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/PlanReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Plan/CheckpointNote.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
@@ -184,6 +185,15 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add(
       "ranks", "ranks", [](const Row &row) { return row.ranks > 1 ? Cell::integer(row.ranks) : Cell::empty(); },
       Show::Setting);
+  add(
+      "layers per block", "checkpoint",
+      [](const Row &row) { return row.checkpoint ? Cell::integer(*row.checkpoint) : Cell::empty(); }, Show::Setting);
+  add(
+      "least memory", "is_best_checkpoint",
+      [](const Row &row) {
+        return row.checkpoint ? Cell(row.isBestCheckpoint ? "yes" : "no", row.isBestCheckpoint) : Cell::empty();
+      },
+      Show::Result);
   add("distribute", "distribute", [](const Row &row) { return Cell::optional(row.distribute); }, Show::Setting);
   add(
       "recomputed (%)", "recomputed_percent",
@@ -270,6 +280,9 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
     std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());
     report.tables.push_back(makeKernelTable(std::move(kernels), plan, most));
   }
+  for (const PlanRow &row : rows)
+    if (std::string note = row.checkpoint == 0 ? describeCheckpointing(row) : ""; !note.empty())
+      report.notes.push_back(describePlan(row) + ": " + note);
   for (const PlanRow &row : rows)
     if (row.limitBytes > 0)
       report.notes.push_back(describeFit(row));

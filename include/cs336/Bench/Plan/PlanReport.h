@@ -28,6 +28,10 @@ struct PlanRow {
   /// The number of ranks, one of which the plan describes, and how they exchange gradients: empty for one rank.
   int64_t ranks = 1;
   std::string distribute;
+  /// With --best-checkpoint: the layers whose activations are recomputed together, 0 for none, and whether no other
+  /// number of layers takes less memory.
+  std::optional<int64_t> checkpoint = std::nullopt;
+  bool isBestCheckpoint = false;
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
