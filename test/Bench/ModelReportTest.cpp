@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace cs336::bench {
 namespace {
 
@@ -217,6 +219,49 @@ TEST(ModelReportTest, EveryProfileHasATable) {
   ASSERT_EQ(report.tables.size(), 3u);
   EXPECT_EQ(report.tables[1].getName(), "profile-1");
   EXPECT_EQ(report.tables[2].getName(), "profile-3");
+}
+
+/// Two steps with a GEMM and a softmax in attention's forward pass, and an update.
+Measurement measureAttention() {
+  Measurement measurement = measureCPU();
+  measurement.profiledMilliseconds = {4, 4};
+  runtime::Trace &trace = measurement.profile.emplace().trace;
+  trace.names = {"gemm_scores", "softmax_12ab", "adamw_12ab"};
+  trace.commands.resize(3);
+  for (auto [index, source] : llvm::enumerate(std::array{"layers.0.attn.scores", "layers.0.attn.softmax", ""})) {
+    trace.commands[index].source = source;
+    trace.commands[index].phase = index == 2 ? "optimizer" : "forward";
+    trace.commands[index].kind = index == 0 ? "gemm" : "launch";
+  }
+  for (int32_t index : {0, 1, 2, 0, 1, 2})
+    trace.spans.push_back(
+        {.duration_ns = (index + 1) * 1'000'000, .name = static_cast<uint32_t>(index), .command = index});
+  return measurement;
+}
+
+TEST(ModelReportTest, ProfilesStandSideBySide) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureAttention()));
+  rows.push_back(makeRow(measureCPU()));
+  Report report = makeModelReport(rows, {}, false);
+  ASSERT_EQ(report.tables.size(), 4u);
+  EXPECT_EQ(report.tables[1].getName(), "phases");
+  ASSERT_EQ(report.tables[1].getRows().size(), 2u);
+  EXPECT_EQ(report.tables[2].getName(), "attention");
+  ASSERT_EQ(report.tables[2].getRows().size(), 1u);
+  std::string table = print(report, Format::Table);
+  EXPECT_THAT(table, ::testing::ContainsRegex("forward +3.000 +33.3 +66.7 +softmax_12ab +66.7 +softmax_12ab"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("optimizer +3.000 +0.0 +100.0 +adamw_12ab +100.0 +adamw_12ab"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("1.000 +2.000 +3.000 +2.000 +0.0391"));
+  // Without --profile-by there are no tables of profiles.
+  EXPECT_EQ(makeModelReport(rows, {}, false, {.keys = {}}).tables.size(), 1u);
+
+  json::Object result = getResult(measureAttention());
+  EXPECT_EQ(result.getNumber("kernels_ms"), 6);
+  EXPECT_EQ(result.getNumber("softmax_ms"), 2);
+  EXPECT_EQ(result.getNumber("softmax_over_matmuls"), 2);
+  EXPECT_EQ(*result.get("values_ms"), nullptr);
+  EXPECT_EQ(result.getArray("profile_phases")->size(), 2u);
 }
 
 TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {

@@ -54,9 +54,9 @@ TEST(PlanReportTest, EqualBuffersOfAllLayersAreOneRow) {
   EXPECT_EQ(groups[1].count, 1);
   EXPECT_EQ(groups[1].buffer.source, "layers.0.ffn.w13");
   std::vector<PlanRow> rows{makeRow("tiny", Fusion::None)};
-  EXPECT_THAT(print(makePlanReport(rows, {}, 10), Format::Table), HasSubstr("layers.*.ffn.w13 × 48"));
+  EXPECT_THAT(print(makePlanReport(rows, {}, {10}), Format::Table), HasSubstr("layers.*.ffn.w13 × 48"));
   // Programs get each by itself.
-  llvm::json::Value document = llvm::cantFail(llvm::json::parse(print(makePlanReport(rows, {}, 100), Format::JSON)));
+  llvm::json::Value document = llvm::cantFail(llvm::json::parse(print(makePlanReport(rows, {}, {100}), Format::JSON)));
   const llvm::json::Object &result = *document.getAsObject()->getArray("results")->front().getAsObject();
   EXPECT_EQ(result.getArray("largest_buffers")->size(), 49u);
   EXPECT_EQ(result.getArray("largest_buffers")->front().getAsObject()->getString("source"), "layers.0.ffn.w13");
@@ -71,6 +71,27 @@ TEST(PlanReportTest, BuffersThatDifferInMoreThanTheLayerStayApart) {
   EXPECT_EQ(groupBuffers(buffers).size(), 4u);
 }
 
+TEST(PlanReportTest, SweepTablesHaveAllPlans) {
+  PlanRow row = makeRow("2.7B", Fusion::None);
+  row.description.transformer.batchSize = 4;
+  row.description.transformer.contextLength = 256;
+  std::vector<PlanRow> rows{row, row};
+  rows.back().description.transformer.contextLength = 512;
+  rows.back().plan.layerMemory = {}; // As of a forward pass.
+  Report report = makePlanReport(rows, {}, {2, 1, /*hasSweepTables=*/true});
+  ASSERT_EQ(report.tables.size(), 4u);
+  EXPECT_EQ(report.tables[1].getName(), "phase-peaks");
+  EXPECT_EQ(report.tables[1].getRows().size(), 4u); // Two phases of each.
+  EXPECT_EQ(report.tables[2].getName(), "blocks");
+  EXPECT_EQ(report.tables[3].getName(), "block-buffers");
+  EXPECT_EQ(report.tables[3].getRows().size(), 2u);
+  std::string text = print(report, Format::Table);
+  // 4·256·2560 and 4·512·2560 numbers of 4 bytes; 4·2560² + 3·2560·10240 + 2·2560 = 104862720 numbers.
+  EXPECT_THAT(text, ::testing::ContainsRegex("256 +10.0 +50331648.0 +48 +1048576.0 +400.0"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("512 +20.0 *\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("1048576.0 +2.1% +128x65536x25600xf32 +layers.0.ffn.w13"));
+}
+
 TEST(PlanReportTest, TheWidestDefaultTablesFit) {
   std::vector<PlanRow> one{makeRow("2.35B", Fusion::Elementwise)};
   std::vector<PlanRow> sweep;
@@ -80,8 +101,8 @@ TEST(PlanReportTest, TheWidestDefaultTablesFit) {
   sweep.back().description.transformer.numLayers = 100; // Without a name.
   sweep.back().description.mode = Mode::ForwardBackward;
   for (Format format : {Format::Table, Format::Markdown})
-    EXPECT_LE(getWidestLine(print(makePlanReport(sweep, {}, 10), format)), 120);
-  EXPECT_LE(getWidestLine(print(makePlanReport(one, {}, 10), Format::Table)), 120);
+    EXPECT_LE(getWidestLine(print(makePlanReport(sweep, {}, {10}), format)), 120);
+  EXPECT_LE(getWidestLine(print(makePlanReport(one, {}, {10}), Format::Table)), 120);
 }
 
 } // namespace

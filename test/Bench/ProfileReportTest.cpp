@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Bench/Profile/ProfileReport.h"
+#include "cs336/Bench/Profile/AttentionTimes.h"
 
 #include "LineWidths.h"
 
@@ -104,6 +105,70 @@ TEST(ProfileReportTest, FactsNameTheLongestKernels) {
   facts = computeProfileFacts(profileKernels({}));
   EXPECT_EQ(facts.gemmShare, 0);
   EXPECT_FALSE(facts.longest || facts.longestOutsideGemms);
+}
+
+TEST(ProfileReportTest, PhasesHaveFactsOfTheirOwn) {
+  RunProfile profile = profileKernels({{"copy", 0, 50}, {"gemm<64>", 50, 3000}, {"mul_c5", 3050, 1000}});
+  profile.trace.commands.resize(2);
+  profile.trace.commands[0].kind = "gemm";
+  profile.trace.commands[0].phase = "forward";
+  profile.trace.commands[1].phase = "optimizer";
+  profile.trace.spans[1].command = 0;
+  profile.trace.spans[2].command = 1;
+  std::vector<PhaseFacts> phases = computePhaseFacts(profile); // The copy belongs to no command.
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[0].phase, "forward");
+  EXPECT_EQ(phases[0].nanoseconds, 3000);
+  EXPECT_EQ(phases[0].facts.gemmShare, 1);
+  EXPECT_FALSE(phases[0].facts.longestOutsideGemms);
+  EXPECT_EQ(phases[1].facts.gemmShare, 0);
+  EXPECT_EQ(phases[1].facts.longest->name, "mul_c5");
+  EXPECT_EQ(phases[1].facts.longest->share, 1);
+}
+
+/// The commands of unfused attention, the same once more in the backward pass, and another GEMM.
+RunProfile profileAttention() {
+  RunProfile profile;
+  for (auto [phase, source, kind, duration] : {std::tuple("forward", "layers.0.attn.q_proj", "gemm", 7000),
+                                               std::tuple("forward", "layers.0.attn.scores", "gemm", 300),
+                                               std::tuple("forward", "layers.0.attn.scale", "launch", 40),
+                                               std::tuple("forward", "layers.0.attn.mask", "launch", 20),
+                                               std::tuple("forward", "layers.0.attn.softmax", "launch", 150),
+                                               std::tuple("forward", "layers.0.attn.values", "gemm", 200),
+                                               std::tuple("backward", "layers.0.attn.softmax", "launch", 9000)}) {
+    profile.trace.spans.push_back(
+        {.duration_ns = duration, .command = static_cast<int32_t>(profile.trace.commands.size())});
+    runtime::TracedCommand &command = profile.trace.commands.emplace_back();
+    command.phase = phase;
+    command.source = source;
+    command.kind = kind;
+  }
+  return profile;
+}
+
+TEST(AttentionTimesTest, PartsOfTheForwardPass) {
+  RunProfile profile = profileAttention();
+  AttentionTimes times = computeAttentionTimes(profile);
+  EXPECT_EQ(times.scores, 340);
+  EXPECT_EQ(times.mask, 20);
+  EXPECT_EQ(times.softmax, 150);
+  EXPECT_EQ(times.values, 200);
+  EXPECT_EQ(times.fused, 0);
+  EXPECT_EQ(times.getTotal(), 710);
+  EXPECT_EQ(times.getSoftmaxOverMatmuls(), 0.3); // 150 of 300 + 200: without the scale.
+  EXPECT_DOUBLE_EQ(getSoftmaxFlopsOverMatmuls(64), 5.0 / 256);
+}
+
+TEST(AttentionTimesTest, OneKernelHasNoRatio) {
+  RunProfile profile = profileAttention();
+  for (runtime::TracedCommand &command : profile.trace.commands) {
+    command.kind = "launch";
+    command.name = "attention_12ab";
+  }
+  AttentionTimes times = computeAttentionTimes(profile);
+  EXPECT_EQ(times.fused, 7710);
+  EXPECT_EQ(times.getTotal(), 7710);
+  EXPECT_EQ(times.getSoftmaxOverMatmuls(), std::nullopt);
 }
 
 TEST(ProfileReportTest, OneTablePerKeyAndNotesBelow) {

@@ -121,6 +121,18 @@ TEST(ReportWriterTest, MarkdownKeepsCellsApart) {
             "| two lines         |     20.0 |\n");
 }
 
+TEST(ReportWriterTest, HTMLReadsNothingAsMarkup) {
+  EXPECT_EQ(print({{}, {makeTable("t", "A <title>", {{"a<b & \"c\"", 1}})}, {"x < y"}}, Format::HTML),
+            R"(<table>
+  <caption>A &lt;title&gt;</caption>
+  <tr><th>50% of #1 &amp; {x_y}</th><th style="text-align: right">gap (µs)</th></tr>
+  <tr><td>a&lt;b &amp; &quot;c&quot;</td><td style="text-align: right">1.0</td></tr>
+</table>
+
+<p>x &lt; y</p>
+)");
+}
+
 /// Records of CSV (RFC 4180); an empty line is a record without fields.
 std::vector<std::vector<std::string>> parseCSV(llvm::StringRef text) {
   std::vector<std::vector<std::string>> records;

@@ -12,7 +12,7 @@ FUSIONS = "unknown fusion 'odd': expected none, elementwise, softmax, flash or a
 DEVICES = "unknown device 'odd': expected cpu, cuda or cuda:N"
 SIZES = "unknown size 'odd': expected small, medium, large, xl, 2.7B, 2.35B, 10B or tiny"
 MODES = "unknown mode 'odd': expected forward, loss, forward_backward or train"
-FORMATS = "unknown format 'odd': expected table, markdown, latex, typst, csv or json"
+FORMATS = "unknown format 'odd': expected table, markdown, latex, typst, html, csv or json"
 IMPORT = ["cs336-translate", "--import-transformer"]
 
 

@@ -11,22 +11,45 @@
 
 using namespace cs336::bench;
 
-StudyFlags StudyStep::getFlags(bool isSmall) const {
-  StudyFlags result = flags;
-  if (!isSmall)
-    return result;
-  for (const auto &[name, value] : cpuFlags) {
+static constexpr llvm::StringRef kEditions[] = {"2025", "2026"};
+
+llvm::StringRef cs336::bench::stringifyEdition(Edition edition) { return kEditions[static_cast<size_t>(edition)]; }
+
+std::optional<Edition> cs336::bench::parseEdition(llvm::StringRef year) {
+  const auto *found = llvm::find(kEditions, year);
+  return found == std::end(kEditions) ? std::nullopt : std::optional(static_cast<Edition>(found - kEditions));
+}
+
+llvm::ArrayRef<llvm::StringRef> cs336::bench::getEditionNames() { return kEditions; }
+
+llvm::StringRef cs336::bench::getSizeOf(Edition edition, llvm::StringRef name) {
+  return edition == Edition::Of2026 && name == "xl" ? "2.7B" : name;
+}
+
+/// Replaces flags of `result`, or appends those that it lacks.
+static void replaceFlags(StudyFlags &result, const StudyFlags &flags) {
+  for (const auto &[name, value] : flags) {
     auto found = llvm::find_if(result, [&, wanted = name](const auto &flag) { return flag.first == wanted; });
     if (found == result.end())
       result.emplace_back(name, value);
     else
       found->second = value;
   }
+}
+
+StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
+  StudyFlags result = flags;
+  if (edition == Edition::Of2026)
+    replaceFlags(result, flagsOf2026);
+  if (isSmall)
+    replaceFlags(result, cpuFlags);
   return result;
 }
 
 const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
+  static constexpr llvm::StringLiteral sizesOf2026 = "small,medium,large,2.7B,10B";
+  static const StudyFlags modelOf2026{{"size", sizesOf2026}, {"context-length", "512"}};
   static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384,65536";
   static const std::vector<Study> studies{
       {"benchmarking_script",
@@ -41,7 +64,29 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"dtype", "fp32,tf32"},
           {"fusion", "none"},
           {"warmup", "0,1,2,5"}},
-         {{"size", "small"}, {"context-length", "128,256"}, {"dtype", "fp32"}, {"batch-size", "1"}, {"steps", "3"}}}}},
+         {{"size", "small"}, {"context-length", "128,256"}, {"dtype", "fp32"}, {"batch-size", "1"}, {"steps", "3"}},
+         modelOf2026}}},
+      {"nsys_profile",
+       "where the time of steps goes, by size, context and mode: the host's clock, the GPU's and the sum of kernels "
+       "side by side; kernels by phase and by range; the share of GEMMs; the parts of attention, unfused and fused",
+       "problem nsys_profile of assignment 2 (systems) of Stanford's CS336, 2025 and 2026, parts (a) to (e)",
+       {{"model",
+         {{"size", "small,medium,large,xl,2.7B"},
+          {"context-length", "128,256,512,1024"},
+          {"mode", "forward,forward_backward,train"},
+          {"dtype", "fp32"},
+          {"fusion", "none,all"},
+          {"profile", ""},
+          {"profile-by", "kernel,range"},
+          {"largest", "15"},
+          {"no-mfu", ""}},
+         {{"size", "small"},
+          {"context-length", "128,256"},
+          {"mode", "forward,train"},
+          {"batch-size", "1"},
+          {"warmup", "1"},
+          {"steps", "3"}},
+         {{"size", "small,2.7B"}, {"context-length", "256,512,1024"}}}}},
       {"mixed_precision_accumulation",
        "0.01 added a thousand times, in four combinations of types, unfused and fused",
        "problem mixed_precision_accumulation of assignment 2 (systems) of Stanford's CS336, 2025",
@@ -56,7 +101,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
         {"norm-error", {}, {}},
         {"model",
          {{"size", sizes}, {"mode", "forward,forward_backward"}, {"dtype", "fp32,tf32,bf16,fp16"}},
-         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}},
+         modelOf2026},
         {"attention",
          {{"part", "scores"},
           {"mask", "causal"},
@@ -72,6 +118,83 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"dtype", "bf16"},
           {"profile", ""},
           {"largest", "5"},
+          {"no-mfu", ""}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}},
+         modelOf2026}}},
+      {"memory_profiling",
+       "memory of the forward pass and of the whole step by context, with and without mixed precision, without a "
+       "device: the peak of each phase by kind, the residual stream, the largest tensors with their operations, and "
+       "what "
+       "one block keeps for the backward pass; whether it fits into 40 GiB",
+       "problem memory_profiling of assignment 2 (systems) of Stanford's CS336, 2025 and 2026, parts (a) to (f)",
+       {{"plan",
+         {{"size", "2.7B"},
+          {"context-length", "128,256,512"},
+          {"mode", "forward,train"},
+          {"dtype", "fp32,bf16"},
+          {"fusion", "none"},
+          {"device", "cuda"},
+          {"memory-tables", ""},
+          {"largest", "5"},
+          {"memory-limit", "40GiB"}},
+         {{"size", "small"}, {"context-length", "128,512"}},
+         {{"context-length", "128,2048"}}},
+        {"plan",
+         {{"size", "2.7B"},
+          {"context-length", "512"},
+          {"mode", "forward"},
+          {"fusion", "none"},
+          {"device", "cuda"},
+          {"largest", "5"},
+          {"detail", "10MiB"}},
+         {{"size", "small"}, {"context-length", "512"}},
+         {{"context-length", "2048"}}},
+        {"plan",
+         {{"size", "2.7B"},
+          {"context-length", "512"},
+          {"mode", "train"},
+          {"fusion", "none"},
+          {"device", "cuda"},
+          {"largest", "5"},
+          {"detail", "10MiB"}},
+         {{"size", "small"}, {"context-length", "512"}},
+         {{"context-length", "2048"}}}}},
+      {"gradient_checkpointing",
+       "the number of layers per recomputed block that takes the least memory, beside its neighbours and no "
+       "recomputation, planned and by arithmetic; then measured memory and time of steps with 0, 1 and 2 layers per "
+       "block",
+       "problem gradient_checkpointing of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"plan",
+         {{"size", "2.7B"},
+          {"context-length", "2048"},
+          {"mode", "train"},
+          {"dtype", "fp32,bf16"},
+          {"device", "cuda"},
+          {"best-checkpoint", ""},
+          {"columns", "dtype,checkpoint,is_best_checkpoint,total_mib,arena_mib,predicted_ms"}},
+         {{"size", "small"}, {"context-length", "512"}}},
+        {"model",
+         {{"size", "2.7B"},
+          {"context-length", "2048"},
+          {"mode", "train"},
+          {"dtype", "bf16"},
+          {"checkpoint", "0"},
+          {"no-mfu", ""}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}},
+        {"model",
+         {{"size", "2.7B"},
+          {"context-length", "2048"},
+          {"mode", "train"},
+          {"dtype", "bf16"},
+          {"checkpoint", "1"},
+          {"no-mfu", ""}},
+         {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}},
+        {"model",
+         {{"size", "2.7B"},
+          {"context-length", "2048"},
+          {"mode", "train"},
+          {"dtype", "bf16"},
+          {"checkpoint", "2"},
           {"no-mfu", ""}},
          {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}}}}},
       {"pytorch_attention",
@@ -107,7 +230,20 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"batch-size", "1"},
           {"mode", "train"},
           {"warmup", "1"},
-          {"steps", "3"}}}}},
+          {"steps", "3"}},
+         modelOf2026}}},
+      {"flash_benchmarking",
+       "causal attention of one sequence without heads by length, width and type: the forward pass, the backward pass "
+       "and both, unfused and fused",
+       "problem flash_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"attention",
+         {{"batch-size", "1"},
+          {"mask", "causal"},
+          {"head-dim", "16,32,64,128"},
+          {"length", "128,256,512,1024,2048,4096,8192,16384,32768,65536"},
+          {"dtype", "bf16,fp32"},
+          {"fusion", "none,all"}},
+         {{"head-dim", "64"}, {"length", "128,256,512"}, {"steps", "10"}}}}},
       {"distributed_communication_single_node",
        "all-reduces in float32 between processes of one host, by the number of ranks and the size",
        "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",

@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,16 +19,33 @@ namespace cs336::bench {
 
 using StudyFlags = std::vector<std::pair<llvm::StringRef, llvm::StringRef>>;
 
+/// The year of the assignment whose grids a study measures. In 2026, xl is the size that is 2.7B here, 10B is new, and
+/// the context is 512 unless a problem gives others.
+enum class Edition { Of2025, Of2026 };
+
+/// "2025".
+llvm::StringRef stringifyEdition(Edition edition);
+/// Returns nullopt for a year without an edition.
+std::optional<Edition> parseEdition(llvm::StringRef year);
+/// Returns the years of all editions.
+llvm::ArrayRef<llvm::StringRef> getEditionNames();
+
+/// Returns the size of this tool that an edition calls `name`.
+llvm::StringRef getSizeOf(Edition edition, llvm::StringRef name);
+
 /// A command of this tool with some of its flags fixed.
 struct StudyStep {
   llvm::StringRef command;
+  /// Those of 2025.
   StudyFlags flags;
   /// On the CPU unless --full is given: replace those of `flags`, or join them. A laptop with two cores and 4 GiB runs
   /// all steps of a study within about two minutes.
   StudyFlags cpuFlags;
+  /// In 2026: replace those of `flags`, or join them, before those of the CPU do.
+  StudyFlags flagsOf2026 = {};
 
   /// The flags on that device, in the order of `flags`.
-  StudyFlags getFlags(bool isSmall) const;
+  StudyFlags getFlags(Edition edition, bool isSmall) const;
 };
 
 /// A problem of the assignment, with its name there, and the commands that measure it.

@@ -9,6 +9,8 @@
 
 #include "StudyForecast.h"
 #include "StudyHelp.h"
+#include "StudyProcess.h"
+#include "StudySeries.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
@@ -20,15 +22,11 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "absl/strings/str_cat.h"
 
-#include <csignal>
 #include <optional>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 using namespace cs336::bench;
 namespace cl = llvm::cl;
@@ -37,13 +35,24 @@ static constexpr llvm::StringLiteral kDescription = "runs the measurements of a 
 
 StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> commands)
     : program(std::move(program)), commands(commands.begin(), commands.end()),
-      names(llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), "|")),
+      names(llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), "|") + "|all"),
       commandNames(llvm::join(
           llvm::map_range(commands, [](Command *command) { return command->getSubCommand().getName(); }), "|")),
       subcommand("study", kDescription),
       list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
       full("full", cl::desc("Measure on the CPU, too, what a study measures on a GPU; may follow the study's name"),
            cl::cat(category), cl::sub(subcommand)),
+      edition("edition", cl::desc("Year of the assignment (default 2025); may follow the study's name"),
+              cl::init(Edition::Of2025),
+              cl::values(clEnumValN(Edition::Of2025, "2025", "small, medium, large, xl, 2.7B, as in most write-ups"),
+                         clEnumValN(Edition::Of2026, "2026",
+                                    "small, medium, large, xl (2.7B here), 10B; context 512 unless a problem gives "
+                                    "others")),
+              cl::cat(category), cl::sub(subcommand)),
+      out("out",
+          cl::desc("Folder for the results of 'study all', which runs every study: a JSON document per command, and a "
+                   "report. Run again with the same folder, it goes on where it was interrupted"),
+          cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
@@ -54,36 +63,12 @@ void StudyCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand);
 
 std::vector<ColumnHead> StudyCommand::getColumns() const { return {}; }
 
-absl::Status StudyCommand::runLine(const StudyLine &line, std::optional<llvm::StringRef> output) const {
-  llvm::errs() << "$ " << describeLine(line) << "\n";
-  std::vector<llvm::StringRef> command{program};
-  command.insert(command.end(), line.begin(), line.end());
-  std::string message;
-  llvm::sys::ProcessInfo process =
-      llvm::sys::ExecuteNoWait(program, command, std::nullopt, {std::nullopt, output, std::nullopt}, 0, &message);
-  if (process.Pid != 0) {
-    // Can be read once the command has ended. Kernels without such files leave the signal to the terminal, which sends
-    // it to both.
-    int end = static_cast<int>(syscall(SYS_pidfd_open, process.Pid, 0));
-    if (end >= 0 && !waitForInput(end).ok())
-      kill(process.Pid, getInterruption());
-    close(end);
-    process = llvm::sys::Wait(process, std::nullopt, &message);
-    if (process.ReturnCode == 0)
-      return absl::OkStatus();
-    if (process.ReturnCode == kPeerMissingExitCode)
-      return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describeLine(line), "'")));
-  }
-  return absl::InternalError(
-      absl::StrCat("'", describeLine(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
-}
-
 absl::Status StudyCommand::printDocument(const StudyLine &line, llvm::StringRef &separator) const {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-study", "json", path))
     return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));
   llvm::FileRemover remover(path);
-  absl::Status status = runLine(line, path);
+  absl::Status status = runStudyLine(program, line, path);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> document = llvm::MemoryBuffer::getFile(path);
   if (!document || (*document)->getBufferSize() == 0)
     return status;
@@ -100,8 +85,11 @@ static bool isReduced(const Study &study, const StudyArguments &arguments) {
 
 void StudyCommand::announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const {
   Forecast forecast = forecastStudy(program, commands, lines);
-  llvm::errs() << "study " << study.name << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ")
-               << summarize(forecast) << "\n";
+  llvm::errs() << "study " << study.name
+               << (parsed.getEdition() == Edition::Of2025 ? ""
+                                                          : ", edition " + stringifyEdition(parsed.getEdition()).str())
+               << ": " << lines.size() << (lines.size() == 1 ? " command, " : " commands, ") << summarize(forecast)
+               << "\n";
   if (forecast.memoryBytes)
     llvm::errs() << "  the largest is " << forecast.largest << "; each command prints the basis of both\n";
   if (isReduced(study, parsed))
@@ -111,13 +99,16 @@ void StudyCommand::announce(const Study &study, const StudyArguments &parsed, ll
 absl::Status StudyCommand::runAll(const Study &study) const {
   StudyArguments parsed;
   std::vector<StudyLine> lines;
-  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full);
+  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full, edition);
   if (status.ok() && parsed.wantsHelp())
     return writeStudyHelp(study, parsed, program, commands, llvm::outs());
   if (status.ok())
-    status = parsed.expand(study, commands, parsed.isSmall(), lines);
+    status = parsed.check(study, commands);
+  if (status.ok() && !getFolder(parsed).empty())
+    status = absl::InvalidArgumentError("--out is for 'study all'; a study alone takes --output");
   if (!status.ok())
     return status;
+  lines = parsed.expand(study, commands, parsed.isSmall());
   if (parsed.wantsForecast()) {
     llvm::outs() << llvm::json::Value(forecastStudy(program, commands, lines).toJSON()) << "\n";
     return absl::OkStatus();
@@ -137,7 +128,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
       llvm::outs() << separator;
       llvm::outs().flush();
       separator = hasFiles ? "" : "\n";
-      status = runLine(line, std::nullopt);
+      status = runStudyLine(program, line, std::nullopt);
     }
     if (isPeerMissing(status))
       missing = std::exchange(status, absl::OkStatus());
@@ -158,19 +149,42 @@ absl::Status StudyCommand::runAll(const Study &study) const {
   return describeEarlyEnd(status, complete, lines.size(), "commands are not complete");
 }
 
+llvm::StringRef StudyCommand::getFolder(const StudyArguments &parsed) const {
+  return parsed.getFolder().empty() ? llvm::StringRef(out) : parsed.getFolder();
+}
+
+absl::Status StudyCommand::runEvery() const {
+  StudyArguments parsed;
+  absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full, edition);
+  if (status.ok())
+    status = parsed.check(getStudies(), commands);
+  if (!status.ok())
+    return status;
+  if (getFolder(parsed).empty())
+    return absl::InvalidArgumentError("study all requires --out, the folder for its results");
+  for (llvm::StringRef flag : {"format", "output", "columns"})
+    if (parsed.isGiven(flag))
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag.str(), " conflicts with 'study all', which writes every format to --out"));
+  catchInterruptions();
+  return StudySeries(program, commands, getFolder(parsed)).run(parsed);
+}
+
 absl::Status StudyCommand::run(llvm::StringRef) {
   if (list) {
     for (const Study &study : getStudies()) {
       llvm::outs() << study.name << ": " << study.description << "\n";
       for (const StudyStep &step : study.steps) {
         llvm::outs() << "  cs336-bench " << step.command;
-        for (auto [flag, value] : step.flags)
+        for (auto [flag, value] : step.getFlags(edition, /*isSmall=*/false))
           llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
         llvm::outs() << "\n";
       }
     }
     return absl::OkStatus();
   }
+  if (name == "all")
+    return runEvery();
   for (const Study &study : getStudies())
     if (study.name == name)
       return runAll(study);

@@ -10,6 +10,7 @@
 
 #include "StudyLines.h"
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Support/EnumParser.h"
 
 #include "absl/status/status.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -39,12 +40,14 @@ public:
 private:
   /// Says on the standard error stream how many cells there are, how much memory they need, and about how long.
   void announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const;
-  /// With a path, what it prints goes there.
-  absl::Status runLine(const StudyLine &line, std::optional<llvm::StringRef> output) const;
   /// Prints the JSON that the line gives, after what separates it from the one before. One that is interrupted early
   /// gives none, and leaves the separator to the next.
   absl::Status printDocument(const StudyLine &line, llvm::StringRef &separator) const;
   absl::Status runAll(const Study &study) const;
+  /// Runs every study: `study all`.
+  absl::Status runEvery() const;
+  /// Returns the value of --out, which may follow the study's name.
+  llvm::StringRef getFolder(const StudyArguments &parsed) const;
 
   std::string program;
   std::vector<Command *> commands;
@@ -53,6 +56,8 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Studies"};
   llvm::cl::opt<bool> list, full;
+  llvm::cl::opt<Edition, /*ExternalStorage=*/false, EnumParser<Edition>> edition;
+  llvm::cl::opt<std::string> out;
   llvm::cl::opt<std::string> name;
   llvm::cl::list<std::string> arguments;
 };

@@ -32,8 +32,8 @@ static std::string getFlagValue(const StudyFlags &flags, llvm::StringRef name) {
   return found->second.empty() ? "yes" : found->second.str();
 }
 
-static std::vector<FlagRow> listFlags(const StudyStep &step, llvm::cl::SubCommand &command) {
-  StudyFlags onCPU = step.getFlags(/*isSmall=*/true), onGPU = step.getFlags(/*isSmall=*/false);
+static std::vector<FlagRow> listFlags(const StudyStep &step, Edition edition, llvm::cl::SubCommand &command) {
+  StudyFlags onCPU = step.getFlags(edition, /*isSmall=*/true), onGPU = step.getFlags(edition, /*isSmall=*/false);
   std::vector<FlagRow> rows;
   for (const auto &[name, value] : onCPU) {
     const llvm::cl::Option *option = command.OptionsMap.lookup(name);
@@ -65,9 +65,9 @@ static std::string listColumns(const Command &command) {
 
 static absl::Status forecastDevice(const Study &study, const StudyArguments &arguments, const std::string &program,
                                    llvm::ArrayRef<Command *> commands, bool isSmall, std::string &summary) {
-  std::vector<StudyLine> lines;
-  if (absl::Status status = arguments.expand(study, commands, isSmall, lines); !status.ok())
+  if (absl::Status status = arguments.check(study, commands); !status.ok())
     return status;
+  std::vector<StudyLine> lines = arguments.expand(study, commands, isSmall);
   auto isDevice = [](llvm::StringRef word) { return word.starts_with("--device"); };
   for (StudyLine &line : lines)
     if (hasFlag(commands, line.front(), "device") && llvm::none_of(line, isDevice))
@@ -86,7 +86,8 @@ absl::Status cs336::bench::writeStudyHelp(const Study &study, const StudyArgumen
         !status.ok())
       return status;
 
-  stream << "USAGE: cs336-bench study " << study.name << " [--full] [flags of its commands, instead of its own]\n\n";
+  stream << "USAGE: cs336-bench study " << study.name
+         << " [--full] [--edition 2025|2026] [flags of its commands, instead of its own]\n\n";
   writeTable({"", "",
               std::vector<Column<DeviceRow>>{
                   {"measures", "measures", [&](const DeviceRow &) { return Cell(study.description); }, Show::Text},
@@ -103,7 +104,7 @@ absl::Status cs336::bench::writeStudyHelp(const Study &study, const StudyArgumen
   for (const StudyStep &step : study.steps) {
     Command *command =
         *llvm::find_if(commands, [&](Command *known) { return known->getSubCommand().getName() == step.command; });
-    std::vector<FlagRow> flags = listFlags(step, command->getSubCommand());
+    std::vector<FlagRow> flags = listFlags(step, arguments.getEdition(), command->getSubCommand());
     stream << "\ncs336-bench " << step.command << ": " << command->getSubCommand().getDescription() << "\n\n";
     if (!flags.empty())
       writeTable({"", "", getFlagColumns(), llvm::ArrayRef(flags)}, stream);

@@ -8,6 +8,7 @@
 #include "StudyLines.h"
 
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -45,8 +46,17 @@ static llvm::StringRef getValue(llvm::ArrayRef<std::string> flag) {
   return first.contains('=') ? first.split('=').second : flag.size() > 1 ? llvm::StringRef(flag[1]) : "";
 }
 
-absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFull) {
+/// Replaces the edition's names of sizes by those of this tool.
+static void renameSizes(Edition edition, StudyLine &flag) {
+  std::string value = getValue(flag).str(), name = getFlagName(flag.front()).str();
+  std::string renamed = llvm::join(
+      llvm::map_range(llvm::split(value, ","), [&](llvm::StringRef size) { return getSizeOf(edition, size); }), ",");
+  flag = {"--" + name, renamed};
+}
+
+absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFull, Edition editionBefore) {
   full = isFull;
+  edition = editionBefore;
   for (const std::string &word : words) {
     llvm::StringRef name = getFlagName(word);
     if (name.empty() && given.empty())
@@ -63,8 +73,22 @@ absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFul
       given.back().push_back(word);
     }
   }
-  for (const StudyLine &flag : given) {
+  auto isEdition = [](const StudyLine &flag) { return getFlagName(flag.front()) == "edition"; };
+  for (const StudyLine &flag : llvm::make_filter_range(given, isEdition)) {
+    std::optional<Edition> found = parseEdition(getValue(flag));
+    if (!found)
+      return absl::InvalidArgumentError(describeUnknown("edition", getValue(flag), getEditionNames()));
+    edition = *found;
+  }
+  llvm::erase_if(given, isEdition);
+  auto isFolder = [](const StudyLine &flag) { return getFlagName(flag.front()) == "out"; };
+  for (const StudyLine &flag : llvm::make_filter_range(given, isFolder))
+    folder = getValue(flag).str();
+  llvm::erase_if(given, isFolder);
+  for (StudyLine &flag : given) {
     llvm::StringRef name = getFlagName(flag.front());
+    if (edition == Edition::Of2026 && (name == "size" || name.ends_with(".size")))
+      renameSizes(edition, flag);
     if (name == "device")
       isOnCPU = getValue(flag) == "cpu";
     json |= name == "format" && getValue(flag) == "json";
@@ -72,21 +96,76 @@ absl::Status StudyArguments::parse(llvm::ArrayRef<std::string> words, bool isFul
   return absl::OkStatus();
 }
 
-absl::Status StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small,
-                                    std::vector<StudyLine> &lines) const {
+/// Returns the name of the flag for the command, or an empty text if it is for another one: "--model.steps" is for
+/// model alone.
+static llvm::StringRef getNameFor(const StudyLine &flag, llvm::StringRef command) {
+  llvm::StringRef name = getFlagName(flag.front());
+  auto [scope, rest] = name.split('.');
+  if (rest.empty())
+    return name;
+  return scope == command ? rest : "";
+}
+
+/// Returns the flag without the command that it is for.
+static StudyLine dropScope(StudyLine flag, llvm::StringRef name) {
+  size_t equals = flag.front().find('=');
+  flag.front() = "--" + name.str() + (equals == std::string::npos ? "" : flag.front().substr(equals));
+  return flag;
+}
+
+/// Returns the flags that the command has. One for this command alone replaces one for all.
+static std::vector<StudyLine> selectFlags(llvm::ArrayRef<StudyLine> given, llvm::ArrayRef<Command *> commands,
+                                          llvm::StringRef command) {
+  auto isScoped = [](const StudyLine &flag) { return getFlagName(flag.front()).contains('.'); };
+  std::vector<StudyLine> selected;
   for (const StudyLine &flag : given) {
-    llvm::StringRef flagName = getFlagName(flag.front());
-    if (llvm::none_of(study.steps, [&](const StudyStep &step) { return hasFlag(commands, step.command, flagName); }))
-      return absl::InvalidArgumentError(absl::StrCat("no command of the study ", study.name.str(), " has a flag --",
-                                                     flagName.str(), "; cs336-bench study --list says what it runs"));
+    llvm::StringRef name = getNameFor(flag, command);
+    if (name.empty() || !hasFlag(commands, command, name))
+      continue;
+    bool isReplaced = !isScoped(flag) && llvm::any_of(given, [&](const StudyLine &other) {
+      return isScoped(other) && normalize(getNameFor(other, command)) == normalize(name);
+    });
+    if (!isReplaced)
+      selected.push_back(isScoped(flag) ? dropScope(flag, name) : flag);
   }
+  return selected;
+}
+
+absl::Status StudyArguments::check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const {
+  for (const StudyLine &flag : given) {
+    bool isKnown = llvm::any_of(studies, [&](const Study &study) {
+      return llvm::any_of(study.steps, [&](const StudyStep &step) {
+        llvm::StringRef name = getNameFor(flag, step.command);
+        return !name.empty() && hasFlag(commands, step.command, name);
+      });
+    });
+    if (isKnown)
+      continue;
+    std::string name = studies.size() == 1 ? "the study " + studies.front().name.str() : "any study";
+    return absl::InvalidArgumentError(absl::StrCat("no command of ", name, " has a flag --",
+                                                   getFlagName(flag.front()).str(),
+                                                   "; cs336-bench study --list says what it runs"));
+  }
+  return absl::OkStatus();
+}
+
+bool StudyArguments::isGiven(llvm::StringRef name) const {
+  return llvm::any_of(given, [&](const StudyLine &flag) {
+    llvm::StringRef own = getFlagName(flag.front());
+    return own == name || own.split('.').second == name;
+  });
+}
+
+std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands,
+                                              bool small) const {
+  std::vector<StudyLine> lines;
   for (const StudyStep &step : study.steps) {
     StudyLine &line = lines.emplace_back();
     line.push_back(step.command.str());
-    for (const auto &[flag, value] : step.getFlags(small)) {
-      bool isReplaced = llvm::any_of(given, [&, wanted = normalize(flag)](const StudyLine &other) {
-        llvm::StringRef otherName = getFlagName(other.front());
-        return normalize(otherName) == wanted && hasFlag(commands, step.command, otherName);
+    std::vector<StudyLine> own = selectFlags(given, commands, step.command);
+    for (const auto &[flag, value] : step.getFlags(edition, small)) {
+      bool isReplaced = llvm::any_of(own, [&, wanted = normalize(flag)](const StudyLine &other) {
+        return normalize(getFlagName(other.front())) == wanted;
       });
       if (isReplaced)
         continue;
@@ -94,11 +173,10 @@ absl::Status StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *
       if (!value.empty())
         line.push_back(value.str());
     }
-    for (const StudyLine &flag : given)
-      if (hasFlag(commands, step.command, getFlagName(flag.front())))
-        llvm::append_range(line, flag);
+    for (const StudyLine &flag : own)
+      llvm::append_range(line, flag);
   }
-  return absl::OkStatus();
+  return lines;
 }
 
 /// The place of the path that --output names in the line; null if there is none.

@@ -24,8 +24,11 @@ using StudyLine = std::vector<std::string>;
 /// The arguments after a study's name: flags that replace its own, and flags of the study itself.
 class StudyArguments {
 public:
-  /// `isFull` if --full stood before the name. INVALID_ARGUMENT if a word is not a flag and follows none.
-  absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull);
+  /// `isFull` if --full stood before the name, `edition` if --edition did. INVALID_ARGUMENT if a word is not a flag and
+  /// follows none, and for an unknown edition.
+  absl::Status parse(llvm::ArrayRef<std::string> words, bool isFull, Edition edition);
+
+  Edition getEdition() const { return edition; }
 
   bool wantsHelp() const { return help; }
   /// Returns true if the steps have the flags of the CPU: --device is cpu, and --full is not given.
@@ -34,14 +37,22 @@ public:
   /// True if --forecast is given: nothing is measured.
   bool wantsForecast() const { return forecast; }
 
-  /// The command line of every step, with the flags of the CPU if `small` is set. INVALID_ARGUMENT if a flag that was
-  /// given belongs to none of them.
-  absl::Status expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small,
-                      std::vector<StudyLine> &lines) const;
+  /// The value of --out, or an empty text.
+  llvm::StringRef getFolder() const { return folder; }
+  /// Returns whether the flag was given, for all commands or for one.
+  bool isGiven(llvm::StringRef name) const;
+
+  /// Returns INVALID_ARGUMENT for a flag that no command of the studies has.
+  absl::Status check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const;
+  /// Returns the command line of every step, with the flags of the CPU if `small` is set. Each command gets the given
+  /// flags that it has, and those for it alone: "--model.steps 2" is "--steps 2" for model.
+  std::vector<StudyLine> expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small) const;
 
 private:
   /// Each flag with the values that follow it.
   std::vector<StudyLine> given;
+  std::string folder;
+  Edition edition = Edition::Of2025;
   bool help = false, full = false, forecast = false, isOnCPU = true, json = false;
 };
 

@@ -192,6 +192,15 @@ static void appendTimes(Columns &columns) {
   columns.back().samples = {kBothStepsKey, kLossStepsKey};
   addBackward("sum of backwards (ms)", "backward_sum_ms", &BackwardTimes::sum, 1);
   add(
+      "both (ms)", "both_median_ms",
+      [](const M &measurement) {
+        if (!measurement.backwardStatus.ok())
+          return Cell::empty();
+        return Cell::number(computeStatistics(measurement.both.host).median, 3);
+      },
+      Show::OnRequest);
+  columns.back().samples = {kBothStepsKey};
+  add(
       "event forward (ms)", "event_forward_ms",
       [](const M &measurement) {
         const std::vector<double> &times = measurement.forward.device;

@@ -26,6 +26,7 @@ OutputFlags::OutputFlags(cl::OptionCategory &category, cl::SubCommand &subcomman
                         clEnumValN(Format::Markdown, "markdown", "Markdown tables"),
                         clEnumValN(Format::LaTeX, "latex", "LaTeX tables, without packages"),
                         clEnumValN(Format::Typst, "typst", "Typst tables"),
+                        clEnumValN(Format::HTML, "html", "HTML tables"),
                         clEnumValN(Format::CSV, "csv", "comma-separated values; an empty line between two tables"),
                         clEnumValN(Format::JSON, "json", "everything that was measured")),
              cl::cat(category), cl::sub(subcommand)),

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Model/ModelReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Model/ModelProfileTables.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
@@ -121,6 +122,19 @@ static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement)
                      static_cast<double>(work.idleNanoseconds) * 1e-3 / nodes};
 }
 
+/// Returns the sum over all kernels, or the commands of the CPU, in milliseconds per step. Returns nullopt if the row
+/// has no profile, or nothing ran.
+static std::optional<double> getKernelSum(const Measurement &measurement) {
+  if (std::optional<KernelTimes> times = getKernelTimes(measurement))
+    return times->kernels;
+  if (!measurement.profile || measurement.profile->trace.spans.empty() || measurement.profiledMilliseconds.empty())
+    return std::nullopt;
+  int64_t nanoseconds = 0;
+  for (const PhaseFacts &phase : computePhaseFacts(*measurement.profile))
+    nanoseconds += phase.nanoseconds;
+  return static_cast<double>(nanoseconds) * 1e-6 / static_cast<double>(measurement.profiledMilliseconds.size());
+}
+
 using Columns = std::vector<Column<ModelRow>>;
 
 /// Builds a column that is empty for rows without a measurement.
@@ -183,7 +197,8 @@ static void appendDeviceTimes(Columns &columns) {
   };
   columns.push_back(makeNumber("event (ms)", "event_ms", 3, getEvent));
   columns.back().samples = {kEventStepsKey};
-  columns.push_back(makeTime("kernels (ms)", "kernels_ms", 3, [](const KernelTimes &times) { return times.kernels; }));
+  columns.push_back(makeNumber("kernels (ms)", "kernels_ms", 3,
+                               [](const ModelRow &row) -> Number { return getKernelSum(row.measurement); }));
   columns.push_back(makeTime("launches", "launches", 0, [](const KernelTimes &times) { return times.launches; }));
   columns.push_back(makeTime("gap (µs/node)", "gap_us_per_node", 3, [](const KernelTimes &times) {
     return (times.event - times.kernels) * 1e3 / times.launches;
@@ -255,6 +270,7 @@ static void appendProfileFacts(Columns &columns) {
   appendRatio<ModelRow>(
       columns, "profiled/step", "profiled_over_step", 3,
       [](const ModelRow &row) { return getOverhead(row.measurement); }, Show::OnRequest);
+  llvm::append_range(columns, getAttentionPartColumns());
 }
 
 static void appendRates(Columns &columns) {
@@ -396,6 +412,7 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
                                       : Cell::empty();
                      },
                      Show::Data});
+  columns.push_back(getProfilePhasesColumn());
   return columns;
 }
 
@@ -410,6 +427,8 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
                                      const ProfileLayout &layout) {
   Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
   bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
+  if (!layout.keys.empty())
+    appendProfileTables(report, rows);
   for (auto [index, row] : llvm::enumerate(rows)) {
     const std::optional<RunProfile> &profile = row.measurement.profile;
     if (!profile || layout.keys.empty())

@@ -29,6 +29,14 @@ PlanCommand::PlanCommand()
                   category, subcommand),
       most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
+      sweepTables("memory-tables",
+                  cl::desc("Tables with all plans side by side: memory at the peak of each phase, and what one block "
+                           "keeps for the backward pass"),
+                  cl::cat(category), cl::sub(subcommand)),
+      bestCheckpoint("best-checkpoint",
+                     cl::desc("Plan every --checkpoint, and list the one that takes the least memory, its two "
+                              "neighbours, and none"),
+                     cl::cat(category), cl::sub(subcommand)),
       timeline(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
@@ -68,6 +76,31 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   return row;
 }
 
+absl::Status PlanCommand::planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,
+                                             const CompileOptions &options, Progress &progress,
+                                             std::vector<PlanRow> &rows) const {
+  std::vector<PlanRow> planned;
+  for (int64_t layers = 0; layers <= description.transformer.numLayers; ++layers) {
+    if (absl::Status status = checkInterruption(); !status.ok())
+      return status;
+    PipelineVariant own = variant;
+    absl::StrAppend(&own.options, " checkpoint=", layers);
+    absl::StatusOr<PlanRow> row = plan(description, own, options, progress);
+    if (!row.ok())
+      return row.status();
+    row->checkpoint = layers;
+    planned.push_back(*std::move(row));
+  }
+  auto best = std::min_element(planned.begin() + 1, planned.end(), [](const PlanRow &a, const PlanRow &b) {
+    return a.plan.getTotalBytes() < b.plan.getTotalBytes();
+  });
+  best->isBestCheckpoint = true;
+  for (PlanRow &row : planned)
+    if (*row.checkpoint == 0 || std::abs(*row.checkpoint - *best->checkpoint) <= 1)
+      rows.push_back(row);
+  return absl::OkStatus();
+}
+
 absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                                   std::vector<PlanRow> &rows) const {
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
@@ -76,6 +109,11 @@ absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions,
     for (const PipelineVariant &variant : pipelines) {
       if (absl::Status status = checkInterruption(); !status.ok())
         return status;
+      if (bestCheckpoint) {
+        if (absl::Status status = planBestCheckpoint(description, variant, options, progress, rows); !status.ok())
+          return status;
+        continue;
+      }
       absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
       if (!row.ok())
         return row.status();
@@ -114,6 +152,10 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   size_t numPlans = descriptions->size() * compile.getPipelines().size();
   if (absl::Status status = timeline.check(numPlans); !status.ok())
     return status;
+  for (const OutputPath &path : timeline.getPaths())
+    if (bestCheckpoint && !path.path.empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("--best-checkpoint conflicts with ", path.flag.str(), ", which requires one plan"));
   catchInterruptions();
   std::vector<PlanRow> rows;
   absl::Status status =
@@ -129,9 +171,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     described["model"] = describePlan(rows.front());
     written = timeline.write(rows.front().plan.timeline, std::move(described));
   }
+  PlanTables tables{static_cast<size_t>(most), timeline.getDetailBytes(), sweepTables};
   if (written.ok())
-    written =
-        output.write(makePlanReport(rows, std::move(context), static_cast<size_t>(most), timeline.getDetailBytes()));
+    written = output.write(makePlanReport(rows, std::move(context), tables));
   if (!written.ok())
     return written;
   if (!status.ok())

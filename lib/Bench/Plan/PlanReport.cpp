@@ -8,7 +8,9 @@
 #include "cs336/Bench/Plan/PlanReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Plan/CheckpointNote.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
+#include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/STLExtras.h"
@@ -173,6 +175,15 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add(
       "ranks", "ranks", [](const Row &row) { return row.ranks > 1 ? Cell::integer(row.ranks) : Cell::empty(); },
       Show::Setting);
+  add(
+      "layers per block", "checkpoint",
+      [](const Row &row) { return row.checkpoint ? Cell::integer(*row.checkpoint) : Cell::empty(); }, Show::Setting);
+  add(
+      "least memory", "is_best_checkpoint",
+      [](const Row &row) {
+        return row.checkpoint ? Cell(row.isBestCheckpoint ? "yes" : "no", row.isBestCheckpoint) : Cell::empty();
+      },
+      Show::Result);
   add("distribute", "distribute", [](const Row &row) { return Cell::optional(row.distribute); }, Show::Setting);
   add(
       "recomputed (%)", "recomputed_percent",
@@ -212,6 +223,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add("predicted (ms)", "predicted_ms",
       [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); });
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
+  llvm::append_range(columns, getBlockColumns());
   auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
     add(std::move(title), std::move(key), std::move(get), Show::Data);
   };
@@ -232,9 +244,14 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   return columns;
 }
 
-Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, size_t most,
-                                    int64_t detailBytes) {
+Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
+  auto [most, detailBytes, hasSweepTables] = tables;
   Report report{std::move(context), {{"plan", "", getPlanColumns(most), rows}}, {}};
+  if (hasSweepTables) {
+    report.tables.push_back(makePhasePeakTable(rows));
+    report.tables.push_back(makeBlockTable(rows));
+    report.tables.push_back(makeBlockBufferTable(rows, most));
+  }
   if (rows.size() == 1) {
     const ModelPlan &plan = rows.front().plan;
     report.tables.push_back(makePhaseTable(plan));
@@ -246,13 +263,16 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
     if (detailBytes > 1)
       buffers += llvm::formatv(", of at least {0}", formatBytes(detailBytes));
     llvm::ArrayRef<Allocation> large =
-        llvm::ArrayRef(plan.timeline.allocations).take_while([&](const Allocation &each) {
-          return each.bytes >= detailBytes;
+        llvm::ArrayRef(plan.timeline.allocations).take_while([&, least = detailBytes](const Allocation &each) {
+          return each.bytes >= least;
         });
     report.tables.push_back(makeBufferTable(std::move(buffers), groupBuffers(large), most));
     std::string kernels = llvm::formatv("kernels that move the most bytes, of {0}", plan.kernels.size());
     report.tables.push_back(makeKernelTable(std::move(kernels), plan, most));
   }
+  for (const PlanRow &row : rows)
+    if (std::string note = row.checkpoint == 0 ? describeCheckpointing(row) : ""; !note.empty())
+      report.notes.push_back(describePlan(row) + ": " + note);
   for (const PlanRow &row : rows)
     if (row.limitBytes > 0)
       report.notes.push_back(describeFit(row));

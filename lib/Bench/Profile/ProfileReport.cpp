@@ -7,12 +7,20 @@
 
 #include "cs336/Bench/Profile/ProfileReport.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace cs336;
 using namespace cs336::bench;
 using runtime::SpanSummary;
+
+static int64_t sumDurations(const runtime::Trace &trace) {
+  int64_t nanoseconds = 0;
+  for (const runtime::TraceSpan &span : trace.spans)
+    nanoseconds += span.duration_ns;
+  return nanoseconds;
+}
 
 ProfileFacts cs336::bench::computeProfileFacts(const RunProfile &profile) {
   ProfileFacts facts;
@@ -35,12 +43,24 @@ ProfileFacts cs336::bench::computeProfileFacts(const RunProfile &profile) {
   return facts;
 }
 
-std::string cs336::bench::describeTotal(const RunProfile &profile) {
-  int64_t nanoseconds = 0;
+std::vector<PhaseFacts> cs336::bench::computePhaseFacts(const RunProfile &profile) {
+  llvm::MapVector<llvm::StringRef, RunProfile> parts;
   for (const runtime::TraceSpan &span : profile.trace.spans)
-    nanoseconds += span.duration_ns;
-  return llvm::formatv("{0:f3} ms in {1} runs, of which GEMMs take {2:f1} %", static_cast<double>(nanoseconds) * 1e-6,
-                       profile.trace.spans.size(), 100 * computeProfileFacts(profile).gemmShare);
+    if (const runtime::TracedCommand *command = profile.trace.FindCommand(span))
+      parts[command->phase].trace.spans.push_back(span);
+  std::vector<PhaseFacts> phases;
+  for (auto &[phase, part] : parts) {
+    part.trace.commands = profile.trace.commands;
+    part.trace.names = profile.trace.names;
+    phases.push_back({phase.str(), sumDurations(part.trace), computeProfileFacts(part)});
+  }
+  return phases;
+}
+
+std::string cs336::bench::describeTotal(const RunProfile &profile) {
+  return llvm::formatv("{0:f3} ms in {1} runs, of which GEMMs take {2:f1} %",
+                       static_cast<double>(sumDurations(profile.trace)) * 1e-6, profile.trace.spans.size(),
+                       100 * computeProfileFacts(profile).gemmShare);
 }
 
 static std::vector<Column<RunProfile::Row>> getColumns() {

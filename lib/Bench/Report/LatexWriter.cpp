@@ -23,6 +23,7 @@ static std::string escape(llvm::StringRef text) {
                                                                                      {"µ", "\\textmu{}"},
                                                                                      {"×", "\\texttimes{}"},
                                                                                      {"±", "\\textpm{}"},
+                                                                                     {"²", "\\texttwosuperior{}"},
                                                                                      {"\n", " "},
                                                                                      {"#", "\\#"},
                                                                                      {"$", "\\$"},
@@ -51,6 +52,10 @@ namespace {
 class LatexWriter : public PageWriter {
   LineWidths getLineWidths() const override { return {/*separator=*/3, /*frame=*/4}; }
   bool hasCaptions() const override { return true; }
+
+  void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
+    stream << (level == 1 ? "\\section{" : "\\subsection{") << escape(text) << "}\n\n";
+  }
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;

@@ -22,6 +22,10 @@ namespace {
 class MarkdownWriter : public PageWriter {
   LineWidths getLineWidths() const override { return {/*separator=*/3, /*frame=*/4}; }
 
+  void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
+    stream << std::string(level, '#') << " " << text << "\n\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override { writeLines(text, stream); }
 
   void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {

@@ -25,6 +25,8 @@ std::unique_ptr<ReportWriter> ReportWriter::create(Format format) {
     return createLatexWriter();
   case Format::Typst:
     return createTypstWriter();
+  case Format::HTML:
+    return createHTMLWriter();
   case Format::CSV:
     return createCSVWriter();
   case Format::JSON:

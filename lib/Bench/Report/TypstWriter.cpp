@@ -29,6 +29,10 @@ class TypstWriter : public PageWriter {
   LineWidths getLineWidths() const override { return {/*separator=*/3, /*frame=*/4}; }
   bool hasCaptions() const override { return true; }
 
+  void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
+    stream << "#heading(level: " << level << ", " << quote(text) << ")\n\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');

@@ -35,6 +35,7 @@ std::unique_ptr<ReportWriter> createTextWriter();
 std::unique_ptr<ReportWriter> createMarkdownWriter();
 std::unique_ptr<ReportWriter> createLatexWriter();
 std::unique_ptr<ReportWriter> createTypstWriter();
+std::unique_ptr<ReportWriter> createHTMLWriter();
 std::unique_ptr<ReportWriter> createCSVWriter();
 std::unique_ptr<ReportWriter> createJSONWriter();
 

@@ -36,6 +36,10 @@ public:
 private:
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
                                const CompileOptions &options, Progress &progress) const;
+  /// Appends the plan of the block size that takes the least memory, those of its neighbours, and the one without
+  /// recomputation.
+  absl::Status planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,
+                                  const CompileOptions &options, Progress &progress, std::vector<PlanRow> &rows) const;
   absl::Status planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                        std::vector<PlanRow> &rows) const;
 
@@ -46,6 +50,7 @@ private:
   DeviceFlag device;
   MemoryLimitFlag memoryLimit;
   llvm::cl::opt<int64_t> most;
+  llvm::cl::opt<bool> sweepTables, bestCheckpoint;
   TimelineFlags timeline;
   llvm::cl::opt<int> ranks;
   DistributeFlags distribute;

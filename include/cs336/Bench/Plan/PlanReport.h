@@ -28,6 +28,10 @@ struct PlanRow {
   /// The number of ranks, one of which the plan describes, and how they exchange gradients: empty for one rank.
   int64_t ranks = 1;
   std::string distribute;
+  /// With --best-checkpoint: the layers whose activations are recomputed together, 0 for none, and whether no other
+  /// number of layers takes less memory.
+  std::optional<int64_t> checkpoint = std::nullopt;
+  bool isBestCheckpoint = false;
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
@@ -54,9 +58,19 @@ Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
 /// `most` buffers and kernels, each buffer by itself.
 std::vector<Column<PlanRow>> getPlanColumns(size_t most);
 
+/// The tables of a report beside the first one.
+struct PlanTables {
+  /// The most buffers and kernels of a table.
+  size_t most;
+  /// The least bytes of buffers in the table of a single model's.
+  int64_t detailBytes = 1;
+  /// If true, tables of memory have all models side by side: see SweepTables.h.
+  bool hasSweepTables = false;
+};
+
 /// "plan" with a row for every model; of a single model also "phases", "buffers" and "kernels". Notes say whether the
-/// models fit. The table of buffers has those of at least `detailBytes`.
-Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, size_t most, int64_t detailBytes = 1);
+/// models fit.
+Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, const PlanTables &tables);
 
 /// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1".
 std::string describePlan(const PlanRow &row);

@@ -32,6 +32,16 @@ struct ProfileFacts {
 
 ProfileFacts computeProfileFacts(const RunProfile &profile);
 
+/// One phase of a profile. Shares are those of the phase's time.
+struct PhaseFacts {
+  std::string phase;
+  int64_t nanoseconds = 0;
+  ProfileFacts facts;
+};
+
+/// Returns the phases in the order in which they start. Work that belongs to no command is not part of any.
+std::vector<PhaseFacts> computePhaseFacts(const RunProfile &profile);
+
 /// "12.345 ms in 72 runs, of which GEMMs take 61.2 %": the sum over all rows of the profile.
 std::string describeTotal(const RunProfile &profile);
 

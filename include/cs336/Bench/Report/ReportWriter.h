@@ -15,7 +15,7 @@
 
 namespace cs336::bench {
 
-enum class Format { Table, Markdown, CSV, JSON, LaTeX, Typst };
+enum class Format { Table, Markdown, CSV, JSON, LaTeX, Typst, HTML };
 
 /// The maximum width of a line in tables with the default columns.
 inline constexpr size_t kPageWidth = 120;
@@ -27,6 +27,8 @@ public:
   virtual ~ReportWriter();
 
   virtual void write(const Report &report, llvm::raw_ostream &stream) const = 0;
+  /// Writes a heading, of level 1 or 2, above reports that share a page. CSV and JSON have none.
+  virtual void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const {}
   /// Returns whether each table of a report is written to a separate file, because a file has one header.
   virtual bool hasOneTablePerFile() const { return false; }
 };

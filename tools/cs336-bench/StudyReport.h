@@ -1,0 +1,25 @@
+//===- StudyReport.h - The report of a series of studies --------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_STUDYREPORT_H
+#define CS336_TOOLS_BENCH_STUDYREPORT_H
+
+#include "Studies.h"
+#include "StudyRecord.h"
+#include "cs336/Bench/Command/Command.h"
+
+namespace cs336::bench {
+
+/// Writes report.md, report.html, report.tex and report.typ into the folder, from the record's documents: what became
+/// of each command, then the results of each, and the tables within them. Each file is written completely or not at
+/// all. Returns UNAVAILABLE if one cannot be written.
+absl::Status writeStudyReport(llvm::StringRef folder, llvm::ArrayRef<StudyEntry> entries,
+                              llvm::ArrayRef<Command *> commands, Edition edition);
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_STUDYREPORT_H

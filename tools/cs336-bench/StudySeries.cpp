@@ -1,0 +1,105 @@
+//===- StudySeries.cpp - Every study into one folder ----------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StudySeries.h"
+
+#include "StudyProcess.h"
+#include "StudyReport.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Driver/Tool/Version.h"
+#include "cs336/Support/BuildId.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+using State = StudyEntry::State;
+
+StudySeries::StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder)
+    : program(std::move(program)), commands(commands.begin(), commands.end()), folder(folder.str()) {}
+
+/// The builds of a program differ if their machine code does.
+static std::string describeBuild() {
+  return (getProjectVersion() + " " + getCommit() + " " + getCompilerBuildId().value_or("")).str();
+}
+
+void StudySeries::list(const StudyArguments &arguments) {
+  std::string build = describeBuild();
+  for (const Study &study : getStudies())
+    for (auto [index, line] : llvm::enumerate(arguments.expand(study, commands, arguments.isSmall()))) {
+      std::string document =
+          study.name.str() + "-" + std::to_string(index + 1) + "-" + llvm::StringRef(line.front()).str() + ".json";
+      entries.push_back({study.name.str(), describeLine(line), document, build, State::Waiting, ""});
+      tasks.push_back({&study, std::move(line)});
+    }
+}
+
+void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
+  StudyLine line = task.line;
+  line.insert(line.end(), {"--format", "json", "--output", StudyRecord(folder).getPath(entry.document)});
+  absl::Status status = runStudyLine(program, line, std::nullopt);
+  entry.error = status.ok() ? "" : std::string(status.message());
+  entry.state = getInterruption() != 0  ? State::Interrupted
+                : isPeerMissing(status) ? State::PeerMissing
+                : status.ok()           ? State::Complete
+                                        : State::Failed;
+}
+
+absl::Status StudySeries::summarize(const StudyArguments &arguments) const {
+  absl::Status status = writeStudyReport(folder, entries, commands, arguments.getEdition());
+  auto count = [&](State state) {
+    return static_cast<size_t>(llvm::count_if(entries, [&](const StudyEntry &entry) { return entry.state == state; }));
+  };
+  if (getInterruption() != 0)
+    return describeEarlyEnd(checkInterruption(), count(State::Complete) + count(State::PeerMissing), entries.size(),
+                            "commands are not complete; the same command goes on with them");
+  if (!status.ok())
+    return status;
+  if (size_t failed = count(State::Failed))
+    return absl::InternalError(absl::StrCat(
+        failed, " of ", entries.size(), " commands failed: ", StudyRecord(folder).getPath("report.md"), " lists them"));
+  if (count(State::PeerMissing) > 0)
+    return makePeerMissing(absl::UnavailableError("see the warnings of the commands above"));
+  return absl::OkStatus();
+}
+
+absl::Status StudySeries::run(const StudyArguments &arguments) {
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    return absl::UnavailableError(absl::StrCat("--out: cannot create '", folder, "': ", error.message()));
+  list(arguments);
+  StudyRecord record(folder);
+  std::vector<bool> isFinished;
+  for (StudyEntry &entry : entries)
+    isFinished.push_back(record.findFinished(entry));
+  absl::Status written = record.write(entries);
+  if (!written.ok())
+    return written;
+  for (auto [index, task] : llvm::enumerate(tasks)) {
+    StudyEntry &entry = entries[index];
+    llvm::errs() << "[" << index + 1 << "/" << tasks.size() << "] " << entry.study
+                 << (isFinished[index] ? ": finished before: " + entry.document : "") << "\n";
+    if (isFinished[index])
+      continue;
+    runTask(task, entry);
+    written = record.write(entries);
+    if (entry.state == State::Failed)
+      llvm::errs() << "failed: " << entry.error << "\n";
+    if (getInterruption() != 0)
+      break;
+  }
+  absl::Status status = summarize(arguments);
+  if (!written.ok())
+    return written;
+  if (status.ok() || isPeerMissing(status))
+    llvm::errs() << "next: " << record.getPath("report.md") << ", report.html, report.tex and report.typ show all; "
+                 << "cs336.results.load of Python reads the JSON\n";
+  return status;
+}

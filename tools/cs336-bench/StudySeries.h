@@ -1,0 +1,47 @@
+//===- StudySeries.h - Every study into one folder --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_TOOLS_BENCH_STUDYSERIES_H
+#define CS336_TOOLS_BENCH_STUDYSERIES_H
+
+#include "StudyLines.h"
+#include "StudyRecord.h"
+
+namespace cs336::bench {
+
+/// `study all`: runs the commands of all studies one after the other. The folder receives a results document per
+/// command, the record of all commands, and a report in several formats.
+class StudySeries {
+public:
+  StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder);
+
+  /// Runs the commands that the folder's record does not have as finished. A command that fails does not end the
+  /// series; an interruption does. Writes the report in either case. Returns INTERNAL if a command failed, and
+  /// UNAVAILABLE if the folder cannot be written.
+  absl::Status run(const StudyArguments &arguments);
+
+private:
+  struct Task {
+    const Study *study;
+    StudyLine line;
+  };
+
+  /// Lists the commands in `tasks` and `entries`.
+  void list(const StudyArguments &arguments);
+  void runTask(const Task &task, StudyEntry &entry) const;
+  absl::Status summarize(const StudyArguments &arguments) const;
+
+  std::string program;
+  std::vector<Command *> commands;
+  std::string folder;
+  std::vector<Task> tasks;
+  std::vector<StudyEntry> entries;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_TOOLS_BENCH_STUDYSERIES_H
