@@ -38,4 +38,8 @@ absl::Status ComparePrograms(absl::Span<const uint64_t> programs) {
                    absl::Hex(usual, absl::kZeroPad16), ": give all ranks the same executable"));
 }
 
+absl::Status NameRank(int rank, const absl::Status &failure) {
+  return absl::Status(failure.code(), absl::StrCat("rank ", rank, ": ", failure.message()));
+}
+
 } // namespace cs336::runtime

@@ -45,6 +45,9 @@ absl::Status CheckCalls(absl::Span<const CollectiveCall> calls);
 /// Returns FAILED_PRECONDITION with the first rank that differs.
 absl::Status ComparePrograms(absl::Span<const uint64_t> programs);
 
+/// Returns the failure with the rank in front.
+absl::Status NameRank(int rank, const absl::Status &failure);
+
 } // namespace cs336::runtime
 
 #endif // CS336_RUNTIME_COMM_COLLECTIVECALL_H

@@ -19,16 +19,19 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace cs336::runtime {
 
 namespace {
 
+using FailureHandler = std::function<void(const absl::Status &)>;
+
 /// The state that ranks share: a barrier, and the call and blocks of each rank.
 class Group {
 public:
   Group(int size, absl::Duration timeout)
-      : timeout_(timeout), has_come_(size), calls(size), src(size), dst(size), programs(size) {}
+      : timeout_(timeout), has_come_(size), handlers_(size), calls(size), src(size), dst(size), programs(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 
@@ -59,9 +62,18 @@ public:
     return generation_ != generation ? absl::OkStatus() : end_;
   }
 
-  void Leave(int rank) {
+  void Leave(int rank) { Fail(absl::UnavailableError(absl::StrCat("rank ", rank, " has left the group"))); }
+
+  void Fail(const absl::Status &reason) {
     std::lock_guard<std::mutex> lock(mutex_);
-    End(absl::UnavailableError(absl::StrCat("rank ", rank, " has left the group")));
+    End(reason);
+  }
+
+  void OnFailure(int rank, FailureHandler handler) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (handler && !end_.ok())
+      return handler(end_);
+    handlers_[rank] = std::move(handler);
   }
 
 private:
@@ -72,9 +84,14 @@ private:
   }
 
   /// Ends the group for the first reason given. mutex_ is held.
-  void End(absl::Status reason) {
-    end_.Update(reason);
+  void End(const absl::Status &reason) {
+    if (!end_.ok())
+      return;
+    end_ = reason;
     all_came_.notify_all();
+    for (FailureHandler &handler : handlers_)
+      if (FailureHandler called = std::exchange(handler, nullptr))
+        called(end_);
   }
 
   /// Returns "rank 1, rank 3": the ranks that have not come to the barrier. mutex_ is held.
@@ -95,6 +112,7 @@ private:
   int64_t generation_ = 0;
   std::vector<bool> has_come_; // To the barrier, by rank.
   absl::Status end_;           // The reason why the group has ended, or OK.
+  std::vector<FailureHandler> handlers_;
 
 public:
   // A rank writes its own element before a barrier, and reads the elements of
@@ -108,7 +126,10 @@ public:
 class InProcessCommunicator : public Communicator {
 public:
   InProcessCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
-  ~InProcessCommunicator() override { group_->Leave(rank_); }
+  ~InProcessCommunicator() override {
+    group_->OnFailure(rank_, nullptr);
+    group_->Leave(rank_);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
@@ -158,6 +179,10 @@ public:
                                      nullptr, nullptr, [&] { result = ComparePrograms(group_->programs); }));
     return result;
   }
+
+  absl::Duration timeout() const override { return group_->timeout(); }
+  void OnFailure(FailureHandler handler) override { group_->OnFailure(rank_, std::move(handler)); }
+  void Fail(const absl::Status &failure) override { group_->Fail(NameRank(rank_, failure)); }
 
 private:
   /// Runs `work` of each rank between two barriers. Meanwhile blocks change

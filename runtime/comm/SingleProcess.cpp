@@ -49,6 +49,9 @@ public:
     return Copy(src, dst, count, dtype);
   }
   absl::Status CompareProgram(uint64_t hash) override { return absl::OkStatus(); }
+  absl::Duration timeout() const override { return absl::InfiniteDuration(); }
+  void OnFailure(std::function<void(const absl::Status &)>) override {}
+  void Fail(const absl::Status &) override {}
 
 private:
   absl::Status Copy(const void *src, void *dst, int64_t count, DType dtype) {

@@ -18,12 +18,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace cs336::runtime {
 
 namespace {
+
+using FailureHandler = std::function<void(const absl::Status &)>;
 
 /// A rank's end of a group. A reduction sends part p of this rank's block to rank p, which adds the parts in the order
 /// of ranks and sends the result to all.
@@ -41,7 +45,10 @@ public:
       local = local.is_v6() ? asio::ip::address(asio::ip::address_v6::any()) : asio::ip::address_v4::any();
     CS336_ASSIGN_OR_RETURN(int port, mesh_.Listen(local));
     CS336_ASSIGN_OR_RETURN(std::vector<PeerAddress> peers, link_->Join(port));
-    link_->OnFailure([this] { mesh_.Cancel(); });
+    link_->OnFailure([this] {
+      mesh_.Cancel();
+      CallHandler();
+    });
     return Settle(mesh_.Connect(peers, timeout_));
   }
 
@@ -127,7 +134,28 @@ public:
     return ComparePrograms(hashes);
   }
 
+  absl::Duration timeout() const override { return timeout_; }
+
+  void OnFailure(FailureHandler handler) override {
+    {
+      std::lock_guard<std::mutex> lock(handler_mutex_);
+      handler_ = std::move(handler);
+    }
+    if (!link_->WaitForFailure(absl::ZeroDuration()).ok())
+      CallHandler();
+  }
+
+  void Fail(const absl::Status &failure) override { link_->Report(NameRank(rank_, failure)); }
+
 private:
+  /// Calls the handler unless it was called before. Holds the mutex meanwhile, so that a handler that was removed does
+  /// not run any more.
+  void CallHandler() {
+    std::lock_guard<std::mutex> lock(handler_mutex_);
+    if (FailureHandler handler = std::exchange(handler_, nullptr))
+      handler(link_->WaitForFailure(absl::ZeroDuration()));
+  }
+
   /// The elements [begin, end) of a block.
   struct Range {
     int64_t begin = 0, end = 0;
@@ -202,7 +230,7 @@ private:
     // The rendezvous may learn of a rank's end after its peers.
     if (absl::Status failure = link_->WaitForFailure(std::min(timeout_, absl::Seconds(1))); !failure.ok())
       return failure;
-    link_->Report(absl::Status(status.code(), absl::StrCat("rank ", rank_, ": ", status.message())));
+    Fail(status);
     return status;
   }
 
@@ -212,6 +240,8 @@ private:
 
   int rank_, size_;
   absl::Duration timeout_;
+  std::mutex handler_mutex_;
+  FailureHandler handler_;                 // Guarded by handler_mutex_.
   std::unique_ptr<Rendezvous> rendezvous_; // Null but for rank 0 of a group that is not hosted.
   Mesh mesh_;
   std::unique_ptr<ControlLink> link_; // Its thread, which cancels the mesh, ends first.

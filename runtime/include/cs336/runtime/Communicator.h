@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -56,6 +57,17 @@ public:
   /// FAILED_PRECONDITION on every rank, with the rank that differs, unless all
   /// are equal.
   virtual absl::Status CompareProgram(uint64_t hash) = 0;
+
+  /// Returns the time that a rank waits for the others.
+  virtual absl::Duration timeout() const = 0;
+  /// Calls `handler` with the failure of the group, once, on any thread: when a
+  /// rank fails, leaves or is silent. Calls it at once if the group has failed.
+  /// Null removes the handler; it does not run after that. The handler must not
+  /// call this communicator.
+  virtual void OnFailure(std::function<void(const absl::Status &)> handler) = 0;
+  /// Ends the group with this failure of the caller's rank, unless it has ended.
+  /// Every rank gets the first failure.
+  virtual void Fail(const absl::Status &failure) = 0;
 };
 
 /// Creates a group of one rank.
