@@ -11,6 +11,7 @@
 #include "RankGroup.h"
 
 #include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/PlanSummary.h"
 
@@ -130,8 +131,11 @@ static void createSession(ProgramSession *self, const ProgramFile &file, const s
   options.memory_limit_bytes = memoryLimit;
   options.poison_memory = poisonMemory;
   options.use_graphs = useGraphs;
-  if (group)
+  if (group) {
     options.communicator = group->communicator;
+    options.device =
+        runtime::ToString(runtime::DeviceOfRank(valueOrThrow(runtime::ParseDevice(device)), group->place.local_rank));
+  }
   new (self) ProgramSession(file.executable, options, profile);
 }
 

@@ -23,7 +23,7 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text) {
   if (text == "cuda")
     return DeviceId{DeviceKind::kCuda, 0};
   absl::string_view digits = text;
-  DeviceId device{DeviceKind::kCuda, 0};
+  DeviceId device{DeviceKind::kCuda, 0, /*has_ordinal=*/true};
   // SimpleAtoi would accept a sign and spaces.
   if (absl::ConsumePrefix(&digits, "cuda:") && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
       absl::SimpleAtoi(digits, &device.ordinal))
@@ -34,6 +34,12 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text) {
 
 std::string ToString(DeviceId device) {
   return device.kind == DeviceKind::kCpu ? "cpu" : absl::StrCat("cuda:", device.ordinal);
+}
+
+DeviceId DeviceOfRank(DeviceId device, int local_rank) {
+  if (device.kind == DeviceKind::kCuda && !device.has_ordinal)
+    device.ordinal = local_rank;
+  return device;
 }
 
 } // namespace cs336::runtime

@@ -41,6 +41,8 @@ int RankRun::getNumThreads() const {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / onThisHost);
 }
 
+DeviceId RankRun::getDevice() const { return DeviceOfRank(flags.device, flags.place ? flags.place->local_rank : rank); }
+
 absl::Status RankRun::load() {
   absl::StatusOr<TensorMap> tensors =
       flags.randomInputs ? makeRandomInputs(entry, flags.seed + rank) : readInputs(entry, getInputPaths());
@@ -49,13 +51,13 @@ absl::Status RankRun::load() {
   inputs = *std::move(tensors);
 
   if (flags.profile.isProfiled()) {
-    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(flags.device);
+    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(getDevice());
     if (!made.ok())
       return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
     profiler = *std::move(made);
   }
   SessionOptions options;
-  options.device = ToString(flags.device);
+  options.device = ToString(getDevice());
   options.num_threads = getNumThreads();
   options.poison_memory = flags.poisonMemory;
   options.use_graphs = !flags.noGraph;
@@ -155,7 +157,7 @@ absl::Status RankRun::printProfile() {
   if (!profile.ok())
     return profile.status();
   if (!flags.profile.getTracePath().path.empty())
-    trace = RankTrace{rank, ToString(flags.device), profile->trace};
+    trace = RankTrace{rank, ToString(getDevice()), profile->trace};
   bench::ProfileLayout layout = flags.profile.getLayout();
   if (layout.keys.empty())
     return absl::OkStatus();

@@ -48,6 +48,8 @@ private:
   std::vector<std::string> getInputPaths() const;
   /// Returns the session's number of threads. Ranks share the cores, unless --num-threads is given.
   int getNumThreads() const;
+  /// Returns the device of this rank: each rank has a GPU of its own.
+  runtime::DeviceId getDevice() const;
 
   const RunFlags &flags;
   std::shared_ptr<const runtime::Executable> executable;

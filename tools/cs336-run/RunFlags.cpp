@@ -71,8 +71,9 @@ static absl::Status checkRanks(const RunFlags &flags) {
   if (flags.rankTimeout <= 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
-  if (flags.device.getValue().kind != DeviceKind::kCpu)
-    return absl::InvalidArgumentError(absl::StrCat("a run of ", ranks, " ranks requires --device cpu"));
+  if (flags.device.getValue().has_ordinal)
+    return absl::InvalidArgumentError(absl::StrCat("--device ", ToString(flags.device), " names one GPU, but each of ",
+                                                   ranks, " ranks requires its own: pass --device cuda"));
   if (flags.profile.hasRoofline())
     return absl::InvalidArgumentError(absl::StrCat("--roofline conflicts with a run of ", ranks, " ranks"));
   std::vector<OutputPath> outputs = {{"--outputs", flags.outputs.getValue()},

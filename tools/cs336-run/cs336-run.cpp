@@ -68,16 +68,21 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
 /// heading. If a rank fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
                              const format::EntryT &entry) {
-  std::vector<std::unique_ptr<Communicator>> group =
-      CreateInProcessGroup(flags.ranks, absl::Seconds(flags.rankTimeout.getValue()));
+  // A rank that is done stays in the group until all are: GPUs may still exchange its data.
+  std::vector<std::shared_ptr<Communicator>> group;
+  for (std::unique_ptr<Communicator> &each :
+       CreateInProcessGroup(flags.ranks, absl::Seconds(flags.rankTimeout.getValue())))
+    group.push_back(std::move(each));
   std::vector<std::string> texts(group.size());
   std::mutex mutex;
   absl::Status first;            // Guarded by mutex.
   std::vector<RankTrace> traces; // Guarded by mutex.
   auto runRank = [&](size_t rank) {
     llvm::raw_string_ostream os(texts[rank]);
-    RankRun run(flags, executable, entry, std::move(group[rank]), os);
+    RankRun run(flags, executable, entry, group[rank], os);
     absl::Status status = run.run();
+    if (!status.ok())
+      group[rank].reset();
     // The rank leaves the group after this, so that its error comes before those that follow from it.
     std::lock_guard<std::mutex> lock(mutex);
     if (status.ok()) {

@@ -22,8 +22,10 @@ enum class DeviceKind : uint8_t { kCpu, kCuda };
 struct DeviceId {
   DeviceKind kind = DeviceKind::kCpu;
   int ordinal = 0; // Among the devices of its kind, in the driver's order.
+  /// True for "cuda:0", false for "cuda", which is another GPU on each rank.
+  bool has_ordinal = false;
 
-  friend bool operator==(const DeviceId &, const DeviceId &) = default;
+  friend bool operator==(const DeviceId &a, const DeviceId &b) { return a.kind == b.kind && a.ordinal == b.ordinal; }
 };
 
 /// Parses "cpu", "cuda" (the same as "cuda:0") or "cuda:1". Returns
@@ -32,6 +34,10 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text);
 
 /// Returns text such as "cpu" or "cuda:0".
 std::string ToString(DeviceId device);
+
+/// Returns the device of a rank: the GPU with the number `local_rank`, the rank
+/// among those of its host, unless `device` has a number of its own.
+DeviceId DeviceOfRank(DeviceId device, int local_rank);
 
 } // namespace cs336::runtime
 
