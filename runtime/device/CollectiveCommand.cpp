@@ -11,19 +11,11 @@
 
 #include "absl/status/status.h"
 
-#include <vector>
+#include <utility>
 
 namespace cs336::runtime {
 
 namespace {
-
-/// One operand of a collective.
-struct Transfer {
-  const void *src;
-  void *dst;
-  int64_t src_count, dst_count;
-  DType dtype;
-};
 
 /// A collective with all operands bound. Operands are exchanged one by one, in the same order on every rank.
 class CollectiveCommand : public PreparedCommand {
@@ -64,15 +56,20 @@ private:
 
 } // namespace
 
-std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
-                                                   absl::Span<const MutableTensorView> buffers,
-                                                   const format::CollectiveT &collective) {
+std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers,
+                                    const format::CollectiveT &collective) {
   std::vector<Transfer> transfers;
   for (size_t i = 0; i != collective.sources.size(); ++i) {
     const MutableTensorView &src = buffers[collective.sources[i]], &dst = buffers[collective.targets[i]];
     transfers.push_back({src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype()});
   }
-  return std::make_unique<CollectiveCommand>(communicator, std::move(transfers), collective);
+  return transfers;
+}
+
+std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
+                                                   absl::Span<const MutableTensorView> buffers,
+                                                   const format::CollectiveT &collective) {
+  return std::make_unique<CollectiveCommand>(communicator, BindTransfers(buffers, collective), collective);
 }
 
 } // namespace cs336::runtime

@@ -13,12 +13,24 @@
 
 #include "absl/types/span.h"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace cs336::runtime {
 
-/// Binds a collective to a communicator, which must outlive it and have as many
-/// ranks as the program. `buffers` are those of the entry.
+/// One operand of a collective, with its numbers of elements.
+struct Transfer {
+  const void *src;
+  void *dst;
+  int64_t src_count, dst_count;
+  DType dtype;
+};
+
+/// Returns the operands of a collective, in order.
+std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers, const format::CollectiveT &collective);
+
+/// Prepares a collective of `communicator`, which must outlive the command.
 std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
                                                    absl::Span<const MutableTensorView> buffers,
                                                    const format::CollectiveT &collective);

@@ -140,6 +140,7 @@ absl::Status EntryRunner::PrepareCommands() {
                       .phase = PhaseName(command->phase),
                       .kind = KindName(command->body.type),
                       .location = command->location,
+                      .stream = command->stream,
                       .flops = command->flops,
                       .bytes = command->bytes,
                       .live_bytes = live_bytes[commands_.size()],

@@ -356,8 +356,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
   CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
   TeamScope threads(team.get());
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
   CS336_RETURN_IF_ERROR(CheckRanks(*executable, options));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, start ? start->Take() : CreateDevice(id, options));
   auto impl = std::make_unique<Impl>(std::move(executable), options, std::move(team), std::move(device));
   CS336_RETURN_IF_ERROR(impl->Allocate());
   return std::unique_ptr<Session>(new Session(std::move(impl)));

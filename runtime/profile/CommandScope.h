@@ -22,11 +22,23 @@ public:
   CommandScope(const CommandScope &) = delete;
   CommandScope &operator=(const CommandScope &) = delete;
 
-  /// Returns the command of the innermost scope on this thread, or null.
+  /// Returns the command of the innermost scope on this thread, or the one that
+  /// is lent to threads without a scope, or null.
   static const CommandInfo *Current();
 
 private:
   const CommandInfo *outer_;
+};
+
+/// Lends this thread's command, while the scope lives, to the threads with which
+/// a library does the command's work. Several scopes at a time are those of equal
+/// programs, such as ranks.
+class LentCommandScope {
+public:
+  LentCommandScope();
+  ~LentCommandScope();
+  LentCommandScope(const LentCommandScope &) = delete;
+  LentCommandScope &operator=(const LentCommandScope &) = delete;
 };
 
 } // namespace cs336::runtime

@@ -350,12 +350,6 @@ TEST_F(CudaSessionTest, SaysThatItCannotCapture) {
   EXPECT_THAT(Message(CreateStatus(CudaSampleProgram())), HasSubstr("cannot capture its commands as a CUDA graph: cu"));
 }
 
-TEST_F(CudaSessionTest, RefusesGroupsOfSeveralRanks) {
-  SessionOptions options;
-  options.communicator = std::move(CreateInProcessGroup(2)[0]);
-  EXPECT_EQ(CreateStatus(CudaSampleProgram(), options).code(), absl::StatusCode::kUnimplemented);
-}
-
 TEST_F(CudaSessionTest, TellsAboutDevices) {
   fake.devices = 2;
   CudaInfo info = *QueryCuda();

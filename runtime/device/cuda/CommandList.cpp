@@ -16,12 +16,11 @@ namespace cs336::runtime {
 
 absl::Status CommandList::Execute() {
   absl::Cleanup close = [this] { ranges_.Close(); };
-  for (size_t i = 0; i != commands_.size(); ++i) {
-    ranges_.Enter(infos_[i]);
-    if (absl::Status status = commands_[i]->Execute(); !status.ok())
-      return Annotate(status, absl::StrCat(infos_[i].kind, " '", infos_[i].name, "'"));
-  }
-  return absl::OkStatus();
+  return sequence_.ForEach([this](size_t i) {
+    const CommandInfo &info = sequence_.infos()[i];
+    ranges_.Enter(info);
+    return Annotate(sequence_.commands()[i]->Execute(), absl::StrCat(info.kind, " '", info.name, "'"));
+  });
 }
 
 } // namespace cs336::runtime

@@ -1,4 +1,4 @@
-//===- CommandList.h - Commands in one stream -------------------*- C++ -*-===//
+//===- CommandList.h - Commands one by one    -------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,27 +9,24 @@
 #define CS336_RUNTIME_DEVICE_CUDA_COMMANDLIST_H
 
 #include "cs336/runtime/Device.h"
+#include "device/cuda/StreamSequence.h"
 #include "profile/NvtxRanges.h"
 
-#include "absl/types/span.h"
+#include <utility>
 
 namespace cs336::runtime {
 
-/// Launches commands one by one on the stream, with NVTX ranges around them. The
-/// ranges are closed when the last command has been launched, and on an error,
-/// which names the command.
+/// Launches commands one by one in their streams, with NVTX ranges around them.
+/// The ranges are closed when the last command has been launched, and on an
+/// error, which names the command.
 class CommandList : public PreparedCommand {
 public:
-  /// The commands and their descriptions, in the same order, must outlive this
-  /// object.
-  CommandList(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos)
-      : commands_(commands), infos_(infos) {}
+  explicit CommandList(StreamSequence sequence) : sequence_(std::move(sequence)) {}
 
   absl::Status Execute() override;
 
 private:
-  absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
-  absl::Span<const CommandInfo> infos_;
+  StreamSequence sequence_;
   NvtxRanges ranges_;
 };
 

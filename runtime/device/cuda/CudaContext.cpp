@@ -1,4 +1,4 @@
-//===- CudaContext.cpp - One device and the stream of its work ------------===//
+//===- CudaContext.cpp - One device and the streams of its work -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,9 @@
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
+#include <thread>
 #include <utility>
 
 namespace cs336::runtime {
@@ -65,13 +67,69 @@ absl::Status CudaContext::Start() {
   CS336_RETURN_IF_ERROR(driver_->DevicePrimaryCtxRetain(&context_, device_));
   CurrentContext current(*this);
   CS336_RETURN_IF_ERROR(current.status());
-  return driver_->StreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
+  CS336_RETURN_IF_ERROR(driver_->StreamCreateWithPriority(&main_, CU_STREAM_NON_BLOCKING, 0));
+  current_ = main_;
+  return absl::OkStatus();
 }
 
+absl::StatusOr<CUstream> CudaContext::NumberedStream(int64_t number) const {
+  if (number == 0)
+    return main_;
+  CUstream &stream = others_[number];
+  if (stream)
+    return stream;
+  CurrentContext current(*this);
+  CS336_RETURN_IF_ERROR(current.status());
+  int lowest = 0, highest = 0;
+  CS336_RETURN_IF_ERROR(driver_->CtxGetStreamPriorityRange(&lowest, &highest));
+  CS336_RETURN_IF_ERROR(driver_->StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, highest));
+  return stream;
+}
+
+template <typename Query>
+absl::Status CudaContext::Wait(const Query &query) const {
+  constexpr absl::Duration kBusy = absl::Milliseconds(1), kPause = absl::Microseconds(20);
+  absl::Time begin = absl::Now();
+  for (;;) {
+    absl::Status state = query();
+    if (!absl::IsCancelled(state)) {
+      absl::Status failure = monitor_->Failure();
+      return failure.ok() ? state : failure;
+    }
+    if (monitor_->ShouldGiveUp()) {
+      is_lost_ = true;
+      return monitor_->Failure();
+    }
+    if (absl::Now() - begin < kBusy)
+      std::this_thread::yield();
+    else
+      absl::SleepFor(kPause);
+  }
+}
+
+absl::Status CudaContext::WaitForStream() const {
+  if (!monitor_)
+    return driver_->StreamSynchronize(main_);
+  return Wait([this] { return driver_->StreamQuery(main_); });
+}
+
+absl::Status CudaContext::WaitForEvent(CUevent event) const {
+  if (!monitor_)
+    return driver_->EventSynchronize(event);
+  return Wait([this, event] { return driver_->EventQuery(event); });
+}
+
+WorkMonitor::~WorkMonitor() = default;
+
 CudaContext::~CudaContext() {
-  if (stream_) {
+  if (is_lost_)
+    return;
+  if (main_) {
     CurrentContext current(*this);
-    driver().StreamDestroy(stream_).IgnoreError();
+    for (auto [number, stream] : others_)
+      if (stream)
+        driver().StreamDestroy(stream).IgnoreError();
+    driver().StreamDestroy(main_).IgnoreError();
   }
   if (context_)
     driver().DevicePrimaryCtxRelease(device_).IgnoreError();

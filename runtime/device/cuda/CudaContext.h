@@ -1,4 +1,4 @@
-//===- CudaContext.h - One device and the stream of its work ----*- C++ -*-===//
+//===- CudaContext.h - One device and the streams of its work ---*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,28 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 namespace cs336::runtime {
 
-/// The primary context of a device and a stream of our own, in which all work
-/// is enqueued in order. Other CUDA code of the process shares this context, so
-/// that addresses can be exchanged.
+/// Finds work that cannot complete, such as an exchange with a rank that has
+/// failed.
+class WorkMonitor {
+public:
+  virtual ~WorkMonitor();
+  /// Returns the reason why results are not valid, or OK.
+  virtual absl::Status Failure() const = 0;
+  /// Returns true if a wait for the device should end although the device is
+  /// not done, some time after a failure.
+  virtual bool ShouldGiveUp() const = 0;
+};
+
+/// The primary context of a device and streams of our own. Work is enqueued in
+/// the current stream, which is the main one except in a StreamScope. Other CUDA
+/// code of the process shares this context, so that addresses can be exchanged.
 class CudaContext {
 public:
   /// Starts the device. Returns the errors of QueryCuda, NOT_FOUND if there is
@@ -34,8 +48,24 @@ public:
 
   const DriverApi &driver() const { return *driver_; }
   CUcontext context() const { return context_; }
-  /// A stream that is not synchronized with the legacy default stream.
-  CUstream stream() const { return stream_; }
+  /// The current stream. No stream is synchronized with the legacy default one.
+  CUstream stream() const { return current_; }
+  /// Returns the stream with a number of the executable. 0 is the main stream.
+  /// Others are created when they are first requested, with the highest
+  /// priority, so that what they run starts beside long kernels.
+  absl::StatusOr<CUstream> NumberedStream(int64_t number) const;
+
+  /// Waits for the work of the main stream, or for an event, and returns the
+  /// first error. With a monitor, returns its failure although the device may be
+  /// done, and gives up the device if the monitor says so.
+  absl::Status WaitForStream() const;
+  absl::Status WaitForEvent(CUevent event) const;
+  /// Sets the monitor, or none for null. It must outlive the waits.
+  void SetMonitor(const WorkMonitor *monitor) { monitor_ = monitor; }
+  /// True once a wait gave up the device. Its work never ends, and releasing
+  /// memory or streams would wait for it: they are left to the end of the
+  /// process.
+  bool is_lost() const { return is_lost_; }
   int ordinal() const { return ordinal_; }
   const std::string &name() const { return name_; } // "NVIDIA H200"
   ComputeCapability compute_capability() const { return compute_capability_; }
@@ -47,16 +77,39 @@ public:
 
 private:
   explicit CudaContext(std::shared_ptr<const DriverApi> driver) : driver_(std::move(driver)) {}
+  friend class StreamScope;
+
   absl::Status Start();
+  template <typename Query>
+  absl::Status Wait(const Query &query) const;
 
   std::shared_ptr<const DriverApi> driver_;
   int ordinal_ = 0;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;
+  CUstream main_ = nullptr;
+  mutable CUstream current_ = nullptr;
+  mutable std::map<int64_t, CUstream> others_; // By number.
+  const WorkMonitor *monitor_ = nullptr;
+  mutable bool is_lost_ = false;
   std::string name_;
   ComputeCapability compute_capability_;
   int shared_bytes_per_block_ = 0;
+};
+
+/// Makes a stream the current one of its context while the scope lives.
+class StreamScope {
+public:
+  StreamScope(const CudaContext &context, CUstream stream) : context_(context), outer_(context.current_) {
+    context.current_ = stream;
+  }
+  ~StreamScope() { context_.current_ = outer_; }
+  StreamScope(const StreamScope &) = delete;
+  StreamScope &operator=(const StreamScope &) = delete;
+
+private:
+  const CudaContext &context_;
+  CUstream outer_;
 };
 
 /// Makes a context the current one of this thread, which most driver calls

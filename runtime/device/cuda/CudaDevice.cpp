@@ -15,6 +15,8 @@
 #include "device/cuda/CudaGraph.h"
 #include "device/cuda/CudaInputFeed.h"
 #include "device/cuda/CudaLaunch.h"
+#include "device/cuda/NcclCollective.h"
+#include "device/cuda/StreamSequence.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -41,11 +43,24 @@ private:
   int64_t bytes_;
 };
 
-/// Verification has shown that the order of commands respects their events, and
-/// one stream keeps this order. Waiting therefore does nothing.
-class EventCommand : public PreparedCommand {
+class RecordCommand : public PreparedCommand {
 public:
-  absl::Status Execute() override { return absl::OkStatus(); }
+  RecordCommand(const CudaContext &context, CudaEvent &event) : context_(context), event_(event) {}
+  absl::Status Execute() override { return event_.Record(context_.stream()); }
+
+private:
+  const CudaContext &context_;
+  CudaEvent &event_;
+};
+
+class WaitCommand : public PreparedCommand {
+public:
+  WaitCommand(const CudaContext &context, const CudaEvent &event) : context_(context), event_(event) {}
+  absl::Status Execute() override { return event_.Block(context_.stream()); }
+
+private:
+  const CudaContext &context_;
+  const CudaEvent &event_;
 };
 
 class EventMark : public DeviceMark {
@@ -66,17 +81,23 @@ private:
 
 absl::StatusOr<std::unique_ptr<CudaDevice>>
 CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs) {
-  if (communicator && communicator->size() != 1)
-    return absl::UnimplementedError(
-        absl::StrCat("collectives between the ", communicator->size(), " ranks of a run on GPUs"));
   std::unique_ptr<CudaDevice> device(new CudaDevice(use_graphs));
   CS336_ASSIGN_OR_RETURN(device->context_, CudaContext::Create(ordinal));
-  CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
+  if (communicator && communicator->size() != 1) {
+    CS336_ASSIGN_OR_RETURN(device->group_, NcclGroup::Create(*device->context_, communicator));
+    device->context_->SetMonitor(device->group_.get());
+  }
+  CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_, device->group_.get()));
   const CudaContext &context = *device->context_;
-  device->communicator_ = CreateSingleRankCommunicator([&context](void *dst, const void *src, int64_t bytes) {
+  device->single_rank_ = CreateSingleRankCommunicator([&context](void *dst, const void *src, int64_t bytes) {
     return context.driver().MemcpyAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context.stream());
   });
   return device;
+}
+
+CudaDevice::~CudaDevice() {
+  if (context_)
+    context_->SetMonitor(nullptr);
 }
 
 void CudaDevice::WarmUp() {
@@ -125,17 +146,30 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const C
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(const CommandContext &context,
                                                                                const format::CollectiveT &collective) {
-  return runtime::PrepareCollective(*communicator_, context.buffers, collective);
+  if (group_)
+    return PrepareNcclCollective(*context_, *group_, context.buffers, collective);
+  return runtime::PrepareCollective(*single_rank_, context.buffers, collective);
+}
+
+absl::StatusOr<CudaEvent *> CudaDevice::FindEvent(uint32_t number) {
+  auto found = events_.find(number);
+  if (found == events_.end()) {
+    CS336_ASSIGN_OR_RETURN(CudaEvent event, CudaEvent::Create(*context_));
+    found = events_.emplace(number, std::move(event)).first;
+  }
+  return &found->second;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareRecord(const CommandContext &context,
                                                                            const format::RecordT &record) {
-  return std::make_unique<EventCommand>();
+  CS336_ASSIGN_OR_RETURN(CudaEvent * event, FindEvent(record.event));
+  return std::make_unique<RecordCommand>(*context_, *event);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareWait(const CommandContext &context,
                                                                          const format::WaitT &wait) {
-  return std::make_unique<EventCommand>();
+  CS336_ASSIGN_OR_RETURN(CudaEvent * event, FindEvent(wait.event));
+  return std::make_unique<WaitCommand>(*context_, *event);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(const CommandContext &context,
@@ -146,9 +180,10 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(c
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
                             absl::Span<const CommandInfo> infos) {
+  CS336_ASSIGN_OR_RETURN(StreamSequence sequence, StreamSequence::Create(*context_, commands, infos));
   if (!use_graphs_)
-    return std::make_unique<CommandList>(commands, infos);
-  return CaptureGraph(*context_, commands, infos);
+    return std::make_unique<CommandList>(std::move(sequence));
+  return CaptureGraph(*context_, std::move(sequence));
 }
 
 absl::StatusOr<std::unique_ptr<InputFeed>> CudaDevice::PrepareInputs(char *inputs, int64_t bytes) {
@@ -171,8 +206,7 @@ absl::Status CudaDevice::EnqueueCopyToHost(void *staging, const void *src, int64
 absl::Status CudaDevice::Synchronize() {
   CurrentContext current(*context_);
   CS336_RETURN_IF_ERROR(current.status());
-  return Annotate(context_->driver().StreamSynchronize(context_->stream()),
-                  absl::StrCat("a command that was enqueued on ", Description(), " failed"));
+  return Annotate(context_->WaitForStream(), absl::StrCat("a command that was enqueued on ", Description(), " failed"));
 }
 
 absl::Status CudaDevice::StartTools() {

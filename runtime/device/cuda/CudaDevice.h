@@ -12,23 +12,30 @@
 #include "cs336/runtime/Device.h"
 #include "device/cuda/CublasLtGemm.h"
 #include "device/cuda/CudaContext.h"
+#include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaKernels.h"
 #include "device/cuda/CudaMemory.h"
+#include "device/cuda/NcclGroup.h"
 
 #include "absl/types/optional.h"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 
 namespace cs336::runtime {
 
-/// Runs the commands of all streams of an executable in their order, in one
-/// CUDA stream. Each entry is one CUDA graph, or a list of commands.
+/// Runs each stream of an executable in a CUDA stream. Each entry is one CUDA
+/// graph, or a list of commands. Ranks exchange data through NCCL.
 class CudaDevice : public Device {
 public:
-  /// Creates a device. `use_graphs` is SessionOptions::use_graphs. Returns
-  /// UNIMPLEMENTED unless `communicator` is null or a group of one.
+  /// Creates a device. `use_graphs` is SessionOptions::use_graphs. With a
+  /// communicator of several ranks, connects their GPUs, which all ranks must do
+  /// together; each rank has a GPU of its own.
   static absl::StatusOr<std::unique_ptr<CudaDevice>>
   Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs = true);
+
+  ~CudaDevice() override;
 
   DeviceId id() const override { return {DeviceKind::kCuda, context_->ordinal()}; }
   std::string Description() const override { return context_->Description(); }
@@ -71,12 +78,15 @@ public:
   void EndRun() override;
 
 private:
+  absl::StatusOr<CudaEvent *> FindEvent(uint32_t number);
   explicit CudaDevice(bool use_graphs) : use_graphs_(use_graphs) {}
 
   bool use_graphs_;
   std::unique_ptr<CudaContext> context_; // Outlives all other members.
+  std::unique_ptr<NcclGroup> group_;     // Null for one rank. Outlives the memory.
   std::unique_ptr<CudaMemory> memory_;
-  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Communicator> single_rank_; // Collectives of programs for one rank.
+  std::map<uint32_t, CudaEvent> events_;      // By number in the entries, which run one after the other.
   CudaKernels kernels_;
   std::unique_ptr<CublasLt> cublaslt_; // Loaded for the first GEMM.
   absl::optional<CurrentContext> run_;

@@ -21,7 +21,7 @@ absl::StatusOr<CudaEvent> CudaEvent::Create(const CudaContext &context) {
 }
 
 CudaEvent::~CudaEvent() {
-  if (!event_)
+  if (!event_ || context_->is_lost())
     return;
   CurrentContext current(*context_);
   context_->driver().EventDestroy(event_).IgnoreError();
@@ -36,7 +36,7 @@ absl::Status CudaEvent::Record(CUstream stream) {
 absl::Status CudaEvent::Synchronize() const {
   CurrentContext current(*context_);
   CS336_RETURN_IF_ERROR(current.status());
-  return context_->driver().EventSynchronize(event_);
+  return context_->WaitForEvent(event_);
 }
 
 absl::Status CudaEvent::Block(CUstream stream) const {

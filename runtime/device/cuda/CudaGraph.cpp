@@ -10,6 +10,8 @@
 #include "profile/CommandScope.h"
 #include "status/StatusMacros.h"
 
+#include <utility>
+
 namespace cs336::runtime {
 
 namespace {
@@ -18,6 +20,8 @@ class GraphCommand : public PreparedCommand {
 public:
   explicit GraphCommand(const CudaContext &context) : context_(context) {}
   ~GraphCommand() override {
+    if (context_.is_lost())
+      return;
     CurrentContext current(context_);
     if (executable_)
       context_.driver().GraphExecDestroy(executable_).IgnoreError();
@@ -25,16 +29,14 @@ public:
       context_.driver().GraphDestroy(graph_).IgnoreError();
   }
 
-  absl::Status Capture(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                       absl::Span<const CommandInfo> infos) {
+  absl::Status Capture(StreamSequence sequence) {
     const DriverApi &driver = context_.driver();
     // Other threads may call CUDA freely meanwhile.
     CS336_RETURN_IF_ERROR(driver.StreamBeginCapture(context_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    absl::Status status;
-    for (size_t i = 0; i != commands.size() && status.ok(); ++i) {
-      CommandScope scope(infos[i]);
-      status = commands[i]->Execute();
-    }
+    absl::Status status = sequence.ForEach([&](size_t i) {
+      CommandScope scope(sequence.infos()[i]);
+      return sequence.commands()[i]->Execute();
+    });
     // Capturing must end in any case: otherwise the stream could never be used
     // again.
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
@@ -55,13 +57,11 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-             absl::Span<const CommandInfo> infos) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence) {
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   auto graph = std::make_unique<GraphCommand>(context);
-  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(commands, infos), "cannot capture its commands as a CUDA graph"));
+  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(std::move(sequence)), "cannot capture its commands as a CUDA graph"));
   return graph;
 }
 

@@ -10,21 +10,18 @@
 
 #include "cs336/runtime/Device.h"
 #include "device/cuda/CudaContext.h"
+#include "device/cuda/StreamSequence.h"
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
 #include <memory>
 
 namespace cs336::runtime {
 
 /// Captures the commands into a CUDA graph without running them, and returns a
-/// command that launches it. The commands' memory and kernels must outlive it.
-/// `infos` describes the commands in the same order, for profilers (see
-/// CommandScope).
-absl::StatusOr<std::unique_ptr<PreparedCommand>>
-CaptureGraph(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-             absl::Span<const CommandInfo> infos);
+/// command that launches it in the main stream. The commands' memory and kernels
+/// must outlive it.
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence);
 
 } // namespace cs336::runtime
 

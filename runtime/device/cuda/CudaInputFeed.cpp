@@ -24,6 +24,8 @@ public:
   CudaInputFeed(const CudaContext &context, char *inputs, int64_t bytes)
       : context_(context), inputs_(ToDevicePointer(inputs)), bytes_(bytes) {}
   ~CudaInputFeed() override {
+    if (context_.is_lost())
+      return;
     CurrentContext current(context_);
     if (stream_)
       context_.driver().StreamDestroy(stream_).IgnoreError();
@@ -32,7 +34,7 @@ public:
   absl::Status Allocate(CudaMemory &memory) {
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
-    CS336_RETURN_IF_ERROR(context_.driver().StreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+    CS336_RETURN_IF_ERROR(context_.driver().StreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0));
     for (Slot &slot : slots_) {
       CS336_ASSIGN_OR_RETURN(slot.host, memory.AllocateStaging(bytes_));
       CS336_ASSIGN_OR_RETURN(slot.device, memory.Allocate(bytes_, BlockLayout::kAlignment));

@@ -30,8 +30,8 @@ constexpr int64_t kAllocationAlignment = 256;
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context) {
-  std::unique_ptr<CudaMemory> memory(new CudaMemory(context));
+absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context, NcclGroup *group) {
+  std::unique_ptr<CudaMemory> memory(new CudaMemory(context, group));
   CS336_ASSIGN_OR_RETURN(memory->available_at_start_, memory->AvailableBytes());
   return memory;
 }
@@ -62,10 +62,16 @@ absl::StatusOr<MemoryBlock> CudaMemory::Allocate(int64_t bytes, int64_t alignmen
     return absl::ResourceExhaustedError(failure);
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
+  if (group_ && alignment <= NcclGroup::kAllocationAlignment) {
+    absl::StatusOr<MemoryBlock> block = group_->Allocate(bytes);
+    return block.ok() ? std::move(block) : Annotate(block.status(), failure);
+  }
   CUdeviceptr address = 0;
   CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemAlloc(&address, bytes + slack), failure));
   CUdeviceptr aligned = slack == 0 ? address : (address + slack - 1) / slack * slack;
   return MemoryBlock(reinterpret_cast<void *>(aligned), bytes, [this, address] {
+    if (context_.is_lost())
+      return;
     CurrentContext current(context_);
     context_.driver().MemFree(address).IgnoreError();
   });
@@ -98,6 +104,8 @@ absl::StatusOr<MemoryBlock> CudaMemory::Pin(void *data, int64_t bytes) {
   CS336_RETURN_IF_ERROR(Annotate(driver.MemHostRegister(data, bytes, CU_MEMHOSTREGISTER_PORTABLE),
                                  absl::StrCat("cannot pin ", FormatBytes(bytes), " of host memory")));
   MemoryBlock block(data, bytes, [this, data] {
+    if (context_.is_lost())
+      return;
     CurrentContext current(context_);
     context_.driver().MemHostUnregister(data).IgnoreError();
   });
@@ -115,7 +123,7 @@ absl::Status CudaMemory::Fill(void *dst, uint8_t byte, int64_t bytes) {
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
   CS336_RETURN_IF_ERROR(context_.driver().MemsetD8Async(ToDevicePointer(dst), byte, bytes, context_.stream()));
-  return context_.driver().StreamSynchronize(context_.stream());
+  return context_.WaitForStream();
 }
 
 absl::Status CudaMemory::CopyFromHost(void *dst, const void *src, int64_t bytes) {
@@ -130,7 +138,7 @@ absl::Status CudaMemory::CopyToHost(void *dst, const void *src, int64_t bytes) {
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
   CS336_RETURN_IF_ERROR(context_.driver().MemcpyDtoHAsync(dst, ToDevicePointer(src), bytes, context_.stream()));
-  return context_.driver().StreamSynchronize(context_.stream());
+  return context_.WaitForStream();
 }
 
 absl::Status CudaMemory::CopyFromOthers(void *dst, const void *src, int64_t bytes) {
@@ -143,7 +151,7 @@ absl::Status CudaMemory::CopyFromOthers(void *dst, const void *src, int64_t byte
   CS336_RETURN_IF_ERROR(written.Block(context_.stream()));
   CS336_RETURN_IF_ERROR(
       context_.driver().MemcpyAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context_.stream()));
-  return context_.driver().StreamSynchronize(context_.stream());
+  return context_.WaitForStream();
 }
 
 absl::Status CudaMemory::PrepareStaging() {
@@ -171,7 +179,7 @@ absl::Status CudaMemory::Write(void *dst, int64_t bytes, Producer produce) {
         context_.driver().MemcpyHtoDAsync(address + offset, staging.block.data(), count, context_.stream()));
     CS336_RETURN_IF_ERROR(staging.copied.Record(context_.stream()));
   }
-  return context_.driver().StreamSynchronize(context_.stream());
+  return context_.WaitForStream();
 }
 
 } // namespace cs336::runtime

@@ -34,6 +34,8 @@ absl::StatusCode CodeOf(CUresult result) {
     return absl::StatusCode::kFailedPrecondition;
   case CUDA_ERROR_INVALID_IMAGE:
     return absl::StatusCode::kDataLoss;
+  case CUDA_ERROR_NOT_READY:
+    return absl::StatusCode::kCancelled;
   case CUDA_ERROR_NOT_SUPPORTED:
     return absl::StatusCode::kUnimplemented;
   default:

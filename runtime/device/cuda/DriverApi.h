@@ -72,7 +72,8 @@ public:
   /// Returns OK, or an error with the call's name, the error's name and its
   /// text. RESOURCE_EXHAUSTED: no memory. NOT_FOUND: no such device or symbol.
   /// FAILED_PRECONDITION: machine code for another device, or a driver that
-  /// cannot be used. INTERNAL: all other errors, such as faults of kernels.
+  /// cannot be used. CANCELLED: work that is not done yet. INTERNAL: all other
+  /// errors, such as faults of kernels.
   absl::Status ToStatus(CUresult result, absl::string_view call) const;
 
 private:
@@ -113,9 +114,11 @@ public:
   Function<decltype(cuMemsetD8Async)> MemsetD8Async{*this, "cuMemsetD8Async"};
 
   // Streams and events.
-  Function<decltype(cuStreamCreate)> StreamCreate{*this, "cuStreamCreate"};
+  Function<decltype(cuCtxGetStreamPriorityRange)> CtxGetStreamPriorityRange{*this, "cuCtxGetStreamPriorityRange"};
+  Function<decltype(cuStreamCreateWithPriority)> StreamCreateWithPriority{*this, "cuStreamCreateWithPriority"};
   Function<decltype(cuStreamDestroy)> StreamDestroy{*this, "cuStreamDestroy"};
   Function<decltype(cuStreamSynchronize)> StreamSynchronize{*this, "cuStreamSynchronize"};
+  Function<decltype(cuStreamQuery)> StreamQuery{*this, "cuStreamQuery"};
   Function<decltype(cuStreamWaitEvent)> StreamWaitEvent{*this, "cuStreamWaitEvent"};
   Function<decltype(cuStreamBeginCapture)> StreamBeginCapture{*this, "cuStreamBeginCapture"};
   Function<decltype(cuStreamEndCapture)> StreamEndCapture{*this, "cuStreamEndCapture"};
@@ -123,6 +126,7 @@ public:
   Function<decltype(cuEventDestroy)> EventDestroy{*this, "cuEventDestroy"};
   Function<decltype(cuEventRecord)> EventRecord{*this, "cuEventRecord"};
   Function<decltype(cuEventSynchronize)> EventSynchronize{*this, "cuEventSynchronize"};
+  Function<decltype(cuEventQuery)> EventQuery{*this, "cuEventQuery"};
   Function<decltype(cuEventElapsedTime)> EventElapsedTime{*this, "cuEventElapsedTime"};
 
   // Tools that record a range of the program. No header of NVIDIA's wheels declares these.

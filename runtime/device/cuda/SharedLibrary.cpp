@@ -25,7 +25,7 @@ namespace {
 /// Returns the folders, or patterns of folders, in which a toolkit or NVIDIA's
 /// wheels install libraries.
 std::vector<std::string> LibraryFolders() {
-  constexpr char kWheels[] = "/nvidia/cu13/lib";
+  constexpr char kWheels[] = "/nvidia/*/lib";
   std::vector<std::string> folders;
   if (const char *home = std::getenv("CUDA_HOME"))
     folders.push_back(absl::StrCat(home, "/lib64"));

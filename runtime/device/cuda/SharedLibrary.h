@@ -21,7 +21,7 @@ class SharedLibrary {
 public:
   /// Opens `name`, such as "libcublasLt.so.13". Takes the library that the
   /// process already has or that the loader finds; else searches $CUDA_HOME,
-  /// /usr/local/cuda, and the wheels (nvidia/cu13/lib) of $VIRTUAL_ENV, of the
+  /// /usr/local/cuda, and the wheels (nvidia/*/lib) of $VIRTUAL_ENV, of the
   /// environment that this package is installed in, and of the system's Python.
   /// Returns NOT_FOUND with the folders searched and the name of `wheel`, which
   /// contains the library. Opens a `name` with a slash as it is.

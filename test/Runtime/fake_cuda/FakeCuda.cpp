@@ -13,6 +13,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,12 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   CUgraph capture = nullptr;
+  bool is_joined = true; // False while work of a capture must still be waited for.
 };
 struct CUevent_st {
   bool in_default_stream = false;
+  CUstream stream = nullptr; // Whose work it follows.
+  CUgraph capture = nullptr; // The capture of that stream then.
 };
 struct CUmod_st {};
 struct CUfunc_st {
@@ -129,6 +133,12 @@ void CheckBound(void *const *operands) {
   }
 }
 
+/// Streams that take part in a capture.
+std::set<CUstream> &CapturingStreams() {
+  static std::set<CUstream> streams;
+  return streams;
+}
+
 /// The sample program's kernels. "fault" simulates an access to a bad address.
 std::map<std::string, CUfunc_st> &Functions() {
   static std::map<std::string, CUfunc_st> functions = {
@@ -150,6 +160,7 @@ CUresult Enqueue(CUstream stream, Work work) {
     if (TheFakeCuda().refuses_capture)
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     stream->capture->nodes.push_back(std::move(work));
+    stream->is_joined = false;
   } else if (!TheFakeCuda().faulted) {
     work();
   }
@@ -190,6 +201,13 @@ void FreeBlock(char *address, int64_t &total) {
 }
 
 } // namespace
+
+int cs336::runtime::testing::EnqueueWork(CUstream stream, std::function<void()> work) {
+  return Enqueue(stream, std::move(work));
+}
+char *cs336::runtime::testing::ToHostAddress(const void *device) {
+  return ToHostUnified(reinterpret_cast<CUdeviceptr>(device));
+}
 
 extern "C" {
 
@@ -293,27 +311,55 @@ CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUst
   return Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
 }
 
-CUresult cuStreamCreate(CUstream *stream, unsigned) { return Make(stream); }
+CUresult cuCtxGetStreamPriorityRange(int *lowest, int *highest) {
+  *lowest = 0;
+  *highest = -5;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
+  TheFakeCuda().urgent_streams += priority == -5;
+  return Make(stream);
+}
 CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
 CUresult cuStreamSynchronize(CUstream) { return State(); }
-CUresult cuStreamWaitEvent(CUstream, CUevent event, unsigned) {
+CUresult cuStreamQuery(CUstream) { return TheFakeCuda().is_busy ? CUDA_ERROR_NOT_READY : State(); }
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (event->in_default_stream && TheFakeCuda().default_stream_work)
     std::exchange(TheFakeCuda().default_stream_work, nullptr)();
+  if (event->capture) {
+    // A stream that is not captured may not wait for a capture that has ended.
+    if (CapturingStreams().count(event->stream) == 0 || event->stream->capture != event->capture)
+      return CUDA_ERROR_CAPTURED_EVENT;
+    stream->capture = event->capture;
+    stream->is_joined = false;
+    CapturingStreams().insert(stream);
+    event->stream->is_joined = true;
+  }
   return State();
 }
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return Make(&stream->capture); }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  CapturingStreams() = {stream};
+  return Make(&stream->capture);
+}
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   *graph = stream->capture;
-  stream->capture = nullptr;
-  return CUDA_SUCCESS;
+  bool are_joined = true;
+  for (CUstream each : std::exchange(CapturingStreams(), {})) {
+    are_joined = are_joined && (each == stream || each->is_joined);
+    each->capture = nullptr;
+  }
+  return are_joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 CUresult cuEventCreate(CUevent *event, unsigned) { return Make(event); }
 CUresult cuEventDestroy(CUevent event) { return Destroy(event); }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->in_default_stream = stream == CU_STREAM_LEGACY;
+  event->stream = event->in_default_stream ? nullptr : stream;
+  event->capture = event->stream ? stream->capture : nullptr;
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent) { return State(); }
+CUresult cuEventQuery(CUevent) { return TheFakeCuda().is_busy ? CUDA_ERROR_NOT_READY : State(); }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
   *milliseconds = 1.5;
   return CUDA_SUCCESS;

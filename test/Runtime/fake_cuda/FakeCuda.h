@@ -9,6 +9,7 @@
 // functions that the runtime uses. In programs that link it, the runtime finds
 // it in place of the driver. Addresses of "device" memory are useless to the
 // host, captured work does not run, modules contain a few kernels of our own,
+// a capture includes the streams that wait for events of it and must be joined,
 // only the default stream makes others wait, and a fault stays with the
 // context, as on a GPU.
 //
@@ -22,6 +23,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+struct CUstream_st;
 
 namespace cs336::runtime::testing {
 
@@ -57,10 +60,19 @@ struct FakeCuda {
   /// Adds work of another library to the legacy default stream. It runs when a
   /// stream waits for that stream.
   std::function<void()> default_stream_work;
+  /// The device does not get done, like one that waits for another rank forever.
+  bool is_busy = false;
+  /// Streams that were created with the highest priority.
+  int urgent_streams = 0;
 };
 
 /// The driver of this process.
 FakeCuda &TheFakeCuda();
+
+/// Enqueues work of another library, and returns the CUresult. Addresses are those of the device:
+/// ToHostAddress() converts them.
+int EnqueueWork(CUstream_st *stream, std::function<void()> work);
+char *ToHostAddress(const void *device);
 
 } // namespace cs336::runtime::testing
 

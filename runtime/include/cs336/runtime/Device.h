@@ -10,8 +10,8 @@
 // returns an object that can be executed many times. Missing support or memory
 // is an error of the preparation.
 //
-// Executing may only enqueue. Enqueued work runs in order, and its errors are
-// returned by the calls that wait for it.
+// Executing may only enqueue. Enqueued work runs in the order of streams and
+// events, and its errors are returned by the calls that wait for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,34 @@
+//===- NcclCollective.h - Collectives between GPUs --------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_NCCLCOLLECTIVE_H
+#define CS336_RUNTIME_DEVICE_CUDA_NCCLCOLLECTIVE_H
+
+#include "cs336/runtime/Device.h"
+#include "device/cuda/CudaContext.h"
+#include "device/cuda/NcclGroup.h"
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include <memory>
+
+namespace cs336::runtime {
+
+/// Prepares a collective of the group, and registers the memory of its operands.
+/// The command enqueues all operands at once in the context's current stream. A
+/// graph may capture it. NCCL sums bf16 and f16 in f32. Two ranks get the bits
+/// that ranks on CPUs get; more ranks may be added in another order.
+///
+/// Returns UNIMPLEMENTED for reductions that NCCL does not have.
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const CudaContext &context, NcclGroup &group,
+                                                                       absl::Span<const MutableTensorView> buffers,
+                                                                       const format::CollectiveT &collective);
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_NCCLCOLLECTIVE_H

@@ -1,0 +1,210 @@
+//===- NcclGroup.cpp - A rank's end of a group of GPUs --------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/NcclGroup.h"
+
+#include "profile/CommandScope.h"
+#include "status/StatusMacros.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// The time that NCCL has to end collectives after a failure.
+constexpr absl::Duration kTimeToAbort = absl::Seconds(3);
+/// The time between two looks at a call that is not done.
+constexpr absl::Duration kPause = absl::Microseconds(50);
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(const CudaContext &context,
+                                                             std::shared_ptr<Communicator> ranks) {
+  std::unique_ptr<NcclGroup> group(new NcclGroup(context, std::move(ranks)));
+  absl::Status status = group->Connect();
+  if (status.ok())
+    return group;
+  group->ranks_->Fail(status);
+  return Annotate(status, absl::StrCat("cannot connect ", context.Description(), " with the GPUs of ",
+                                       group->size() - 1, " other ranks"));
+}
+
+absl::StatusOr<nccl::UniqueId> NcclGroup::ShareId() {
+  nccl::UniqueId id = {};
+  absl::Status status;
+  if (rank() == 0)
+    status = api_->ToStatus(api_->GetUniqueId(&id), "GetUniqueId");
+  CS336_RETURN_IF_ERROR(status);
+  static_assert(sizeof(id) % sizeof(int64_t) == 0);
+  int64_t words[sizeof(id) / sizeof(int64_t)];
+  std::memcpy(words, &id, sizeof(id));
+  CS336_RETURN_IF_ERROR(ranks_->Broadcast(words, words, std::size(words), DType::kI64, /*root=*/0));
+  std::memcpy(&id, words, sizeof(id));
+  return id;
+}
+
+absl::Status NcclGroup::Connect() {
+  CS336_ASSIGN_OR_RETURN(api_, NcclApi::Load());
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  CS336_ASSIGN_OR_RETURN(nccl::UniqueId id, ShareId());
+  ranks_->OnFailure([watch = watch_](const absl::Status &failure) {
+    std::lock_guard<std::mutex> lock(watch->mutex);
+    watch->failure = failure;
+    watch->failed_at = absl::Now();
+    watch->changed.notify_all();
+  });
+  nccl::Config config;
+  config.blocking = 0;
+  config.cta_policy = nccl::kCTAPolicyZero;
+  int result = 0;
+  {
+    std::lock_guard<std::mutex> lock(watch_->mutex);
+    result = api_->CommInitRankConfig(&watch_->comm, size(), id, rank(), &config);
+  }
+  thread_ = std::thread([watch = watch_, api = api_] { WatchFor(watch, api); });
+  return Settle(result, "CommInitRankConfig");
+}
+
+void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api) {
+  nccl::Comm aborted = nullptr;
+  {
+    std::unique_lock<std::mutex> lock(watch->mutex);
+    watch->changed.wait(lock, [&] { return watch->is_over || !watch->failure.ok(); });
+    if (!watch->failure.ok())
+      aborted = std::exchange(watch->comm, nullptr);
+  }
+  // Ends the collectives at once, then waits for graphs that contain some to be destroyed.
+  if (aborted)
+    api->CommAbort(aborted);
+  std::lock_guard<std::mutex> lock(watch->mutex);
+  watch->has_ended = true;
+  watch->changed.notify_all();
+}
+
+NcclGroup::~NcclGroup() {
+  ranks_->OnFailure(nullptr);
+  if (!thread_.joinable())
+    return;
+  CurrentContext current(context_);
+  {
+    std::unique_lock<std::mutex> lock(watch_->mutex);
+    if (watch_->failure.ok() && watch_->comm)
+      if (SettleLocked(api_->CommFinalize(watch_->comm), "CommFinalize").ok())
+        api_->CommDestroy(std::exchange(watch_->comm, nullptr));
+    // What cannot be finalized is aborted.
+    if (watch_->comm)
+      watch_->failure.Update(absl::UnavailableError("the group cannot be left"));
+    watch_->is_over = true;
+    watch_->changed.notify_all();
+    watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(kTimeToAbort), [&] { return watch_->has_ended; });
+    // A thread that NCCL keeps waiting goes on with what it shares.
+    if (!watch_->has_ended)
+      thread_.detach();
+  }
+  if (thread_.joinable())
+    thread_.join();
+}
+
+absl::Status NcclGroup::Settle(int result, const char *call) {
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  return SettleLocked(result, call);
+}
+
+absl::Status NcclGroup::SettleLocked(int result, const char *call) {
+  // Some calls return success before they are done.
+  int state = result == nccl::kSuccess ? nccl::kInProgress : result;
+  absl::Time end = absl::Now() + ranks_->timeout();
+  while (state == nccl::kInProgress) {
+    if (!watch_->comm)
+      return watch_->failure;
+    CS336_RETURN_IF_ERROR(api_->ToStatus(api_->CommGetAsyncError(watch_->comm, &state), "CommGetAsyncError"));
+    if (state != nccl::kInProgress)
+      break;
+    if (absl::Now() > end)
+      return absl::DeadlineExceededError(absl::StrCat("nccl", call, ": another rank does not take part for ",
+                                                      absl::FormatDuration(ranks_->timeout())));
+    // The thread may abort the communicator between two looks.
+    watch_->mutex.unlock();
+    absl::SleepFor(kPause);
+    watch_->mutex.lock();
+  }
+  return api_->ToStatus(state, call);
+}
+
+absl::StatusOr<MemoryBlock> NcclGroup::Allocate(int64_t bytes) {
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  void *address = nullptr;
+  CS336_RETURN_IF_ERROR(api_->ToStatus(api_->MemAlloc(&address, bytes), "MemAlloc"));
+  blocks_[static_cast<char *>(address)] = {bytes, nullptr};
+  return MemoryBlock(address, bytes, [this, address] { Release(address); });
+}
+
+void NcclGroup::Release(void *address) {
+  nccl::Window window = blocks_.extract(static_cast<char *>(address)).mapped().window;
+  if (context_.is_lost())
+    return;
+  CurrentContext current(context_);
+  if (window) {
+    std::lock_guard<std::mutex> lock(watch_->mutex);
+    // The windows of a communicator that was aborted are gone.
+    if (watch_->comm)
+      SettleLocked(api_->CommWindowDeregister(watch_->comm, window), "CommWindowDeregister").IgnoreError();
+  }
+  api_->MemFree(address);
+}
+
+absl::Status NcclGroup::Register(const void *address) {
+  const char *byte = static_cast<const char *>(address);
+  auto next = blocks_.upper_bound(const_cast<char *>(byte));
+  if (next == blocks_.begin())
+    return absl::OkStatus();
+  auto &[begin, block] = *std::prev(next);
+  if (byte >= begin + block.bytes || block.window)
+    return absl::OkStatus();
+  CurrentContext current(context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  if (!watch_->comm)
+    return watch_->failure;
+  return SettleLocked(api_->CommWindowRegister(watch_->comm, begin, block.bytes, &block.window, nccl::kWindowSymmetric),
+                      "CommWindowRegister");
+}
+
+absl::Status NcclGroup::Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue) {
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  if (!watch_->comm)
+    return watch_->failure;
+  // NCCL enqueues with a thread of its own.
+  LentCommandScope scope;
+  CS336_RETURN_IF_ERROR(api_->ToStatus(api_->GroupStart(), "GroupStart"));
+  int result = enqueue(watch_->comm);
+  int ended = api_->GroupEnd();
+  if (result != nccl::kSuccess && result != nccl::kInProgress)
+    return api_->ToStatus(result, call);
+  return SettleLocked(ended, call);
+}
+
+absl::Status NcclGroup::Failure() const {
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  return watch_->failure;
+}
+
+bool NcclGroup::ShouldGiveUp() const {
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  return !watch_->failure.ok() && absl::Now() > watch_->failed_at + kTimeToAbort;
+}
+
+} // namespace cs336::runtime

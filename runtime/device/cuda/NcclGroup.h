@@ -1,0 +1,108 @@
+//===- NcclGroup.h - A rank's end of a group of GPUs ------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_NCCLGROUP_H
+#define CS336_RUNTIME_DEVICE_CUDA_NCCLGROUP_H
+
+#include "cs336/runtime/Communicator.h"
+#include "cs336/runtime/DeviceMemory.h"
+#include "device/cuda/CudaContext.h"
+#include "device/cuda/NcclApi.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace cs336::runtime {
+
+/// A rank's end of a group of GPUs that NCCL connects. The group of a
+/// Communicator, whose ranks are threads or processes, tells the ranks how to
+/// meet, and learns of each other's failure.
+///
+/// NCCL's communicator does not block. When the group fails, a thread aborts it,
+/// which ends the collectives that run. Those that NCCL cannot end keep the
+/// device, which a wait then gives up (see WorkMonitor).
+class NcclGroup : public WorkMonitor {
+public:
+  /// The alignment of blocks that Allocate() returns.
+  static constexpr int64_t kAllocationAlignment = 4096;
+
+  /// Connects the GPUs of all ranks. The context must outlive the group, and
+  /// graphs that contain its work must be destroyed before it. Errors: those of
+  /// NcclApi::Load(), and the failure of the group.
+  static absl::StatusOr<std::unique_ptr<NcclGroup>> Create(const CudaContext &context,
+                                                           std::shared_ptr<Communicator> ranks);
+  /// Leaves the group, after all ranks have done their work.
+  ~NcclGroup() override;
+
+  int rank() const { return ranks_->rank(); }
+  int size() const { return ranks_->size(); }
+  const NcclApi &api() const { return *api_; }
+
+  /// Allocates memory that other ranks' GPUs can reach, once it is registered.
+  /// All ranks allocate and release the same blocks in the same order.
+  absl::StatusOr<MemoryBlock> Allocate(int64_t bytes);
+  /// Makes the block that contains `address` known to all ranks, unless it is.
+  /// All ranks call this in the same order. Does nothing for other memory.
+  absl::Status Register(const void *address);
+
+  /// Calls `enqueue` with the communicator, as one group of NCCL's calls, and
+  /// waits until the calls are enqueued. `call` names them in errors.
+  absl::Status Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue);
+
+  absl::Status Failure() const override;
+  bool ShouldGiveUp() const override;
+
+private:
+  /// Memory of ours, and its window once it is registered.
+  struct Block {
+    int64_t bytes;
+    nccl::Window window;
+  };
+  /// What the thread that aborts the communicator shares with the group.
+  struct Watch {
+    std::mutex mutex;
+    std::condition_variable changed;
+    // Guarded by mutex.
+    absl::Status failure;
+    absl::Time failed_at;
+    bool is_over = false;      // The group leaves.
+    nccl::Comm comm = nullptr; // Null once it is aborted or destroyed.
+    bool has_ended = false;    // The thread has nothing more to do.
+  };
+
+  NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks)
+      : context_(context), ranks_(std::move(ranks)), watch_(std::make_shared<Watch>()) {}
+
+  absl::Status Connect();
+  absl::StatusOr<nccl::UniqueId> ShareId();
+  /// Waits until the communicator has done what a call has begun.
+  absl::Status Settle(int result, const char *call);
+  /// Same as Settle(); the caller holds the mutex of the watch.
+  absl::Status SettleLocked(int result, const char *call);
+  void Release(void *address);
+  static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api);
+
+  const CudaContext &context_;
+  std::shared_ptr<Communicator> ranks_;
+  std::shared_ptr<const NcclApi> api_;
+  std::map<char *, Block> blocks_; // By address.
+  std::shared_ptr<Watch> watch_;
+  std::thread thread_;
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_NCCLGROUP_H
