@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+
 namespace cs336::runtime {
 
 absl::string_view KindName(format::CommandBody kind) {
@@ -26,6 +28,33 @@ std::string DescribeCommand(const format::CommandT &command) {
   absl::string_view layer = LayerOf(command.source);
   return absl::StrCat(KindName(command.body.type), " '", command.name, "'", layer.empty() ? "" : " of ", layer,
                       command.location.empty() ? "" : " at ", command.location);
+}
+
+absl::InlinedVector<uint32_t, 4> ReadBuffers(const format::CommandT &command) {
+  using Indices = absl::InlinedVector<uint32_t, 4>;
+  return VisitBody(command.body, Overloaded{
+                                     [](const format::LaunchT &launch) {
+                                       Indices read;
+                                       for (size_t i = 0; i != launch.operands.size(); ++i)
+                                         if (std::count(launch.writes.begin(), launch.writes.end(), i) == 0)
+                                           read.push_back(launch.operands[i]);
+                                       return read;
+                                     },
+                                     [](const format::GemmT &gemm) {
+                                       Indices read = {gemm.a, gemm.b};
+                                       for (auto optional : {gemm.addend, gemm.bias})
+                                         if (optional)
+                                           read.push_back(*optional);
+                                       return read;
+                                     },
+                                     [](const format::CopyT &copy) { return Indices{copy.src}; },
+                                     [](const format::CollectiveT &collective) {
+                                       return Indices(collective.sources.begin(), collective.sources.end());
+                                     },
+                                     [](const format::RecordT &) { return Indices{}; },
+                                     [](const format::WaitT &) { return Indices{}; },
+                                     [](const format::CheckBoundT &check) { return Indices{check.src}; },
+                                 });
 }
 
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command) {

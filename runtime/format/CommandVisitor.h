@@ -62,7 +62,10 @@ absl::string_view LayerOf(absl::string_view source);
 /// Returns text for errors, such as "gemm 'c0' of layers.0 at model.mlir:1".
 std::string DescribeCommand(const format::CommandT &command);
 
-/// Returns the buffers that a command writes, by index in the entry.
+/// Returns the buffers that a command reads, by index in the entry.
+absl::InlinedVector<uint32_t, 4> ReadBuffers(const format::CommandT &command);
+
+/// Returns the buffers that a command writes, by index in the entry. The workspace is not among them.
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);
 
 /// Returns the buffer that is the command's workspace, if there is one.

@@ -49,32 +49,6 @@ private:
   int64_t count_ = 0;
 };
 
-/// Returns the buffers that a command reads, by index in the entry.
-std::vector<uint32_t> ReadBuffers(const format::CommandT &command) {
-  using Indices = std::vector<uint32_t>;
-  return VisitBody(command.body, Overloaded{
-                                     [](const format::LaunchT &launch) {
-                                       Indices read;
-                                       for (size_t i = 0; i != launch.operands.size(); ++i)
-                                         if (std::count(launch.writes.begin(), launch.writes.end(), i) == 0)
-                                           read.push_back(launch.operands[i]);
-                                       return read;
-                                     },
-                                     [](const format::GemmT &gemm) {
-                                       Indices read = {gemm.a, gemm.b};
-                                       for (auto optional : {gemm.addend, gemm.bias})
-                                         if (optional)
-                                           read.push_back(*optional);
-                                       return read;
-                                     },
-                                     [](const format::CopyT &copy) { return Indices{copy.src}; },
-                                     [](const format::CollectiveT &collective) { return collective.sources; },
-                                     [](const format::RecordT &) { return Indices{}; },
-                                     [](const format::WaitT &) { return Indices{}; },
-                                     [](const format::CheckBoundT &check) { return Indices{check.src}; },
-                                 });
-}
-
 } // namespace
 
 std::vector<int64_t> LiveBytes(const format::EntryT &entry) {

@@ -8,6 +8,7 @@
 #include "format/Verifier.h"
 
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/format/Limits.h"
 #include "format/Layout.h"
 #include "status/StatusMacros.h"
 
@@ -187,8 +188,8 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   constexpr int64_t kMostAlignment = 1 << 21; // The size of a huge page.
   if (entry.alignment < 1 || entry.alignment > kMostAlignment || (entry.alignment & (entry.alignment - 1)) != 0)
     return Broken(StrCat("alignment ", entry.alignment, " is not a power of two from 1 to ", kMostAlignment));
-  if (entry.streams < 1)
-    return Broken("it has no stream");
+  if (entry.streams < 1 || entry.streams > format::kMostStreams)
+    return Broken(StrCat("it has ", entry.streams, " streams, but must have 1 to ", format::kMostStreams));
   if (entry.name == "prepare" && !entry.inputs.empty())
     return Broken("'prepare' must have no inputs");
 
@@ -205,6 +206,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
     CS336_RETURN_IF_ERROR(Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
                                    StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
   CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
+  CS336_RETURN_IF_ERROR(VerifyStreams(entry));
   CS336_RETURN_IF_ERROR(VerifyIntegers(executable, entry));
   return VerifyOutputs(entry);
 }

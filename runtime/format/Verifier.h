@@ -28,14 +28,15 @@ inline absl::Status Broken(absl::string_view rule) { return absl::InvalidArgumen
 absl::Status Verify(const format::ExecutableT &executable);
 
 /// Check parts of an executable. An entry's commands are checked after
-/// everything that they refer to, and integers and outputs after the commands
-/// that write them.
+/// everything that they refer to, streams after events, and integers and
+/// outputs, which rely on the order of the commands, after streams.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
 /// Requires a signature that has been checked, and operands of at least `workspace_bytes` of workspace.
 absl::Status VerifyTensorMap(const format::SignatureT &signature, int64_t workspace_bytes,
                              const format::TensorMapT &map);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
+absl::Status VerifyStreams(const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
 

@@ -7,8 +7,9 @@
 //
 // Kernels do not check the integers that they use as indices. Their signatures
 // have the ranges that these must be in, and the ranges of the integers that
-// they write. This file follows an entry's commands, which run in order
-// whatever their streams, and tracks the ranges of integers in the arena.
+// they write. This file follows an entry's commands in order and tracks the
+// ranges of integers in the arena. Commands of different streams may run in
+// another order, but not those that access the same bytes (VerifyStreams.cpp).
 // Integers in variables and from other ranks are unbounded.
 //
 //===----------------------------------------------------------------------===//

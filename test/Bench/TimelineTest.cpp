@@ -154,6 +154,40 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   EXPECT_EQ(onGPU->getResidentBytes()[MemoryKind::Parameter], 0);
 }
 
+/// The second collective waits for the first, which is on its stream. The copies do not.
+constexpr char kQueuedCollectives[] = R"(
+exec.entry @forward mode<forward> arena_bytes = 12582912 {
+  %x = exec.input "x" : memref<1048576xf32>
+  %y = exec.output "y" output offset = 0 : memref<1048576xf32>
+  %a = exec.alloc offset = 4194304 : memref<1048576xf32>
+  %b = exec.alloc offset = 8388608 : memref<1048576xf32>
+  exec.collective broadcast ins(%x : memref<1048576xf32>) outs(%a : memref<1048576xf32>) group = 2 root = 0 {stream = 1 : i64}
+  exec.collective broadcast ins(%x : memref<1048576xf32>) outs(%b : memref<1048576xf32>) group = 2 root = 0 {stream = 1 : i64}
+  exec.record 0 {stream = 1 : i64}
+  exec.copy ins(%x : memref<1048576xf32>) outs(%y : memref<1048576xf32>)
+  exec.wait 0
+  exec.copy ins(%b : memref<1048576xf32>) outs(%y : memref<1048576xf32>)
+}
+)";
+
+TEST(TimelineTest, ComputationDoesNotWaitForQueuedCollectives) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kQueuedCollectives, &context);
+  ASSERT_TRUE(module);
+  const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
+  auto timeline = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/true);
+  ASSERT_TRUE(mlir::succeeded(timeline));
+  llvm::ArrayRef<TimedCommand> commands = timeline->commands;
+  ASSERT_EQ(commands.size(), 6u);
+  EXPECT_DOUBLE_EQ(commands[1].start, commands[0].end);
+  EXPECT_DOUBLE_EQ(commands[3].start, 0);
+  EXPECT_LT(commands[3].end, commands[1].end);
+  EXPECT_DOUBLE_EQ(commands[5].start, commands[1].end);
+  EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
+}
+
 TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
   mlir::MLIRContext context;
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);

@@ -102,7 +102,6 @@ static void addCommands(exec::EntryOp entry, const exec::HappensBefore &order, c
   exec::WorkCounter counter(entry);
   llvm::SmallVector<double> streams(order.getNumStreams(), 0);
   llvm::DenseMap<uint64_t, double> events;
-  double previous = 0;
   for (auto [position, op] : llvm::enumerate(order.getCommands())) {
     exec::CommandOpInterface command = op;
     double &stream = streams[order.getStream(position)];
@@ -111,7 +110,7 @@ static void addCommands(exec::EntryOp entry, const exec::HappensBefore &order, c
     timed.source = exec::getSourcePath(command->getLoc()).str();
     timed.phase = command.getPhase();
     timed.work = counter.measure(command);
-    timed.start = std::max(stream, previous);
+    timed.start = stream;
     if (std::optional<uint64_t> event = command.getAwaitedEvent())
       timed.start = std::max(timed.start, events.lookup(*event));
     timed.end = timed.start + device.predictSeconds(timed.work, counter.getArithmetic(command),
@@ -119,7 +118,6 @@ static void addCommands(exec::EntryOp entry, const exec::HappensBefore &order, c
     if (std::optional<uint64_t> event = command.getRecordedEvent())
       events[*event] = timed.end;
     stream = timed.end;
-    previous = timed.start;
   }
 }
 

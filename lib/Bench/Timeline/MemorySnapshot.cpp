@@ -257,7 +257,8 @@ void SnapshotWriter::writeSegment(const Segment &segment) {
   });
 }
 
-/// Writes the events: segments, variables and inputs, then the step's allocations in the order of its commands.
+/// Writes the events: segments, variables and inputs, then the step's allocations in the order of its commands. Where a
+/// command of another stream has started later, the times of the following events are those of that start.
 void SnapshotWriter::writeTrace() {
   struct Event {
     llvm::StringRef action;
@@ -273,11 +274,13 @@ void SnapshotWriter::writeTrace() {
   std::vector<Event> events;
   for (Placed &placed : residents)
     events.push_back({"alloc", &placed, 0});
+  double now = 0;
   for (auto [position, command] : llvm::enumerate(timeline.commands)) {
+    now = std::max(now, command.start);
     for (Placed *placed : started[position])
-      events.push_back({"alloc", placed, command.start});
+      events.push_back({"alloc", placed, now});
     bool isLast = position + 1 == timeline.commands.size();
-    double end = isLast ? timeline.getSeconds() : timeline.commands[position + 1].start;
+    double end = isLast ? timeline.getSeconds() : std::max(now, timeline.commands[position + 1].start);
     for (Placed *placed : ended[position])
       for (llvm::StringRef action : {"free_requested", "free_completed"})
         events.push_back({action, placed, end});

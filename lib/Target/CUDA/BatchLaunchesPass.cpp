@@ -9,6 +9,7 @@
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
+#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
 #include "cs336/Target/CUDA/Passes.h"
@@ -146,22 +147,14 @@ FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
 // Commands that may move
 //===----------------------------------------------------------------------===//
 
-/// Returns the identity of the storage of `buffer`: a variable's name, because an entry may get it several times, or
-/// the allocation.
-static const void *getOwner(Value buffer) {
-  Operation *storage = getStorage(buffer);
-  if (auto get = dyn_cast<GetOp>(storage))
-    return get.getVariableAttr().getAttr().getAsOpaquePointer();
-  return storage;
-}
-
 /// Returns whether a batch cannot move past the command and the command cannot join a batch.
 static bool conflicts(const Batch &batch, CommandOpInterface command) {
   if (command.getRecordedEvent() || command.getAwaitedEvent())
     return true;
-  return llvm::any_of(command.getReads(), [&](Value read) { return batch.writes.contains(getOwner(read)); }) ||
+  return llvm::any_of(command.getReads(),
+                      [&](Value read) { return batch.writes.contains(getStorageIdentity(read)); }) ||
          llvm::any_of(command.getWrites(), [&](Value write) {
-           const void *owner = getOwner(write);
+           const void *owner = getStorageIdentity(write);
            return batch.writes.contains(owner) || batch.reads.contains(owner);
          });
 }
@@ -242,9 +235,9 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
     batch.members.push_back(launch);
     batch.positions.push_back(position);
     for (Value read : command.getReads())
-      batch.reads.insert(getOwner(read));
+      batch.reads.insert(getStorageIdentity(read));
     for (Value write : command.getWrites())
-      batch.writes.insert(getOwner(write));
+      batch.writes.insert(getStorageIdentity(write));
   }
   for (auto &[key, batch] : open)
     close(batch);

@@ -9,6 +9,7 @@
 
 #include "FormatTypes.h"
 #include "cs336/runtime/format/Alignments.h"
+#include "cs336/runtime/format/Limits.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -243,6 +244,9 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
     return failure();
   for (auto command : entry.getBody().getOps<CommandOpInterface>())
     addCommand(command);
+  if (streams.size() > format::kMostStreams)
+    return entry.emitError() << "@" << entry.getSymName() << " uses " << streams.size()
+                             << " streams, and an executable may have " << format::kMostStreams;
   for (auto output : entry.getBody().getOps<OutputOp>())
     addOutput(output);
   result->streams = std::max<size_t>(streams.size(), 1);

@@ -86,12 +86,12 @@ struct TimedCommand {
   double start = 0, end = 0;
 };
 
-/// The commands of an entry with their times, and the memory that is live during each of them. Independent of the IR
-/// that it was computed from.
+/// The commands of an entry with their times, and the memory that is live during each of them, in the order of the
+/// entry. Independent of the IR that it was computed from.
 struct MemoryTimeline {
   /// The name of the device model that predicted the times.
   std::string device;
-  /// In the order of the entry, which is that of their starts.
+  /// In the order of the entry. Those of one stream are also in the order of their starts.
   std::vector<TimedCommand> commands;
   /// Allocations and outputs in the arena, in decreasing order of size, then in order of first use.
   std::vector<Allocation> allocations;
@@ -109,9 +109,9 @@ struct MemoryTimeline {
   void forEachCommand(llvm::function_ref<void(size_t position, const KindBytes &live)> function) const;
 };
 
-/// Computes the timeline of a planned entry. A command starts when the one before it on its stream has ended, when the
-/// events that it awaits have occurred, and not before the start of an earlier command of the entry. Fails if
-/// `computeLifetimes` fails.
+/// Computes the timeline of a planned entry. A command starts when the one before it on its stream has ended and the
+/// event that it awaits has occurred. The streams of a device do not slow each other down. Fails if `computeLifetimes`
+/// fails.
 mlir::FailureOr<MemoryTimeline> computeTimeline(exec::EntryOp entry, const DeviceModel &device, bool isForGPU);
 
 } // namespace cs336::bench

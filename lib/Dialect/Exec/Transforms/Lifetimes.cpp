@@ -11,6 +11,13 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
+const void *exec::getStorageIdentity(Value buffer) {
+  Operation *storage = getStorage(buffer);
+  if (auto get = dyn_cast_if_present<GetOp>(storage))
+    return get.getVariableAttr().getAttr().getAsOpaquePointer();
+  return storage;
+}
+
 namespace {
 /// The latest accesses of a piece of storage.
 struct Accesses {
@@ -32,9 +39,7 @@ private:
   void extendLifetime(ArenaOpInterface storage, unsigned position);
 
   const HappensBefore &order;
-  /// Accesses by storage. The key of a variable is its first `exec.get`.
-  llvm::DenseMap<Operation *, Accesses> storage;
-  llvm::DenseMap<StringAttr, Operation *> variables;
+  llvm::DenseMap<const void *, Accesses> storage;
   llvm::DenseMap<Operation *, unsigned> lifetimeOf;
   std::vector<Lifetime> lifetimes;
 };
@@ -91,14 +96,11 @@ void LifetimeBuilder::extendLifetime(ArenaOpInterface storage, unsigned position
 }
 
 LogicalResult LifetimeBuilder::access(Value buffer, unsigned position, bool isWrite) {
-  Operation *owner = getStorage(buffer);
-  if (auto get = dyn_cast<GetOp>(owner))
-    owner = variables.try_emplace(get.getVariableAttr().getAttr(), owner).first->second;
-  if (auto planned = dyn_cast<ArenaOpInterface>(owner))
+  if (auto planned = dyn_cast<ArenaOpInterface>(getStorage(buffer).getOperation()))
     extendLifetime(planned, position);
   if (order.getNumStreams() == 1)
     return success();
-  return checkOrder(storage[owner], position, isWrite);
+  return checkOrder(storage[getStorageIdentity(buffer)], position, isWrite);
 }
 
 std::vector<Lifetime> LifetimeBuilder::takeLifetimes() {

@@ -12,6 +12,10 @@
 
 namespace cs336::exec {
 
+/// Returns the identity of the storage of `buffer`: the name of a variable, because an entry may get it several times,
+/// or the operation that defines the storage.
+const void *getStorageIdentity(mlir::Value buffer);
+
 /// The uses of storage in the arena.
 struct Lifetime {
   ArenaOpInterface storage;

@@ -10,6 +10,62 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
+  let summary = "Run collectives on a stream of their own, beside computation";
+  let description = [{
+    Moves the collectives of more than one rank to stream 1, and adds the events that the two streams need. All other
+    commands stay on stream 0, and all commands keep their order in the text. Run it after the passes that add, merge or
+    move commands, and before `--exec-plan-memory`, which follows the events.
+
+    A command waits for a command of the other stream in these cases:
+
+    - **Dependence.** Both access the same storage, also through views or through several `exec.get` of one variable, and
+      one of them writes it.
+    - **Fresh memory.** A collective that is the first to use storage in the arena, such as the target of an
+      `all_gather`, starts after the commands of stream 0 that precede it in the text. Otherwise its memory could not be
+      shared with anything that is in use earlier, and every gather could start at the beginning of the entry.
+    - **Freed memory.** If collectives are the last to use more storage in the arena than they take, such as a
+      `reduce_scatter` of gradients, stream 0 waits for each of them after the next of them in the text. Two of them at
+      most hold memory that is not needed otherwise.
+
+    Waits precede the command that needs them, and records follow the command that is awaited. A stream waits for a
+    command only if its earlier waits do not include that one already. Events are numbered from 0 in the order of their
+    records. Both commands have the location of the collective, in the phase `communication`.
+
+    Entries without such collectives do not change. Nor do entries that use other streams or events already, so a second
+    run changes nothing.
+
+    Before:
+
+    ```mlir
+    exec.launch @backward1 ins(%x : memref<64xf32>) outs(%g : memref<64xf32>)
+    exec.collective all_reduce mean ins(%g : memref<64xf32>) outs(%g : memref<64xf32>) group = 2
+    exec.launch @backward0 ins(%x : memref<64xf32>) outs(%h : memref<64xf32>)
+    exec.launch @optimizer ins(%g, %h : memref<64xf32>, memref<64xf32>) outs(%p : memref<64xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    exec.launch @backward1 ins(%x : memref<64xf32>) outs(%g : memref<64xf32>)
+    exec.record 0
+    exec.wait 0 {stream = 1 : i64}
+    exec.collective all_reduce mean ins(%g : memref<64xf32>) outs(%g : memref<64xf32>) group = 2 {stream = 1 : i64}
+    exec.record 1 {stream = 1 : i64}
+    exec.launch @backward0 ins(%x : memref<64xf32>) outs(%h : memref<64xf32>)
+    exec.wait 1
+    exec.launch @optimizer ins(%g, %h : memref<64xf32>, memref<64xf32>) outs(%p : memref<64xf32>)
+    ```
+
+    Remarks: `Streams` counts the collectives of an entry, those with commands that can run at the same time, and these
+    commands with the FLOPs of their GEMMs. `Overlap`, an analysis remark, does so for each collective. `Alone` is a
+    missed one for each collective that no command can run beside. `KeptStreams` names entries that use streams already.
+
+    Counts `num-collectives`, collectives on stream 1; `num-overlapping`, those that can run beside other commands;
+    `num-events`, events.
+  }];
+}
+
 def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Replace copies of strided buffers with launches of kernels";
   let description = [{
