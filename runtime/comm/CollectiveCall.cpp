@@ -11,6 +11,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <string>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -36,6 +40,19 @@ absl::Status ComparePrograms(absl::Span<const uint64_t> programs) {
       absl::StrCat("rank ", other - programs.begin(), " runs program ", absl::Hex(*other, absl::kZeroPad16),
                    ", but rank ", absl::c_find(programs, usual) - programs.begin(), " runs program ",
                    absl::Hex(usual, absl::kZeroPad16), ": give all ranks the same executable"));
+}
+
+absl::Status NameRanksBehind(const absl::Status &failure, absl::Span<const int64_t> begun) {
+  int64_t least = *absl::c_min_element(begun), most = *absl::c_max_element(begun);
+  if (!absl::IsDeadlineExceeded(failure) || least == most)
+    return failure;
+  std::vector<std::string> behind;
+  for (size_t rank = 0; rank != begun.size(); ++rank)
+    if (begun[rank] == least)
+      behind.push_back(absl::StrCat("rank ", rank));
+  return absl::DeadlineExceededError(absl::StrCat(failure.message(), "; ", absl::StrJoin(behind, ", "),
+                                                  behind.size() == 1 ? " is" : " are", " behind by ", most - least,
+                                                  " collectives"));
 }
 
 absl::Status NameRank(int rank, const absl::Status &failure) {

@@ -45,6 +45,10 @@ absl::Status CheckCalls(absl::Span<const CollectiveCall> calls);
 /// Returns FAILED_PRECONDITION with the first rank that differs.
 absl::Status ComparePrograms(absl::Span<const uint64_t> programs);
 
+/// Returns DEADLINE_EXCEEDED with the ranks that have begun the fewest
+/// collectives, unless all have begun equally many. Returns other failures as they are.
+absl::Status NameRanksBehind(const absl::Status &failure, absl::Span<const int64_t> begun);
+
 /// Returns the failure with the rank in front.
 absl::Status NameRank(int rank, const absl::Status &failure);
 

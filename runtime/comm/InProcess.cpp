@@ -31,7 +31,7 @@ using FailureHandler = std::function<void(const absl::Status &)>;
 class Group {
 public:
   Group(int size, absl::Duration timeout)
-      : timeout_(timeout), has_come_(size), handlers_(size), calls(size), src(size), dst(size), programs(size) {}
+      : timeout_(timeout), has_come_(size), handlers_(size), begun_(size), calls(size), src(size), dst(size), programs(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 
@@ -66,7 +66,12 @@ public:
 
   void Fail(const absl::Status &reason) {
     std::lock_guard<std::mutex> lock(mutex_);
-    End(reason);
+    End(NameRanksBehind(reason, begun_));
+  }
+
+  void NoteProgress(int rank, int64_t collectives) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    begun_[rank] = collectives;
   }
 
   void OnFailure(int rank, FailureHandler handler) {
@@ -113,6 +118,7 @@ private:
   std::vector<bool> has_come_; // To the barrier, by rank.
   absl::Status end_;           // The reason why the group has ended, or OK.
   std::vector<FailureHandler> handlers_;
+  std::vector<int64_t> begun_; // Collectives on devices, by rank.
 
 public:
   // A rank writes its own element before a barrier, and reads the elements of
@@ -183,6 +189,7 @@ public:
   absl::Duration timeout() const override { return group_->timeout(); }
   void OnFailure(FailureHandler handler) override { group_->OnFailure(rank_, std::move(handler)); }
   void Fail(const absl::Status &failure) override { group_->Fail(NameRank(rank_, failure)); }
+  void NoteProgress(int64_t collectives) override { group_->NoteProgress(rank_, collectives); }
 
 private:
   /// Runs `work` of each rank between two barriers. Meanwhile blocks change

@@ -52,6 +52,7 @@ public:
   absl::Duration timeout() const override { return absl::InfiniteDuration(); }
   void OnFailure(std::function<void(const absl::Status &)>) override {}
   void Fail(const absl::Status &) override {}
+  void NoteProgress(int64_t) override {}
 
 private:
   absl::Status Copy(const void *src, void *dst, int64_t count, DType dtype) {

@@ -9,6 +9,8 @@
 #include "cs336/runtime/Communicator.h"
 #include "fake_nccl/FakeNccl.h"
 
+#include "absl/time/clock.h"
+
 #include <gmock/gmock.h>
 #include <utility>
 
@@ -32,11 +34,17 @@ public:
   absl::Status CompareProgram(uint64_t) override { return absl::OkStatus(); }
   absl::Duration timeout() const override { return limit; }
   void OnFailure(std::function<void(const absl::Status &)> called) override { handler = std::move(called); }
-  void Fail(const absl::Status &failure) override { reported = failure; }
+  void Fail(const absl::Status &failure) override {
+    reported = failure;
+    if (handler)
+      handler(failure);
+  }
+  void NoteProgress(int64_t collectives) override { progress = collectives; }
 
   absl::Duration limit = absl::Seconds(30);
   std::function<void(const absl::Status &)> handler;
   absl::Status reported;
+  int64_t progress = 0;
 };
 
 /// Computes total = mean over ranks of (x * norm), on another stream than the
@@ -164,6 +172,24 @@ TEST_F(NcclGroupTest, ARankThatNeverComesEndsTheStart) {
   EXPECT_EQ(nccl.aborted, 1);
 }
 
+TEST_F(NcclGroupTest, ACollectiveThatDoesNotEndEndsTheGroup) {
+  ranks->limit = absl::Milliseconds(200);
+  auto session = CreateRank(Program());
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int run = 0; run != 3; ++run)
+    ASSERT_TRUE(Run(**session).ok());
+  absl::SleepFor(absl::Milliseconds(400));
+  EXPECT_TRUE(ranks->reported.ok()) << "nothing is to be done: " << ranks->reported;
+  EXPECT_EQ(ranks->progress, 6);
+  fake.drops_work = true;
+  ASSERT_TRUE(Run(**session).ok());
+  fake.is_busy = true;
+  absl::Status status = (*session)->Synchronize();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status), HasSubstr("no collective has ended for 200ms, while 'c3' of entry 'forward'"));
+  EXPECT_THAT(Message(Run(**session)), HasSubstr("no collective has ended for 200ms"));
+}
+
 TEST_F(NcclGroupTest, ErrorsNameTheCall) {
   for (const char *call : {"ncclGetUniqueId", "ncclCommInitRankConfig", "ncclMemAlloc", "ncclCommWindowRegister",
                            "ncclAllReduce", "ncclAllGather"}) {
@@ -197,6 +223,7 @@ TEST_F(NcclGroupTest, WorkThatNeverEndsIsGivenUp) {
     auto session = CreateRank(Program());
     bool is_ok = session.ok() && Run(**session).ok();
     fake.is_busy = true;
+    nccl.abort_ends_work = false;
     ranks->handler(absl::DeadlineExceededError("no sign of life from rank 1 for 30s"));
     is_ok = is_ok && (*session)->Synchronize().message().find("no sign of life from rank 1") != std::string::npos;
     session->reset();

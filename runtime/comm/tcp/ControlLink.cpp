@@ -133,7 +133,7 @@ void ControlLink::Tick() {
   if (!has_ended_ && last_heard_ + 2 * timeout_ < absl::Now())
     Fail(absl::DeadlineExceededError(
         absl::StrCat("no sign of life from ", Where(environment_), " for ", absl::FormatDuration(2 * timeout_))));
-  stream_->Send(AliveMessage());
+  stream_->Send(AliveMessage(progress_));
   timer_.expires_after(absl::ToChronoMilliseconds(AliveInterval(timeout_)));
   timer_.async_wait([this](asio::error_code error) {
     if (!error)

@@ -18,7 +18,9 @@
 #include "absl/time/time.h"
 
 #include <asio/steady_timer.hpp>
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -57,6 +59,10 @@ public:
   /// there is one.
   void Report(const absl::Status &failure);
 
+  /// Sends this number with the next signs of life, see
+  /// Communicator::NoteProgress().
+  void NoteProgress(int64_t collectives) { progress_ = collectives; }
+
 private:
   ControlLink(RankEnvironment environment, absl::Duration timeout);
 
@@ -72,6 +78,7 @@ private:
   asio::ip::address local_address_;
   std::shared_ptr<MessageStream> stream_;
   asio::steady_timer timer_;
+  std::atomic<int64_t> progress_{0};
   absl::Time last_heard_;  // Used by the thread only.
   bool has_ended_ = false; // The same; without a failure.
 

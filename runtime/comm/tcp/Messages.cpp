@@ -99,7 +99,13 @@ absl::Status ReadFailureMessage(const json &message) {
                       reason.value_or("the group has ended"));
 }
 
-json AliveMessage() { return {{"alive", true}}; }
+json AliveMessage(int64_t progress) { return {{"alive", progress}}; }
+
+std::optional<int64_t> ReadAliveMessage(const json &message) {
+  const json *body = FindBody(message, "alive");
+  return body && body->is_number_integer() ? std::optional(body->get<int64_t>()) : std::nullopt;
+}
+
 json LeaveMessage() { return {{"leave", true}}; }
 bool IsLeaveMessage(const json &message) { return IsKind(message, "leave"); }
 json EndMessage() { return {{"end", true}}; }

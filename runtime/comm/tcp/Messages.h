@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@
 namespace cs336::runtime {
 
 /// The version of the messages, and of what ranks send each other.
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 
 /// The first message of a rank.
 struct JoinRequest {
@@ -52,8 +53,11 @@ nlohmann::json FailureMessage(const absl::Status &failure);
 /// Returns OK for any other message.
 absl::Status ReadFailureMessage(const nlohmann::json &message);
 
-/// A sign of life, which both sides send.
-nlohmann::json AliveMessage();
+/// A sign of life, which both sides send. A rank adds how many collectives it has
+/// begun on its device.
+nlohmann::json AliveMessage(int64_t progress = 0);
+/// Returns nothing for any other message.
+std::optional<int64_t> ReadAliveMessage(const nlohmann::json &message);
 /// The rank leaves the group.
 nlohmann::json LeaveMessage();
 bool IsLeaveMessage(const nlohmann::json &message);

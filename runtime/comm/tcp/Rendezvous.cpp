@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "comm/CollectiveCall.h"
 #include "comm/tcp/Endpoint.h"
 #include "comm/tcp/MessageStream.h"
 #include "comm/tcp/Messages.h"
@@ -45,6 +46,7 @@ struct Member {
   std::string address;
   int port = 0;
   absl::Time last_heard;
+  int64_t progress = 0; // Collectives that it has begun on its device.
   bool has_left = false;
 };
 
@@ -93,6 +95,13 @@ private:
 
   bool IsComplete() const {
     return absl::c_all_of(members_, [](const Member &member) { return member.stream != nullptr; });
+  }
+
+  std::vector<int64_t> Progress() const {
+    std::vector<int64_t> begun;
+    for (const Member &member : members_)
+      begun.push_back(member.progress);
+    return begun;
   }
 
   void Broadcast(const json &message) {
@@ -154,7 +163,7 @@ private:
       return stream->Send(FailureMessage(failure_));
     asio::error_code error;
     std::string address = stream->socket().remote_endpoint(error).address().to_string();
-    members_[request.rank] = {std::move(stream), std::move(address), request.port, absl::Now()};
+    members_[request.rank] = {std::move(stream), std::move(address), request.port, absl::Now(), 0};
     Hear(request.rank);
     if (IsComplete())
       Introduce();
@@ -199,8 +208,10 @@ private:
       member.last_heard = absl::Now();
       if (IsLeaveMessage(*message))
         member.has_left = true;
+      else if (std::optional<int64_t> progress = ReadAliveMessage(*message))
+        member.progress = *progress;
       else if (absl::Status failure = ReadFailureMessage(*message); !failure.ok())
-        End(std::move(failure));
+        End(NameRanksBehind(failure, Progress()));
       Hear(rank);
     });
   }

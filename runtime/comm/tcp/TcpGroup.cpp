@@ -146,6 +146,7 @@ public:
   }
 
   void Fail(const absl::Status &failure) override { link_->Report(NameRank(rank_, failure)); }
+  void NoteProgress(int64_t collectives) override { link_->NoteProgress(collectives); }
 
 private:
   /// Calls the handler unless it was called before. Holds the mutex meanwhile, so that a handler that was removed does

@@ -63,6 +63,28 @@ private:
   const CudaEvent &event_;
 };
 
+/// A run of one rank, whose collectives are expected to end.
+class RankSequence : public PreparedCommand {
+public:
+  RankSequence(NcclGroup &group, absl::Span<const CommandInfo> infos, std::unique_ptr<PreparedCommand> run)
+      : group_(group), run_(std::move(run)) {
+    for (const CommandInfo &info : infos)
+      if (info.kind == "collective")
+        names_.push_back(absl::StrCat(info.name, "' of entry '", info.entry));
+  }
+
+  absl::Status Execute() override {
+    CS336_RETURN_IF_ERROR(group_.Failure());
+    group_.Expect(names_);
+    return run_->Execute();
+  }
+
+private:
+  NcclGroup &group_;
+  std::vector<std::string> names_;
+  std::unique_ptr<PreparedCommand> run_;
+};
+
 class EventMark : public DeviceMark {
 public:
   EventMark(const CudaContext &context, CudaEvent event) : context_(context), event_(std::move(event)) {}
@@ -88,6 +110,8 @@ CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicato
     device->context_->SetMonitor(device->group_.get());
   }
   CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_, device->group_.get()));
+  if (device->group_)
+    CS336_RETURN_IF_ERROR(device->group_->CountCollectives(*device->memory_));
   const CudaContext &context = *device->context_;
   device->single_rank_ = CreateSingleRankCommunicator([&context](void *dst, const void *src, int64_t bytes) {
     return context.driver().MemcpyAsync(ToDevicePointer(dst), ToDevicePointer(src), bytes, context.stream());
@@ -96,6 +120,8 @@ CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicato
 }
 
 CudaDevice::~CudaDevice() {
+  if (group_)
+    group_->StopCounting();
   if (context_)
     context_->SetMonitor(nullptr);
 }
@@ -181,9 +207,13 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
                             absl::Span<const CommandInfo> infos) {
   CS336_ASSIGN_OR_RETURN(StreamSequence sequence, StreamSequence::Create(*context_, commands, infos));
-  if (!use_graphs_)
-    return std::make_unique<CommandList>(std::move(sequence));
-  return CaptureGraph(*context_, std::move(sequence));
+  std::unique_ptr<PreparedCommand> run;
+  if (use_graphs_) {
+    CS336_ASSIGN_OR_RETURN(run, CaptureGraph(*context_, std::move(sequence)));
+  } else {
+    run = std::make_unique<CommandList>(std::move(sequence));
+  }
+  return group_ ? std::make_unique<RankSequence>(*group_, infos, std::move(run)) : std::move(run);
 }
 
 absl::StatusOr<std::unique_ptr<InputFeed>> CudaDevice::PrepareInputs(char *inputs, int64_t bytes) {

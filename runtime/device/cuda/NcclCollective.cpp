@@ -76,12 +76,13 @@ public:
   absl::Status Execute() override {
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
-    return group_.Enqueue(format::EnumNameCollectiveKind(kind_), [this](nccl::Comm comm) {
+    CS336_RETURN_IF_ERROR(group_.Enqueue(format::EnumNameCollectiveKind(kind_), [this](nccl::Comm comm) {
       for (const Transfer &each : transfers_)
         if (int result = Call(each, comm); result != nccl::kSuccess && result != nccl::kInProgress)
           return result;
       return static_cast<int>(nccl::kSuccess);
-    });
+    }));
+    return group_.Advance();
   }
 
 private:

@@ -73,17 +73,33 @@ absl::Status NcclGroup::Connect() {
     std::lock_guard<std::mutex> lock(watch_->mutex);
     result = api_->CommInitRankConfig(&watch_->comm, size(), id, rank(), &config);
   }
-  thread_ = std::thread([watch = watch_, api = api_] { WatchFor(watch, api); });
+  thread_ = std::thread([watch = watch_, api = api_, ranks = ranks_] { WatchFor(watch, api, ranks); });
   return Settle(result, "CommInitRankConfig");
 }
 
-void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api) {
+void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
+                         const std::shared_ptr<Communicator> &ranks) {
   nccl::Comm aborted = nullptr;
+  absl::Duration limit = ranks->timeout();
+  absl::Duration pause = std::clamp(limit / 8, absl::Milliseconds(5), absl::Milliseconds(200));
   {
     std::unique_lock<std::mutex> lock(watch->mutex);
-    watch->changed.wait(lock, [&] { return watch->is_over || !watch->failure.ok(); });
+    auto is_over = [&] { return watch->is_over || !watch->failure.ok(); };
+    while (!watch->changed.wait_for(lock, absl::ToChronoNanoseconds(pause), is_over)) {
+      std::string stalled = watch->progress ? watch->progress->FindStalled(absl::Now(), limit) : "";
+      if (stalled.empty())
+        continue;
+      // The failure comes back from the group.
+      lock.unlock();
+      ranks->Fail(absl::DeadlineExceededError(absl::StrCat("no collective has ended for ", absl::FormatDuration(limit),
+                                                           ", while '", stalled, "' waits for other ranks")));
+      lock.lock();
+      watch->changed.wait(lock, is_over);
+      break;
+    }
     if (!watch->failure.ok())
       aborted = std::exchange(watch->comm, nullptr);
+    watch->progress = nullptr;
   }
   // Ends the collectives at once, then waits for graphs that contain some to be destroyed.
   if (aborted)
@@ -195,6 +211,24 @@ absl::Status NcclGroup::Enqueue(const char *call, absl::FunctionRef<int(nccl::Co
   if (result != nccl::kSuccess && result != nccl::kInProgress)
     return api_->ToStatus(result, call);
   return SettleLocked(ended, call);
+}
+
+absl::Status NcclGroup::CountCollectives(DeviceMemory &memory) {
+  CS336_ASSIGN_OR_RETURN(progress_, CollectiveProgress::Create(context_, memory));
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  watch_->progress = progress_;
+  return absl::OkStatus();
+}
+
+void NcclGroup::StopCounting() {
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  watch_->progress = nullptr;
+  progress_ = nullptr;
+}
+
+void NcclGroup::Expect(const std::vector<std::string> &names) {
+  if (progress_ && !names.empty())
+    ranks_->NoteProgress(progress_->Expect(names));
 }
 
 absl::Status NcclGroup::Failure() const {

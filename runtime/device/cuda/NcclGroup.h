@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceMemory.h"
+#include "device/cuda/CollectiveProgress.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/NcclApi.h"
 
@@ -23,7 +24,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -62,6 +65,18 @@ public:
   /// waits until the calls are enqueued. `call` names them in errors.
   absl::Status Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue);
 
+  /// Counts the collectives that the device does, so that a rank that waits for
+  /// another one for the time of the Communicator ends the group. Called once,
+  /// before the first collective is enqueued.
+  absl::Status CountCollectives(DeviceMemory &memory);
+  /// Ends that, before the memory is destroyed.
+  void StopCounting();
+  /// Enqueues, in the context's current stream, what counts one more.
+  absl::Status Advance() { return progress_ ? progress_->Advance() : absl::OkStatus(); }
+  /// Tells that a run with these collectives is enqueued next. The names must
+  /// outlive the run.
+  void Expect(const std::vector<std::string> &names);
+
   absl::Status Failure() const override;
   bool ShouldGiveUp() const override;
 
@@ -81,6 +96,7 @@ private:
     bool is_over = false;      // The group leaves.
     nccl::Comm comm = nullptr; // Null once it is aborted or destroyed.
     bool has_ended = false;    // The thread has nothing more to do.
+    std::shared_ptr<CollectiveProgress> progress; // Null until collectives are counted.
   };
 
   NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks)
@@ -93,12 +109,16 @@ private:
   /// Same as Settle(); the caller holds the mutex of the watch.
   absl::Status SettleLocked(int result, const char *call);
   void Release(void *address);
-  static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api);
+  /// Waits until the group fails or is left, looks for collectives that do not
+  /// end, and aborts the communicator of a group that fails.
+  static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
+                       const std::shared_ptr<Communicator> &ranks);
 
   const CudaContext &context_;
   std::shared_ptr<Communicator> ranks_;
   std::shared_ptr<const NcclApi> api_;
   std::map<char *, Block> blocks_; // By address.
+  std::shared_ptr<CollectiveProgress> progress_;
   std::shared_ptr<Watch> watch_;
   std::thread thread_;
 };

@@ -146,6 +146,7 @@ std::map<std::string, CUfunc_st> &Functions() {
       {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
       {"scale_mapped_rows", {3, ScaleMappedRows, /*takes_structure=*/false, /*tensor_maps=*/1}},
       {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
+      {"advance", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
       {"check_bound", {5, CheckBound}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
@@ -161,7 +162,7 @@ CUresult Enqueue(CUstream stream, Work work) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     stream->capture->nodes.push_back(std::move(work));
     stream->is_joined = false;
-  } else if (!TheFakeCuda().faulted) {
+  } else if (!TheFakeCuda().faulted && !TheFakeCuda().drops_work) {
     work();
   }
   return CUDA_SUCCESS;

@@ -62,6 +62,7 @@ struct FakeCuda {
   std::function<void()> default_stream_work;
   /// The device does not get done, like one that waits for another rank forever.
   bool is_busy = false;
+  bool drops_work = false; // Work that is enqueued does not run.
   /// Streams that were created with the highest priority.
   int urgent_streams = 0;
 };

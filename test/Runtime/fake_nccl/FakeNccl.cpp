@@ -118,6 +118,8 @@ int ncclCommDestroy(nccl::Comm comm) {
 }
 int ncclCommAbort(nccl::Comm comm) {
   ++TheFakeNccl().aborted;
+  if (TheFakeNccl().abort_ends_work)
+    TheFakeCuda().is_busy = false;
   return ncclCommDestroy(comm);
 }
 int ncclCommGetAsyncError(nccl::Comm comm, int *state) {

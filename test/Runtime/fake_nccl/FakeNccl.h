@@ -25,6 +25,8 @@ struct FakeNccl {
   std::string failing_call; // Returns an error, such as "ncclAllReduce".
   bool is_stuck = false;    // Calls are never done.
 
+  bool abort_ends_work = true;
+
   int comms = 0, blocks = 0, windows = 0; // That exist.
   int aborted = 0;
   int cta_policy = 0, blocking = 1; // Of the last communicator.

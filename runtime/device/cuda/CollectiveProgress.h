@@ -1,0 +1,69 @@
+//===- CollectiveProgress.h - The collectives that a GPU has done *- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_RUNTIME_DEVICE_CUDA_COLLECTIVEPROGRESS_H
+#define CS336_RUNTIME_DEVICE_CUDA_COLLECTIVEPROGRESS_H
+
+#include "cs336/runtime/DeviceMemory.h"
+#include "device/cuda/CudaContext.h"
+#include "device/cuda/PtxKernel.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace cs336::runtime {
+
+/// Counts the collectives that the GPU has done, in memory that the host reads
+/// without a wait, and compares them with those of the runs that were enqueued.
+class CollectiveProgress {
+public:
+  /// The context and the memory must outlive the object.
+  static absl::StatusOr<std::unique_ptr<CollectiveProgress>> Create(const CudaContext &context, DeviceMemory &memory);
+
+  /// Enqueues one more in the context's current stream. A graph may capture it.
+  absl::Status Advance();
+
+  /// Tells that a run with collectives of these names is enqueued next. The names
+  /// must outlive the run. Returns the number of collectives enqueued so far.
+  int64_t Expect(const std::vector<std::string> &names);
+
+  /// Returns the name of the collective that comes next if none was done for
+  /// `limit` although some were enqueued, otherwise an empty text. May be called
+  /// by another thread.
+  std::string FindStalled(absl::Time now, absl::Duration limit);
+
+private:
+  /// Names of a run's collectives, and the number of collectives before it.
+  struct Run {
+    int64_t begin;
+    const std::vector<std::string> *names;
+    int64_t end() const { return begin + static_cast<int64_t>(names->size()); }
+  };
+
+  int64_t done() const { return __atomic_load_n(counter_, __ATOMIC_ACQUIRE); }
+
+  MemoryBlock memory_;
+  int64_t *counter_ = nullptr; // In memory that the device writes to.
+  std::unique_ptr<PtxKernel> kernel_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::deque<Run> runs_; // That may not be done.
+  int64_t last_done_ = 0;
+  absl::Time last_change_ = absl::InfinitePast(); // Or the time at which there was nothing to do.
+};
+
+} // namespace cs336::runtime
+
+#endif // CS336_RUNTIME_DEVICE_CUDA_COLLECTIVEPROGRESS_H

@@ -1,0 +1,160 @@
+"""Ranks on several GPUs, connected by NCCL: the steps of one GPU with the whole batch, and an end in time after faults.
+
+These tests need as many GPUs as ranks: `CS336_TEST_DEVICE=cuda python -m pytest test/Python/test_gpu_ranks.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cs336
+import numpy as np
+import pytest
+from device import DEVICE
+from rank_runs import Tensors, assert_ranks_equal, run_ranks, split_batch
+from test_data_parallel import MODES, batch, program
+from test_rank_processes import LIMIT, Run, is_running
+from test_sharded_parameters import config, parameters
+from test_sharded_parameters import program as divisible_program
+
+RANKS = 2
+RANK_TESTS = Path(__file__).parents[1] / "Tools/Inputs/ranks.py"
+
+
+def count_gpus() -> int:
+    """Return the number of GPUs that the driver has, without CUDA in this process."""
+    return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+
+
+pytestmark = pytest.mark.skipif(
+    DEVICE == "cpu" or count_gpus() < RANKS, reason=f"requires {RANKS} GPUs and CS336_TEST_DEVICE=cuda"
+)
+
+
+def compile_ranks(mode: str, **options: Any) -> cs336.Executable:
+    return cs336.compile(divisible_program("train", RANKS), device=DEVICE, ranks=RANKS, distribute=mode, **options)
+
+
+def train(folder: Path, mode: str, steps: int = 1, flag: str = "--nproc", **options: Any) -> list[Tensors]:
+    parts = split_batch(batch_of(), RANKS)
+    return run_ranks(folder, compile_ranks(mode, **options), parts, parameters(), steps, flag, DEVICE)
+
+
+@cache
+def batch_of() -> Tensors:
+    rng = np.random.default_rng(6)
+    shape = config(8).batch_size, config(8).context_length
+    return {name: rng.integers(0, config(8).vocab_size, shape) for name in ("tokens", "targets")}
+
+
+def train_alone(steps: int, **options: Any) -> Tensors:
+    """Return the outputs of one GPU for the whole batch, and the variables after the steps."""
+    session = cs336.Session(cs336.compile(divisible_program("train", 1), device=DEVICE, **options), device=DEVICE)
+    session.initialize(0)
+    session.set_parameters(parameters())
+    for _ in range(steps):
+        outputs = session.run("train", batch_of())
+    return {**outputs, **{f"after {name}": session[name] for name in session.parameters}}
+
+
+#: Steps.
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "f16", "i64", "i32"])
+def test_collectives(tmp_path: Path, dtype: str) -> None:
+    """Every kind, reduction and type, on inputs of each rank, against NumPy."""
+    folder = str(tmp_path)
+    subprocess.run([sys.executable, RANK_TESTS, "write", folder, str(RANKS), dtype, "gpu"], check=True)
+    flags = ["--device", "cuda", "--nproc", str(RANKS), "--poison-memory"]
+    flags += ["--inputs", f"{folder}/in-{{rank}}.npz", "--outputs", f"{folder}/out-{{rank}}.npz"]
+    subprocess.run(["cs336-run", f"{folder}/exchange.mlir", *flags], check=True, timeout=LIMIT)
+    subprocess.run([sys.executable, RANK_TESTS, "check", folder, str(RANKS), dtype, "gpu"], check=True)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("mode", MODES)
+def test_first_step_is_that_of_the_whole_batch(tmp_path: Path, mode: str, dtype: Any) -> None:
+    results = train(tmp_path, mode, dtype=dtype)
+    assert_ranks_equal(results)
+    alone = train_alone(1, dtype=dtype)
+    relative = 1e-5 if dtype == "fp32" else 1e-2
+    np.testing.assert_allclose(results[0]["loss"], alone["loss"], rtol=relative)
+    np.testing.assert_allclose(results[0]["grad_norm"], alone["grad_norm"], rtol=relative)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "bucket"])
+def test_modes_have_equal_bits(tmp_path: Path, mode: str, dtype: Any) -> None:
+    """Two numbers have one sum, whatever exchanges them, and the update does not depend on which rank computes it."""
+    expected, actual = (train(tmp_path, each, steps=5, dtype=dtype) for each in ("bucket", mode))
+    assert_ranks_equal([expected[0], *actual])
+
+
+@pytest.mark.parametrize("mode", ["overlap", "fsdp"])
+def test_threads_have_the_bits_of_processes(tmp_path: Path, mode: str) -> None:
+    results = [train(tmp_path, mode, steps=3, flag=flag) for flag in ("--nproc", "--ranks")]
+    assert_ranks_equal([*results[0], *results[1]])
+
+
+@pytest.mark.parametrize("mode", ["bucket", "zero1", "fsdp"])
+def test_five_steps_train_like_one_gpu(tmp_path: Path, mode: str) -> None:
+    """AdamW divides gradients by their magnitude: rounding of one that is close to 0 changes its update by up to 2·lr."""
+    results, alone = train(tmp_path, mode, steps=5), train_alone(5)
+    np.testing.assert_allclose(results[0]["loss"], alone["loss"], rtol=1e-5)
+    differences = np.concatenate([np.abs(results[0][f"after {n}"] - alone[f"after {n}"]).ravel() for n in parameters()])
+    assert differences.max() <= 5 * 2 * 1e-3
+    assert np.quantile(differences, 0.95) <= 1e-5
+
+
+#: Faults.
+
+
+ENDLESS = ["--random-inputs", "--steps", "1000000000", "--rank-timeout", "5", "--device", "cuda"]
+
+
+@pytest.fixture(params=["bucket", "fsdp"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+    path = str(tmp_path / "program.cs336x")
+    compile_ranks(request.param, dtype="bf16").save(path)
+    started = Run(tmp_path, ["cs336-run", path, "--nproc", str(RANKS), *ENDLESS])
+    started.wait_for("rank 0: step 3")
+    started.wait_for("rank 1: step 3")
+    pids = [started.process.pid, *started.ranks()]
+    yield started
+    for pid in pids:
+        assert not is_running(pid)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_killed_rank(run: Run, rank: int) -> None:
+    os.kill(run.ranks()[rank], signal.SIGKILL)
+    text = run.end()
+    assert run.process.returncode == 1
+    assert f"rank {rank} ended with signal 9 (Killed)" in text.splitlines()[-1]
+    assert f"rank {rank}" in next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_stopped_rank(run: Run, rank: int) -> None:
+    begin = time.monotonic()
+    os.kill(run.ranks()[rank], signal.SIGSTOP)
+    text = run.end()
+    assert run.process.returncode == 1
+    assert f"no sign of life from rank {rank} for 5s" in text
+    assert time.monotonic() - begin < 30
+
+
+def test_more_ranks_than_gpus(tmp_path: Path) -> None:
+    ranks = count_gpus() + 1
+    executable = cs336.compile(program("forward", 1), device=DEVICE)
+    executable = cs336.compile(program("train", 8), device=DEVICE, ranks=ranks, distribute="bucket")
+    with pytest.raises(RuntimeError, match=f"there is no device cuda:{ranks - 1}: the CUDA driver finds {ranks - 1}"):
+        run_ranks(tmp_path, executable, [split_batch(batch(), 8)[0]] * ranks, {}, flag="--nproc", device=DEVICE)
