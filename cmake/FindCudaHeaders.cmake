@@ -1,5 +1,6 @@
 # CUDA 13's headers, which declare the driver that the runtime loads at run time; no CUDA library is linked. They come
-# from a toolkit (CUDA_HOME, /usr/local/cuda) or from NVIDIA's wheels beside the Python that builds the package.
+# from NVIDIA's wheels beside the Python that builds the package, whose licences the package can list, or from a toolkit
+# (CUDA_HOME, /usr/local/cuda).
 
 find_package(Python 3.9 COMPONENTS Interpreter QUIET)
 if(Python_Interpreter_FOUND)
@@ -8,7 +9,7 @@ if(Python_Interpreter_FOUND)
     OUTPUT_VARIABLE wheel_folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 find_path(CUDA_INCLUDE_DIR cuda.h
-  HINTS $ENV{CUDA_HOME}/include ${wheel_folders} /usr/local/cuda/include NO_DEFAULT_PATH)
+  HINTS ${wheel_folders} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 if(NOT CUDA_INCLUDE_DIR)
   message(FATAL_ERROR "cannot find CUDA 13's cuda.h: install a toolkit and name it by CUDA_HOME, or install the wheel "
                       "nvidia-cuda-runtime (python-bindings/requirements-dev.txt) and pass -DPython_EXECUTABLE=<its Python>")
@@ -21,7 +22,7 @@ string(REGEX MATCH "[0-9]+$" CS336_CUDA_VERSION "${cuda_version}")
 
 # NVTX, which is headers only. Toolkits contain it too.
 find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h
-  HINTS ${CUDA_INCLUDE_DIR} $ENV{CUDA_HOME}/include ${wheel_folders} /usr/local/cuda/include NO_DEFAULT_PATH)
+  HINTS ${CUDA_INCLUDE_DIR} ${wheel_folders} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 if(NOT NVTX_INCLUDE_DIR)
   message(FATAL_ERROR "cannot find nvtx3/nvToolsExt.h: install a CUDA 13 toolkit and name it by CUDA_HOME, or install the wheel "
                       "nvidia-nvtx (python-bindings/requirements-dev.txt) and pass -DPython_EXECUTABLE=<its Python>")
