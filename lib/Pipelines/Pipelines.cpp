@@ -166,11 +166,16 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
     // Runs before workspaces are added, because a batch has a single one.
     manager.addPass(createBatchLaunchesPass());
     manager.addPass(createAddWorkspacesPass());
+  }
+  uint64_t alignment = isCUDA ? kCUDAAlignment : kCPUAlignment;
+  // Runs after launches are batched, which needs buffers that share no storage.
+  manager.addNestedPass<exec::EntryOp>(exec::createPackBucketsPass({alignment}));
+  if (isCUDA) {
     // Runs after launches have moved, which events stop, and before the plan, which follows events. A CPU session runs
     // its commands in order on one team of threads, where streams would take memory and save no time.
     manager.addNestedPass<exec::EntryOp>(exec::createAssignStreamsPass());
   }
-  manager.addNestedPass<exec::EntryOp>(exec::createPlanMemoryPass({isCUDA ? kCUDAAlignment : kCPUAlignment}));
+  manager.addNestedPass<exec::EntryOp>(exec::createPlanMemoryPass({alignment}));
   return addExtra(manager, options.extraAfterPlanning, error);
 }
 

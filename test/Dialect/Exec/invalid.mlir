@@ -174,6 +174,21 @@ exec.entry @f mode<forward> {
 
 // -----
 
+// The views have one element in common. Without it, the first copy is valid.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %a = exec.alloc : memref<16xf32>
+  exec.copy ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  %head = exec.view %a : memref<16xf32> to memref<8xf32>
+  %tail = exec.view %a : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>
+  %middle = exec.view %a : memref<16xf32> to memref<8xf32, strided<[1], offset: 7>>
+  exec.copy ins(%head : memref<8xf32>) outs(%tail : memref<8xf32, strided<[1], offset: 8>>)
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%head : memref<8xf32>) outs(%middle : memref<8xf32, strided<[1], offset: 7>>)
+}
+
+// -----
+
 // A variable has one piece of storage, however often it is named.
 exec.variable @w parameter : memref<4x4xf32>
 exec.entry @f mode<train> {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BufferTypes.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Dialect/Exec/IR/IndexVerifier.h"
 #include "llvm/ADT/DenseSet.h"
@@ -56,14 +57,23 @@ LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
   return success();
 }
 
-/// A command may read and write the same storage only through the same buffer.
+/// Returns whether the elements from the first to the last of each buffer have some in common. Both are in one piece of
+/// storage.
+static bool rangesOverlap(Value lhs, Value rhs) {
+  MemRefType left = bufferType(lhs), right = bufferType(rhs);
+  return BufferLayout(left).offset <= getLastElement(right) && BufferLayout(right).offset <= getLastElement(left);
+}
+
+/// A command may read and write the same range of storage only through the same buffer.
 LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes) {
   for (auto [index, write] : llvm::enumerate(writes)) {
-    auto overlaps = [&, write = write](Value other) { return other != write && getOwner(other) == getOwner(write); };
+    auto overlaps = [&, write = write](Value other) {
+      return other != write && getOwner(other) == getOwner(write) && rangesOverlap(other, write);
+    };
     if (llvm::any_of(reads, overlaps))
       return command->emitOpError() << "reads storage that it writes through another view";
     for (Value other : writes.drop_front(index + 1))
-      if (getOwner(other) == getOwner(write))
+      if (getOwner(other) == getOwner(write) && rangesOverlap(other, write))
         return command->emitOpError() << "writes the same storage twice";
   }
   return success();

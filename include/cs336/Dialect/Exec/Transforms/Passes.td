@@ -94,6 +94,56 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def PackBucketsPass : Pass<"exec-pack-buckets", "::cs336::exec::EntryOp"> {
+  let summary = "Put the operands of an all-reduce into one range of memory";
+  let description = [{
+    Libraries exchange one large buffer faster than many small ones. The operands of an `all_reduce` that are in place and
+    that each are a whole `exec.alloc` of its own become views of one allocation, in their order, and the collective has
+    the allocation as its operand. Commands that write or read an operand use the view. Each element type has an
+    allocation of its own.
+
+    Run it after launches were batched, since a batch needs buffers without common storage, and before
+    `--exec-assign-streams` and `--exec-plan-memory`, whose results it would make invalid.
+
+    Parts start at multiples of `alignment` bytes, without elements between them that no command writes. So operands of
+    other sizes stay operands of their own, but for the first of them, which becomes the last part. Outputs and operands
+    with a target of their own stay, too.
+
+    The first write to a part occupies the memory of all. If the largest live set of the entry would grow, the operands
+    stay apart.
+
+    Before:
+
+    ```mlir
+    %a = exec.alloc : memref<128x512xf32>
+    exec.launch @f ins(%x : memref<512xf32>) outs(%a : memref<128x512xf32>)
+    %b = exec.alloc : memref<64xf32>
+    exec.launch @g ins(%x : memref<512xf32>) outs(%b : memref<64xf32>)
+    exec.collective all_reduce mean ins(%a, %b : memref<128x512xf32>, memref<64xf32>) outs(%a, %b : memref<128x512xf32>, memref<64xf32>) group = 2
+    ```
+
+    After:
+
+    ```mlir
+    %bucket = exec.alloc : memref<65600xf32>
+    %a = exec.view %bucket : memref<65600xf32> to memref<128x512xf32>
+    exec.launch @f ins(%x : memref<512xf32>) outs(%a : memref<128x512xf32>)
+    %b = exec.view %bucket : memref<65600xf32> to memref<64xf32, strided<[1], offset: 65536>>
+    exec.launch @g ins(%x : memref<512xf32>) outs(%b : memref<64xf32, strided<[1], offset: 65536>>)
+    exec.collective all_reduce mean ins(%bucket : memref<65600xf32>) outs(%bucket : memref<65600xf32>) group = 2
+    ```
+
+    A second run changes nothing. Errors: an `alignment` that is not a power of two up to 2097152, and streams that race.
+
+    Remarks: `Packed` names a collective with the number and the bytes of its parts. `KeptApart` is a missed one, with the
+    largest live sets that the entry has and would have.
+
+    Counts `num-ranges`, allocations with several parts; `num-parts`, allocations that became parts.
+  }];
+  let options = [Option<"alignment", "alignment", "uint64_t", "64",
+                        "Alignment of parts in bytes, a power of two up to 2097152 (default: 64)">];
+}
+
 def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
   let summary = "Assign every allocation and output of an entry an offset in one arena";
   let description = [{
