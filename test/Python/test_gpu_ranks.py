@@ -39,13 +39,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def compile_ranks(mode: str, **options: Any) -> cs336.Executable:
-    return cs336.compile(divisible_program("train", RANKS), device=DEVICE, ranks=RANKS, distribute=mode, **options)
+def compile_ranks(distribute: str, mode: str = "train", **options: Any) -> cs336.Executable:
+    return cs336.compile(divisible_program(mode, RANKS), device=DEVICE, ranks=RANKS, distribute=distribute, **options)
 
 
-def train(folder: Path, mode: str, steps: int = 1, flag: str = "--nproc", **options: Any) -> list[Tensors]:
-    parts = split_batch(batch_of(), RANKS)
-    return run_ranks(folder, compile_ranks(mode, **options), parts, parameters(), steps, flag, DEVICE)
+def run(folder: Path, executable: cs336.Executable, steps: int = 1, flag: str = "--nproc") -> list[Tensors]:
+    return run_ranks(folder, executable, split_batch(batch_of(), RANKS), parameters(), steps, flag, DEVICE)
+
+
+def train(folder: Path, distribute: str, steps: int, flag: str = "--nproc", **options: Any) -> list[Tensors]:
+    return run(folder, compile_ranks(distribute, **options), steps, flag)
 
 
 @cache
@@ -55,14 +58,14 @@ def batch_of() -> Tensors:
     return {name: rng.integers(0, config(8).vocab_size, shape) for name in ("tokens", "targets")}
 
 
-def train_alone(steps: int, **options: Any) -> Tensors:
-    """Return the outputs of one GPU for the whole batch, and the variables after the steps."""
-    session = cs336.Session(cs336.compile(divisible_program("train", 1), device=DEVICE, **options), device=DEVICE)
+def run_alone(mode: str, steps: int = 1, **options: Any) -> Tensors:
+    """Return the outputs of one GPU for the whole batch, and the parameters after the steps."""
+    session = cs336.Session(cs336.compile(divisible_program(mode, 1), device=DEVICE, **options), device=DEVICE)
     session.initialize(0)
     session.set_parameters(parameters())
     for _ in range(steps):
-        outputs = session.run("train", batch_of())
-    return {**outputs, **{f"after {name}": session[name] for name in session.parameters}}
+        outputs = session.run(mode, batch_of())
+    return {**outputs, **{f"after {name}": session[name] for name in session.parameters()}}
 
 
 #: Steps.
@@ -81,13 +84,15 @@ def test_collectives(tmp_path: Path, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("mode", MODES)
-def test_first_step_is_that_of_the_whole_batch(tmp_path: Path, mode: str, dtype: Any) -> None:
-    results = train(tmp_path, mode, dtype=dtype)
+def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: str, dtype: Any) -> None:
+    """Compare with the bound of ranks on CPUs: 16-bit GEMMs round each part's gradient and the whole batch's."""
+    results = run(tmp_path, compile_ranks(mode, "forward_backward", dtype=dtype))
     assert_ranks_equal(results)
-    alone = train_alone(1, dtype=dtype)
-    relative = 1e-5 if dtype == "fp32" else 1e-2
-    np.testing.assert_allclose(results[0]["loss"], alone["loss"], rtol=relative)
-    np.testing.assert_allclose(results[0]["grad_norm"], alone["grad_norm"], rtol=relative)
+    for name, expected in run_alone("forward_backward", dtype=dtype).items():
+        if name.startswith("after "):
+            continue
+        bound = 1e-5 if dtype == "fp32" else 1e-5 + 4 * 2.0**-8 * float(np.abs(expected).max())
+        assert np.abs(results[0][name].astype(np.float64) - expected).max() <= bound, name
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
@@ -106,8 +111,8 @@ def test_threads_have_the_bits_of_processes(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["bucket", "zero1", "fsdp"])
 def test_five_steps_train_like_one_gpu(tmp_path: Path, mode: str) -> None:
-    """AdamW divides gradients by their magnitude: rounding of one that is close to 0 changes its update by up to 2·lr."""
-    results, alone = train(tmp_path, mode, steps=5), train_alone(5)
+    """AdamW divides by a gradient's magnitude: the rounding of one close to 0 changes its update by up to 2·lr."""
+    results, alone = train(tmp_path, mode, steps=5), run_alone("train", 5)
     np.testing.assert_allclose(results[0]["loss"], alone["loss"], rtol=1e-5)
     differences = np.concatenate([np.abs(results[0][f"after {n}"] - alone[f"after {n}"]).ravel() for n in parameters()])
     assert differences.max() <= 5 * 2 * 1e-3
@@ -121,7 +126,7 @@ ENDLESS = ["--random-inputs", "--steps", "1000000000", "--rank-timeout", "5", "-
 
 
 @pytest.fixture(params=["bucket", "fsdp"])
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+def endless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
     path = str(tmp_path / "program.cs336x")
     compile_ranks(request.param, dtype="bf16").save(path)
     started = Run(tmp_path, ["cs336-run", path, "--nproc", str(RANKS), *ENDLESS])
@@ -134,27 +139,27 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_killed_rank(run: Run, rank: int) -> None:
-    os.kill(run.ranks()[rank], signal.SIGKILL)
-    text = run.end()
-    assert run.process.returncode == 1
+def test_killed_rank(endless: Run, rank: int) -> None:
+    os.kill(endless.ranks()[rank], signal.SIGKILL)
+    text = endless.end()
+    assert endless.process.returncode == 1
     assert f"rank {rank} ended with signal 9 (Killed)" in text.splitlines()[-1]
     assert f"rank {rank}" in next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_stopped_rank(run: Run, rank: int) -> None:
+def test_stopped_rank(endless: Run, rank: int) -> None:
     begin = time.monotonic()
-    os.kill(run.ranks()[rank], signal.SIGSTOP)
-    text = run.end()
-    assert run.process.returncode == 1
-    assert f"no sign of life from rank {rank} for 5s" in text
+    os.kill(endless.ranks()[rank], signal.SIGSTOP)
+    text = endless.end()
+    assert endless.process.returncode == 1
+    line = next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
+    assert f"no sign of life from rank {rank} for 5s" in line or f"rank {rank} is behind by" in line
     assert time.monotonic() - begin < 30
 
 
 def test_more_ranks_than_gpus(tmp_path: Path) -> None:
     ranks = count_gpus() + 1
-    executable = cs336.compile(program("forward", 1), device=DEVICE)
     executable = cs336.compile(program("train", 8), device=DEVICE, ranks=ranks, distribute="bucket")
     with pytest.raises(RuntimeError, match=f"there is no device cuda:{ranks - 1}: the CUDA driver finds {ranks - 1}"):
         run_ranks(tmp_path, executable, [split_batch(batch(), 8)[0]] * ranks, {}, flag="--nproc", device=DEVICE)

@@ -178,7 +178,7 @@ TEST_F(NcclGroupTest, ACollectiveThatDoesNotEndEndsTheGroup) {
   ASSERT_TRUE(session.ok()) << session.status();
   for (int run = 0; run != 3; ++run)
     ASSERT_TRUE(Run(**session).ok());
-  absl::SleepFor(absl::Milliseconds(400));
+  absl::SleepFor(absl::Milliseconds(500));
   EXPECT_TRUE(ranks->reported.ok()) << "nothing is to be done: " << ranks->reported;
   EXPECT_EQ(ranks->progress, 6);
   fake.drops_work = true;
@@ -186,8 +186,8 @@ TEST_F(NcclGroupTest, ACollectiveThatDoesNotEndEndsTheGroup) {
   fake.is_busy = true;
   absl::Status status = (*session)->Synchronize();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(Message(status), HasSubstr("no collective has ended for 200ms, while 'c3' of entry 'forward'"));
-  EXPECT_THAT(Message(Run(**session)), HasSubstr("no collective has ended for 200ms"));
+  EXPECT_THAT(Message(status), HasSubstr("no collective has ended for 250ms, while 'c3' of entry 'forward'"));
+  EXPECT_THAT(Message(Run(**session)), HasSubstr("no collective has ended for 250ms"));
 }
 
 TEST_F(NcclGroupTest, ErrorsNameTheCall) {

@@ -23,7 +23,7 @@ namespace cs336::runtime {
 namespace {
 
 /// The time that NCCL has to end collectives after a failure.
-constexpr absl::Duration kTimeToAbort = absl::Seconds(3);
+constexpr absl::Duration kTimeToAbort = absl::Seconds(1);
 /// The time between two looks at a call that is not done.
 constexpr absl::Duration kPause = absl::Microseconds(50);
 
@@ -80,7 +80,8 @@ absl::Status NcclGroup::Connect() {
 void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
                          const std::shared_ptr<Communicator> &ranks) {
   nccl::Comm aborted = nullptr;
-  absl::Duration limit = ranks->timeout();
+  // Longer than the time after which the group misses a silent rank, whose failure says more.
+  absl::Duration limit = 1.25 * ranks->timeout();
   absl::Duration pause = std::clamp(limit / 8, absl::Milliseconds(5), absl::Milliseconds(200));
   {
     std::unique_lock<std::mutex> lock(watch->mutex);
@@ -124,7 +125,8 @@ NcclGroup::~NcclGroup() {
       watch_->failure.Update(absl::UnavailableError("the group cannot be left"));
     watch_->is_over = true;
     watch_->changed.notify_all();
-    watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(kTimeToAbort), [&] { return watch_->has_ended; });
+    if (!context_.is_lost())
+      watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(kTimeToAbort), [&] { return watch_->has_ended; });
     // A thread that NCCL keeps waiting goes on with what it shares.
     if (!watch_->has_ended)
       thread_.detach();
