@@ -117,8 +117,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                            llvm::cl::desc("Size in MiB at which a bucket of gradients is complete"),
                            llvm::cl::init(25)};
   Option<int64_t> prefetch{*this, "prefetch",
-                           llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead"),
-                           llvm::cl::init(1)};
+                           llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead; -1: all "
+                                          "layers for a backward pass of zero1, otherwise 1"),
+                           llvm::cl::init(-1)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

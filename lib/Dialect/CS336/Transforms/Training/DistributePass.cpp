@@ -20,6 +20,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <limits>
+
 namespace cs336 {
 #define GEN_PASS_DEF_DISTRIBUTEPASS
 #include "cs336/Dialect/CS336/Transforms/Passes.h.inc"
@@ -30,6 +32,8 @@ using namespace cs336;
 
 static constexpr RemarkOptions remarkOptions("cs336-distribute");
 static constexpr double kMiB = 1 << 20;
+/// The value of the option that stands for one layer in mode fsdp, and for all layers in mode zero1.
+static constexpr int64_t kAutomaticPrefetch = -1;
 
 namespace {
 /// A value to exchange, and the results that it becomes, as positions in the return operation.
@@ -182,11 +186,21 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
     }
     llvm_unreachable("every mode has a case");
   };
+  // The last bucket of each element type, of which a range of memory can be exchanged at once. In mode flat, there is
+  // one bucket.
+  llvm::MapVector<Type, size_t> last;
   for (Member *member : order) {
-    if (buckets.empty() || isComplete(buckets.back()))
+    Type type = distribution.mode == DistributeMode::Flat ? Type() : getElementTypeOrSelf(member->value.getType());
+    auto [position, isNew] = last.insert({type, buckets.size()});
+    if (isNew || isComplete(buckets[position->second])) {
+      position->second = buckets.size();
       buckets.emplace_back();
-    buckets.back().push_back(member);
+    }
+    buckets[position->second].push_back(member);
   }
+  // Collectives have the order in which they are ready.
+  if (!waitsForAllGradients())
+    llvm::stable_sort(buckets, [](const Bucket &a, const Bucket &b) { return isReadyBefore(a.back(), b.back()); });
   return buckets;
 }
 
@@ -273,7 +287,7 @@ private:
   void runOnOperation() override;
   LogicalResult checkOptions(func::FuncOp function);
   bool shardsParameters() const { return mode == DistributeMode::Zero1 || mode == DistributeMode::FSDP; }
-  FailureOr<ShardedParameters> shard(func::FuncOp function);
+  FailureOr<ShardedParameters> shard(func::FuncOp function, bool exchanges);
   void exchange(func::FuncOp function, llvm::StringSet<> scattered);
 
   PassCounter numCollectives{this, "num-collectives", "Number of collectives added"};
@@ -286,19 +300,23 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
   if (worldSize < 1)
     return function.emitOpError() << "cannot be distributed: world-size is " << worldSize.getValue()
                                   << ", must be at least 1";
+  if (prefetch < kAutomaticPrefetch)
+    return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
+                                  << ", must not be negative, except -1, which chooses it by the mode";
   // The negated comparison also rejects NaN.
   if (!(bucketMiB > 0))
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
                                   << llvm::formatv("{0:f}", bucketMiB.getValue()).str() << ", must be above 0";
-  if (prefetch < 0)
-    return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
-                                  << ", must not be negative";
   return success();
 }
 
-FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function) {
-  FailureOr<ShardedParameters> sharded =
-      shardParameters(function, {worldSize, /*gatherAgain=*/mode == DistributeMode::FSDP, prefetch});
+FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool exchanges) {
+  bool gatherAgain = mode == DistributeMode::FSDP;
+  // What is gathered once is kept until the backward pass: memory does not depend on when the forward pass gathers it.
+  int64_t layersAhead = prefetch != kAutomaticPrefetch ? prefetch.getValue()
+                        : gatherAgain || !exchanges    ? 1
+                                                       : std::numeric_limits<int64_t>::max();
+  FailureOr<ShardedParameters> sharded = shardParameters(function, {worldSize, gatherAgain, layersAhead});
   if (failed(sharded))
     return failure();
   numSharded += sharded->names.size();
@@ -350,7 +368,7 @@ void DistributePass::runOnOperation() {
   }
   llvm::StringSet<> scattered;
   if (shardsParameters()) {
-    FailureOr<ShardedParameters> sharded = shard(function);
+    FailureOr<ShardedParameters> sharded = shard(function, exchanges);
     if (failed(sharded))
       return signalPassFailure();
     // A caller gets whole gradients. Only an optimizer uses parts of them.

@@ -184,7 +184,7 @@ bool ParameterSharder::keepLastUnit(const Unit &last) {
 
 /// Places each unit before the first use of the unit that is `prefetch` ahead of it, or at `start`.
 void ParameterSharder::gatherUnits(ArrayRef<Unit> units, Operation *start) {
-  size_t prefetch = sharding.prefetch;
+  auto prefetch = static_cast<size_t>(sharding.prefetch);
   for (auto [index, unit] : llvm::enumerate(units))
     gather(unit, index >= prefetch ? units[index - prefetch].front()->firstUse : start);
 }

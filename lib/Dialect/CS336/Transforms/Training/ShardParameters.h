@@ -19,7 +19,7 @@ struct Sharding {
   int64_t worldSize;
   /// True if the backward pass gathers the parameters again, so that their memory is free between their uses.
   bool gatherAgain;
-  /// Layers between the position of a gather and its first use.
+  /// Layers between the position of a gather and its first use, not negative.
   int64_t prefetch;
 };
 

@@ -2,14 +2,14 @@
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute=world-size=0 2>&1 | FileCheck %s --check-prefix=WORLD
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=0' 2>&1 | FileCheck %s --check-prefix=BUCKET
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=nan' 2>&1 | FileCheck %s --check-prefix=NAN
-// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 prefetch=-1' 2>&1 | FileCheck %s --check-prefix=PREFETCH
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 prefetch=-2' 2>&1 | FileCheck %s --check-prefix=PREFETCH
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1' 2>&1 | FileCheck %s --check-prefix=SHARDED
 // RUN: not cs336-opt %s --cs336-distribute=mode=ring 2>&1 | FileCheck %s --check-prefix=MODE
 
 // WORLD: cannot be distributed: world-size is 0, must be at least 1
 // BUCKET: cannot be distributed: bucket-mib is 0.00, must be above 0
 // NAN: cannot be distributed: bucket-mib is nan, must be above 0
-// PREFETCH: cannot be distributed: prefetch is -1, must not be negative
+// PREFETCH: cannot be distributed: prefetch is -2, must not be negative, except -1, which chooses it by the mode
 // MODE: unknown mode 'ring': expected per-parameter, flat, overlap, bucket, zero1 or fsdp
 
 // expected-error@+1 {{returns no gradients to average over ranks; run --cs336-distribute after --cs336-differentiate and before --cs336-optimizer}}

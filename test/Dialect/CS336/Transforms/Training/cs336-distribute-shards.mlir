@@ -12,8 +12,8 @@
 // RUN: cs336-opt %s --cs336-distribute='world-size=4 mode=fsdp' --remarks-filter=cs336-distribute --remark-format=emitRemark -o /dev/null 2>&1 | grep -o 'Remark=.*' | FileCheck %s --check-prefix=REMARKS
 // REMARKS: Remark="@train: all ranks keep 'odd' whole: 4 ranks do not divide its 2 rows"
 // REMARKS: Remark="@train: 4 parameters are sharded over 4 ranks, 3 replicated (2 vectors, scalars or integers, 1 with rows that 4 does not divide); 3 collectives gather 0.000 MiB"
-// REMARKS: Remark="@train: 1 collectives scatter 0.000 MiB of gradients"
-// REMARKS: Remark="@train: 5 values become means over 4 ranks, in 2 collectives"
+// REMARKS: Remark="@train: 2 collectives scatter 0.000 MiB of gradients"
+// REMARKS: Remark="@train: 5 values become means over 4 ranks, in 4 collectives"
 // REMARKS: Remark="@gradients: 1 parameters are sharded over 4 ranks, 0 replicated
 // REMARKS-NOT: scatter
 // REMARKS: Remark="@loss: 2 parameters are sharded over 4 ranks
@@ -86,6 +86,8 @@ func.func @train(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   %dy0 = cs336.matmul %one, %w1 {transpose_b} : tensor<4x2xf32>, tensor<8x2xf32> -> tensor<4x8xf32> loc("backward"("w1"))
   %dv1 = cs336.matmul %y, %one {transpose_a} : tensor<4x8xf32>, tensor<4x2xf32> -> tensor<8x2xf32> loc("backward"("v1"))
 
+  // Gradients of parts are scattered as soon as the last of a bucket is ready, as the GEMM computed them.
+  // CHECK: %[[PARTS:.*]]:2 = cs336.collective reduce_scatter mean(%{{.*}}, %{{.*}}) group = 4 : (tensor<8x2xf32>, tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
   // ZERO1: cs336.matmul %{{.*}}, %[[WHOLE]] {transpose_b}
   // FSDP: cs336.matmul %{{.*}}, %[[AGAIN]] {transpose_b}
   %dy = cs336.cast %dy0 : tensor<4x8xf32> -> tensor<4x8xbf16> loc("backward"("w0"))
@@ -95,9 +97,9 @@ func.func @train(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   %dw16 = cs336.matmul %x16, %dy {transpose_a} : tensor<4x8xbf16>, tensor<4x8xbf16> -> tensor<8x8xbf16> loc("backward"("w0"))
   %dw0 = cs336.cast %dw16 : tensor<8x8xbf16> -> tensor<8x8xf32> loc("backward"("w0"))
 
-  // Gradients of parts are scattered as the GEMM computed them. The gradient of %unused is zero on every rank.
-  // CHECK: %[[PARTS:.*]]:3 = cs336.collective reduce_scatter mean(%{{.*}}, %{{.*}}, %{{.*}}) group = 4 : (tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x8xbf16>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x8xbf16>)
-  // CHECK: %[[DW0:.*]] = cs336.cast %[[PARTS]]#2 : tensor<2x8xbf16> -> tensor<2x8xf32>
+  // The gradient of %unused is zero on every rank.
+  // CHECK: %[[NARROW:.*]] = cs336.collective reduce_scatter mean(%{{.*}}) group = 4 : (tensor<8x8xbf16>) -> tensor<2x8xbf16>
+  // CHECK: %[[DW0:.*]] = cs336.cast %[[NARROW]] : tensor<2x8xbf16> -> tensor<2x8xf32>
   // CHECK: %[[ZERO:.*]] = cs336.constant dense<0.000000e+00> : tensor<1x2xf32>
   // CHECK-NEXT: return %{{.*}}, %[[DW0]], %[[PARTS]]#0, %[[PARTS]]#1, %[[ZERO]], %
   %zero = cs336.constant dense<0.0> : tensor<4x2xf32> loc("backward"("unused"))

@@ -37,6 +37,9 @@ func.func @train(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   // CHECK: %[[DV:.*]] = cs336.matmul {{.*}} -> tensor<8x2xbf16>
   // OVERLAP-NEXT: %[[DV_NARROW:.*]] = cs336.collective all_reduce mean(%[[DV]]) group = 4 : (tensor<8x2xbf16>) -> tensor<8x2xbf16>
   // OVERLAP-NEXT: %[[DV_MEAN:.*]] = cs336.cast %[[DV_NARROW]] : tensor<8x2xbf16> -> tensor<8x2xf32>
+  // BUCKET-NEXT: %[[DV_NARROW:.*]] = cs336.collective all_reduce mean(%[[DV]]) group = 4 : (tensor<8x2xbf16>) -> tensor<8x2xbf16>
+  // BUCKET-NEXT: %[[DV_MEAN:.*]] = cs336.cast %[[DV_NARROW]]
+  // LARGE-NEXT: cs336.collective all_reduce mean(%[[DV]]) group = 4
   // CHECK-NOT: cs336.cast %[[DV]]
   %one = cs336.constant dense<1.0> : tensor<4x2xf32>
   %one_bf16 = cs336.constant dense<1.0> : tensor<4x2xbf16>
@@ -52,9 +55,9 @@ func.func @train(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   // CHECK: cs336.matmul
   // CHECK-NEXT: %[[DW:.*]] = cs336.add
   // OVERLAP-NEXT: %[[DW_MEAN:.*]] = cs336.collective all_reduce mean(%[[DW]]) group = 4 : (tensor<8x8xf32>) -> tensor<8x8xf32>
-  // BUCKET: %[[MEAN:.*]]:3 = cs336.collective all_reduce mean(%[[LOSS]], %[[DV]], %[[DW]]) group = 4 : (tensor<f32>, tensor<8x2xbf16>, tensor<8x8xf32>) -> (tensor<f32>, tensor<8x2xbf16>, tensor<8x8xf32>)
-  // BUCKET-NEXT: %[[DV_MEAN:.*]] = cs336.cast %[[MEAN]]#1
-  // LARGE: %[[MEAN:.*]]:3 = cs336.collective all_reduce mean(%[[LOSS]], %[[DV]], %[[DW]]) group = 4
+  // Each type has buckets of its own.
+  // BUCKET: %[[MEAN:.*]]:2 = cs336.collective all_reduce mean(%[[LOSS]], %[[DW]]) group = 4 : (tensor<f32>, tensor<8x8xf32>) -> (tensor<f32>, tensor<8x8xf32>)
+  // LARGE: %[[MEAN:.*]]:2 = cs336.collective all_reduce mean(%[[LOSS]], %[[DW]]) group = 4
   %dw0 = cs336.matmul %x, %dy {transpose_a} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   %dw1 = cs336.matmul %y, %dy {transpose_a} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   %dw = cs336.add %dw0, %dw1 : tensor<8x8xf32>
@@ -73,8 +76,8 @@ func.func @train(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"},
   // PARAMETER: return %[[LOSS_MEAN]], %{{.*}}, %[[DW_MEAN]], %[[DW_MEAN]], %[[DV_MEAN]], %{{.*}}
   // FLAT: return %[[MEAN]]#0, %{{.*}}, %[[MEAN]]#1, %[[MEAN]]#1, %[[DV_MEAN]], %{{.*}}
   // OVERLAP: return %[[LOSS_MEAN]], %{{.*}}, %[[DW_MEAN]], %[[DW_MEAN]], %[[DV_MEAN]], %{{.*}}
-  // BUCKET: return %[[MEAN]]#0, %{{.*}}, %[[MEAN]]#2, %[[MEAN]]#2, %[[DV_MEAN]], %{{.*}}
-  // LARGE: return %[[MEAN]]#0, %{{.*}}, %[[MEAN]]#2, %[[MEAN]]#2
+  // BUCKET: return %[[MEAN]]#0, %{{.*}}, %[[MEAN]]#1, %[[MEAN]]#1, %[[DV_MEAN]], %{{.*}}
+  // LARGE: return %[[MEAN]]#0, %{{.*}}, %[[MEAN]]#1, %[[MEAN]]#1
   return %loss, %z1, %dw, %dw, %dv, %zero : tensor<f32>, tensor<4x2xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x2xf32>, tensor<2xf32>
 }
 

@@ -85,8 +85,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     | `zero1` | as `bucket`; parameters are sharded, and gathered once | before their first use |
     | `fsdp` | as `zero1`, with a second gather for the backward pass | before the first use in each pass |
 
-    Gradients enter buckets in the order in which they are ready. A bucket is complete when it has `bucket-mib` MiB or
-    more; the last bucket has the rest. The loss is ready before all gradients, and is exchanged like one.
+    Gradients enter buckets in the order in which they are ready, those of each element type in buckets of their own. A
+    bucket is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. The loss is ready
+    before all gradients, and is exchanged like one.
 
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
     widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
@@ -96,8 +97,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     `world-size` divides becomes a part of that axis (`cs336.shards`), in functions of every mode. Other parameters are
     replicated. Operations read an all-gather of the part. Where they read a cast to a narrower type, the part is cast
     before it is gathered. One collective gathers the parameters of one layer whose first uses follow each other; a layer
-    is a name up to its first number, such as `layers.3`. It is placed `prefetch` layers ahead of the first use. In mode
-    `zero1`, the gathered values live until their last use in the backward pass. In mode `fsdp`, operations from the
+    is a name up to its first number, such as `layers.3`. It is placed `prefetch` layers ahead of the first use: by
+    default one layer, and all layers in mode `zero1` of a function that exchanges gradients. There the gathered values
+    live until their last use in the backward pass. In mode `fsdp`, operations from the
     first one of the phase backward on read gathers of their own, so the memory is free in between, except that the
     backward pass keeps the layer that the forward pass gathers last.
 
@@ -111,7 +113,7 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     place of the parameter.
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a `bucket-mib` that is not above 0, a negative `prefetch`, a `train` function without gradients, a function
+    below 1, a `bucket-mib` that is not above 0, a `prefetch` below -1, a `train` function without gradients, a function
     with several blocks, and a function that returns the new value of a parameter to shard.
 
     Remarks: `Distributed` for each function; `Bucketed` for each collective of several gradients, with their names and
@@ -173,8 +175,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
       clEnumValN(::cs336::DistributeMode::Zero1, "zero1", "as bucket, with sharded parameters that are gathered once"),
       clEnumValN(::cs336::DistributeMode::FSDP, "fsdp", "as zero1, and the backward pass gathers them again"))}]>,
     Option<"bucketMiB", "bucket-mib", "double", "25", "Size in MiB at which a bucket is complete (default: 25)">,
-    Option<"prefetch", "prefetch", "int64_t", "1",
-           "Number of layers by which sharded parameters are gathered ahead of their first use (default: 1)">];
+    Option<"prefetch", "prefetch", "int64_t", "-1",
+           "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
+           "backward pass of mode zero1, otherwise 1)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
