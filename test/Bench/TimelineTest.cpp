@@ -56,10 +56,10 @@ TEST(DeviceModelTest, TheLongestPartBoundsACommand) {
   EXPECT_DOUBLE_EQ((PredictedTime{2e-6, 3e-6, 4e-6}).getTotal(), 7e-6);
   // 4.24 MB at 4.24 TB/s.
   const DeviceModel &h200 = *findDeviceModel("h200");
-  PredictedTime time = h200.predict({1, 0, 0, 0, 4.24e6}, {}, /*isCollective=*/false);
+  PredictedTime time = h200.predict({1, 0, 0, 0, 4.24e6}, {});
   EXPECT_DOUBLE_EQ(time.memory, 1e-6);
   EXPECT_DOUBLE_EQ(time.getTotal(), 3e-6);
-  EXPECT_DOUBLE_EQ(h200.predict({}, {}, false).getTotal(), 0);
+  EXPECT_DOUBLE_EQ(h200.predict({}, {}).getTotal(), 0);
 }
 
 TEST(TimelineTest, LiveBytesAreThoseOfEachCommand) {
@@ -84,6 +84,33 @@ TEST(TimelineTest, PhasesHaveTheirPeaksByKind) {
   EXPECT_EQ(phases[1].heldBytes, 150);
   EXPECT_EQ(phases[1].live[MemoryKind::Workspace], 0);
   EXPECT_DOUBLE_EQ(phases[1].seconds, 6);
+}
+
+TEST(TimelineTest, CommunicationBesideOtherCommandsIsNotExposed) {
+  auto exchange = [](double start, double end, int64_t bytes) {
+    TimedCommand command = makeCommand(CommandPhase::Communication, "", start, end);
+    command.isCollective = true;
+    command.wireBytes = bytes;
+    return command;
+  };
+  MemoryTimeline timeline;
+  // Commands from 0 to 4 and from 6 to 7; collectives from 2 to 5, from 4.5 to 6.5 and from 8 to 9.
+  timeline.commands = {makeCommand(CommandPhase::Backward, "a", 0, 4), exchange(2, 5, 100), exchange(4.5, 6.5, 10),
+                       makeCommand(CommandPhase::Backward, "b", 6, 7), exchange(8, 9, 1)};
+  CommunicationSummary summary = summarizeCommunication(timeline);
+  EXPECT_EQ(summary.collectives, 3);
+  EXPECT_EQ(summary.wireBytes, 111);
+  EXPECT_DOUBLE_EQ(summary.seconds, 6);
+  EXPECT_DOUBLE_EQ(summary.exposedSeconds, 3);
+  EXPECT_EQ(summarizeCommunication(makeTimeline()).collectives, 0);
+  std::vector<CollectiveSummary> collectives = listCollectives(timeline);
+  ASSERT_EQ(collectives.size(), 3u);
+  EXPECT_DOUBLE_EQ(collectives[0].exposedSeconds, 1);
+  // From 4.5 to 6, half a second of it beside the first collective.
+  EXPECT_DOUBLE_EQ(collectives[1].exposedSeconds, 1.5);
+  EXPECT_DOUBLE_EQ(collectives[2].exposedSeconds, 1);
+  EXPECT_EQ(collectives[1].command->wireBytes, 10);
+  EXPECT_TRUE(listCollectives(makeTimeline()).empty());
 }
 
 TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
@@ -130,7 +157,18 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   // Stream 1 continues when the event has occurred, beside the second copy of stream 0.
   EXPECT_DOUBLE_EQ(commands[4].start, copy);
   EXPECT_DOUBLE_EQ(commands[5].start, 2 * copy);
-  EXPECT_DOUBLE_EQ(commands[5].end, 2 * copy + model.commandSeconds + 8388608 / model.linkBytes);
+  // Each of two ranks sends 4 MiB, the size of the buffer, in two steps.
+  const Interconnect &links = model.interconnect;
+  double exchange = links.startSeconds + 2 * links.link.stepSeconds + 4194304 / links.link.bytesPerSecond;
+  EXPECT_NEAR(commands[5].end, 2 * copy + exchange, 1e-12);
+  EXPECT_TRUE(commands[5].isCollective);
+  EXPECT_EQ(commands[5].wireBytes, 4194304);
+  // The second copy of stream 0 ends as the collective starts, so all of it is exposed.
+  CommunicationSummary communication = summarizeCommunication(*timeline);
+  EXPECT_EQ(communication.collectives, 1);
+  EXPECT_EQ(communication.wireBytes, 4194304);
+  EXPECT_NEAR(communication.seconds, exchange, 1e-12);
+  EXPECT_NEAR(communication.exposedSeconds, exchange, 1e-12);
   EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
   EXPECT_EQ(commands[1].end, commands[1].start);
 
@@ -194,16 +232,15 @@ TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
   EXPECT_EQ(model.name, "h200");
   mlir::Type f32 = mlir::Float32Type::get(&context), bf16 = mlir::BFloat16Type::get(&context);
   exec::Work compute{1, 0, 0, 7e12, 8}, move{1, 0, 0, 8, 4.24e12};
-  auto getSeconds = [&](const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective = false) {
-    return model.predictSeconds(work, arithmetic, isCollective) - model.commandSeconds;
+  auto getSeconds = [&](const exec::Work &work, exec::Arithmetic arithmetic) {
+    return model.predictSeconds(work, arithmetic) - model.commandSeconds;
   };
   EXPECT_NEAR(getSeconds(compute, {bf16}), 0.01, 1e-9);
   EXPECT_NEAR(getSeconds(compute, {f32}), 7.0 / 47, 1e-9);
   EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32}), 7.0 / 340, 1e-9);
   EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32x3}), 21.0 / 340, 1e-9);
   EXPECT_NEAR(getSeconds(move, {bf16}), 1, 1e-9);
-  EXPECT_NEAR(getSeconds(move, {}, /*isCollective=*/true), 4240.0 / 450, 1e-9);
-  EXPECT_EQ(model.predictSeconds({}, {}, false), 0);
+  EXPECT_EQ(model.predictSeconds({}, exec::Arithmetic()), 0);
   EXPECT_EQ(findDeviceModel("h2000"), nullptr);
 }
 

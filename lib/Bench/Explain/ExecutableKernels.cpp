@@ -59,7 +59,7 @@ static void addLaunches(const runtime::Executable &executable, const DeviceModel
       facts->work.bytes = command->bytes;
       exec::Arithmetic arithmetic = toArithmetic(command->arithmetic, context);
       facts->arithmetic = nameArithmetic(arithmetic);
-      facts->predicted = device.predict(facts->work, arithmetic, /*isCollective=*/false);
+      facts->predicted = device.predict(facts->work, arithmetic);
       facts->addLaunch(entry->name, format::EnumNamePhase(command->phase), command->source, command->location);
       if (executable.description().target == format::Target::cpu && facts->schedules.empty())
         facts->schedules.push_back(

@@ -49,7 +49,7 @@ static void addLaunches(ModuleOp module, const DeviceModel &device, llvm::String
       facts->work = counter.measure(command);
       exec::Arithmetic arithmetic = counter.getArithmetic(command);
       facts->arithmetic = nameArithmetic(arithmetic);
-      facts->predicted = device.predict(facts->work, arithmetic, /*isCollective=*/false);
+      facts->predicted = device.predict(facts->work, arithmetic);
       facts->addLaunch(entry.getSymName(), exec::stringifyCommandPhase(command.getPhase()),
                        exec::getSourcePath(launch.getLoc()), exec::printLocation(launch.getLoc()));
     }

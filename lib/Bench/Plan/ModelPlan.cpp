@@ -54,6 +54,7 @@ static LogicalResult summarize(ModuleOp module, Mode mode, bool isForGPU, const 
   plan.arenaBytes = plan.timeline.arenaBytes;
   plan.phases = summarizePhases(plan.timeline);
   plan.kernels = summarizeKernels(plan.timeline);
+  plan.communication = summarizeCommunication(plan.timeline);
   plan.layerMemory = summarizeMiddleLayer(plan.timeline);
   plan.layers = countLayers(plan.timeline);
   return success();

@@ -37,11 +37,12 @@ PlanCommand::PlanCommand()
                      cl::desc("Plan every --checkpoint, and list the one that takes the least memory, its two "
                               "neighbours, and none"),
                      cl::cat(category), cl::sub(subcommand)),
-      timeline(category, subcommand),
+      timeline(category, subcommand), links(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
       distribute(ranks, category, subcommand), output(category, subcommand),
-      compile(category, subcommand, CompileFlags::Sweep::Yes, &distribute) {
+      compile(category, subcommand, CompileFlags::Sweep::Yes, &distribute),
+      predictOn(getDefaultDeviceModel(/*isForGPU=*/false)) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
 
@@ -62,14 +63,14 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
       {},          memoryLimit.getBytes(), {},
       variant,     pipeline.worldSize,     isOneOfSeveral ? stringifyDistributeMode(pipeline.distribute).str() : ""};
   progress.start(describePlan(row));
-  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, timeline.getDevice());
+  absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, &predictOn);
   if (!planned.ok())
     return planned.status();
   row.plan = *std::move(planned);
   // The memory of variables does not depend on the batch, the context or the compilation.
   if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
     return row;
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes, timeline.getDevice());
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes, &predictOn);
   if (!ways.ok())
     return ways.status();
   row.waysToFit = *std::move(ways);
@@ -135,9 +136,14 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
-  if (!distribute.areGiven())
+  if (!distribute.areGiven()) {
     if (absl::Status status = refuseFlag(ranks, "it requires --distribute"); !status.ok())
       return status;
+    if (absl::Status status = links.refuse("it requires --ranks and --distribute"); !status.ok())
+      return status;
+  }
+  if (absl::Status status = links.check(); !status.ok())
+    return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
@@ -156,6 +162,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     if (bestCheckpoint && !path.path.empty())
       return absl::InvalidArgumentError(
           absl::StrCat("--best-checkpoint conflicts with ", path.flag.str(), ", which requires one plan"));
+  const DeviceModel *named = timeline.getDevice();
+  predictOn = named ? *named : getDefaultDeviceModel(device.kind == runtime::DeviceKind::kCuda);
+  predictOn.interconnect = links.apply(predictOn.interconnect);
   catchInterruptions();
   std::vector<PlanRow> rows;
   absl::Status status =
@@ -170,6 +179,13 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     json::Object described = context;
     described["model"] = describePlan(rows.front());
     written = timeline.write(rows.front().plan.timeline, std::move(described));
+  }
+  if (distribute.areGiven()) {
+    const Interconnect &used = predictOn.interconnect;
+    context["interconnect"] = json::Object{{"start_us", used.startSeconds * 1e6},
+                                           {"link", describeLink(used.link)},
+                                           {"network", describeLink(used.network)},
+                                           {"devices_per_host", used.devicesPerHost}};
   }
   PlanTables tables{static_cast<size_t>(most), timeline.getDetailBytes(), sweepTables};
   if (written.ok())

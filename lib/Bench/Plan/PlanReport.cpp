@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Plan/CheckpointNote.h"
+#include "cs336/Bench/Plan/Communication.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
@@ -223,6 +224,21 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add("predicted (ms)", "predicted_ms",
       [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); });
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
+  auto addOfRanks = [&](std::string title, std::string key, double (*get)(const CommunicationSummary &), Show show) {
+    auto extract = [get](const Row &row) {
+      return row.ranks > 1 ? Cell::number(get(row.plan.communication), 3) : Cell::empty();
+    };
+    add(std::move(title), std::move(key), extract, show);
+  };
+  using Communication = CommunicationSummary;
+  addOfRanks(
+      "sent (GB)", "sent_gigabytes", [](const Communication &sum) { return static_cast<double>(sum.wireBytes) / 1e9; },
+      Show::OnRequest);
+  addOfRanks(
+      "communication (ms)", "communication_ms", [](const Communication &sum) { return sum.seconds * 1e3; },
+      Show::Result);
+  addOfRanks(
+      "exposed (ms)", "exposed_ms", [](const Communication &sum) { return sum.exposedSeconds * 1e3; }, Show::Result);
   llvm::append_range(columns, getBlockColumns());
   auto addData = [&](std::string title, std::string key, Column<Row>::Extract get) {
     add(std::move(title), std::move(key), std::move(get), Show::Data);
@@ -234,6 +250,8 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   addData("peaks", "peaks", [](const Row &row) { return Cell::data(makePeakTable(row.plan).getObjects()); });
   addData("kept", "kept_by_layer",
           [most](const Row &row) { return Cell::data(makeKeptTable(row.plan, most).getObjects()); });
+  addData("collectives", "collectives",
+          [](const Row &row) { return Cell::data(makeCollectiveTable(row.plan).getObjects()); });
   addData("kernels", "kernels",
           [most](const Row &row) { return Cell::data(makeKernelTable("", row.plan, most).getObjects()); });
   addData("ways to fit", "ways_to_fit", [](const Row &row) { return Cell::data(listWays(row)); });
@@ -258,6 +276,8 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
     report.tables.push_back(makePeakTable(plan));
     if (!plan.layerMemory.kept.empty())
       report.tables.push_back(makeKeptTable(plan, most));
+    if (plan.communication.collectives > 0)
+      report.tables.push_back(makeCollectiveTable(plan));
     std::string buffers =
         llvm::formatv("largest buffers of {0}, equal ones of all layers together", plan.timeline.allocations.size());
     if (detailBytes > 1)
@@ -273,6 +293,9 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
   for (const PlanRow &row : rows)
     if (std::string note = row.checkpoint == 0 ? describeCheckpointing(row) : ""; !note.empty())
       report.notes.push_back(describePlan(row) + ": " + note);
+  for (const PlanRow &row : rows)
+    if (row.ranks > 1)
+      report.notes.push_back(describePlan(row) + ": " + describeCommunication(row));
   for (const PlanRow &row : rows)
     if (row.limitBytes > 0)
       report.notes.push_back(describeFit(row));

@@ -113,8 +113,13 @@ static void addCommands(exec::EntryOp entry, const exec::HappensBefore &order, c
     timed.start = stream;
     if (std::optional<uint64_t> event = command.getAwaitedEvent())
       timed.start = std::max(timed.start, events.lookup(*event));
-    timed.end = timed.start + device.predictSeconds(timed.work, counter.getArithmetic(command),
-                                                    isa<exec::CollectiveOp>(command.getOperation()));
+    if (auto collective = dyn_cast<exec::CollectiveOp>(command.getOperation())) {
+      timed.isCollective = true;
+      timed.wireBytes = getWireBytes(collective);
+      timed.end = timed.start + device.predictSeconds(collective);
+    } else {
+      timed.end = timed.start + device.predictSeconds(timed.work, counter.getArithmetic(command));
+    }
     if (std::optional<uint64_t> event = command.getRecordedEvent())
       events[*event] = timed.end;
     stream = timed.end;

@@ -49,6 +49,55 @@ std::vector<PhaseSummary> cs336::bench::summarizePhases(const MemoryTimeline &ti
   return phases;
 }
 
+CommunicationSummary cs336::bench::summarizeCommunication(const MemoryTimeline &timeline) {
+  CommunicationSummary summary;
+  // The changes of the numbers of running collectives and of other running commands, in order of time.
+  struct Change {
+    double time;
+    int collectives, others;
+  };
+  std::vector<Change> changes;
+  for (const TimedCommand &command : timeline.commands) {
+    int collective = command.isCollective ? 1 : 0, other = 1 - collective;
+    changes.push_back({command.start, collective, other});
+    changes.push_back({command.end, -collective, -other});
+    if (!command.isCollective)
+      continue;
+    ++summary.collectives;
+    summary.wireBytes += command.wireBytes;
+    summary.seconds += command.end - command.start;
+  }
+  llvm::stable_sort(changes, [](const Change &a, const Change &b) { return a.time < b.time; });
+  int collectives = 0, others = 0;
+  double previous = 0;
+  for (const Change &change : changes) {
+    if (collectives > 0 && others == 0)
+      summary.exposedSeconds += change.time - previous;
+    collectives += change.collectives;
+    others += change.others;
+    previous = change.time;
+  }
+  return summary;
+}
+
+std::vector<CollectiveSummary> cs336::bench::listCollectives(const MemoryTimeline &timeline) {
+  std::vector<CollectiveSummary> collectives;
+  for (const TimedCommand &command : timeline.commands) {
+    if (!command.isCollective)
+      continue;
+    // Commands are in the order of their starts.
+    double exposed = 0, covered = command.start;
+    for (const TimedCommand &other : timeline.commands) {
+      if (other.isCollective || other.end <= covered || other.start >= command.end || other.end == other.start)
+        continue;
+      exposed += std::max(0.0, other.start - covered);
+      covered = std::min(other.end, command.end);
+    }
+    collectives.push_back({&command, exposed + command.end - covered});
+  }
+  return collectives;
+}
+
 std::vector<KernelSummary> cs336::bench::summarizeKernels(const MemoryTimeline &timeline) {
   llvm::MapVector<llvm::StringRef, KernelSummary> byName;
   for (const TimedCommand &command : timeline.commands) {

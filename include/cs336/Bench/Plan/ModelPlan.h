@@ -36,6 +36,7 @@ struct ModelPlan {
   MemoryTimeline timeline;
   std::vector<PhaseSummary> phases;
   std::vector<KernelSummary> kernels;
+  CommunicationSummary communication;
   LayerMemory layerMemory;
   int64_t layers = 0;
 

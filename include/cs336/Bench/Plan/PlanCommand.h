@@ -11,6 +11,7 @@
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Plan/LinkFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Plan/TimelineFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -52,10 +53,13 @@ private:
   llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> sweepTables, bestCheckpoint;
   TimelineFlags timeline;
+  LinkFlags links;
   llvm::cl::opt<int> ranks;
   DistributeFlags distribute;
   OutputFlags output;
   CompileFlags compile;
+  /// The rates that predict times, as the flags select them. Set by `run`.
+  DeviceModel predictOn;
 };
 
 } // namespace cs336::bench

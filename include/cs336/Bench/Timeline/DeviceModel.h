@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_TIMELINE_DEVICEMODEL_H
 #define CS336_BENCH_TIMELINE_DEVICEMODEL_H
 
+#include "cs336/Bench/Timeline/Interconnect.h"
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 
 #include <algorithm>
@@ -36,20 +37,28 @@ struct PredictedTime {
 struct DeviceModel {
   /// "h200".
   llvm::StringLiteral name;
-  /// Bytes that are read or written in the device's memory, and bytes that collectives exchange.
-  double memoryBytes, linkBytes;
+  /// Bytes that are read or written in the device's memory.
+  double memoryBytes;
   /// FLOPs in float64; in float32; in float32 with TF32 multiplications; in bfloat16 and float16.
   double flops64, flops32, flopsTF32, flops16;
   /// Seconds of a command that does nothing.
   double commandSeconds;
+  /// The links to other devices of this kind.
+  Interconnect interconnect;
 
   /// Returns the parts of a command's time. They are 0 for commands without work, which record or await an event.
-  PredictedTime predict(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const;
-  /// Returns the seconds of a command: the longer of its arithmetic and its memory accesses, and `commandSeconds`.
-  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic, bool isCollective) const {
-    return predict(work, arithmetic, isCollective).getTotal();
+  PredictedTime predict(const exec::Work &work, exec::Arithmetic arithmetic) const;
+  /// Returns the seconds of a command other than a collective: the longer of its arithmetic and its memory accesses,
+  /// and `commandSeconds`.
+  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic) const {
+    return predict(work, arithmetic).getTotal();
   }
+  /// Returns the seconds of a collective between all ranks of its group.
+  double predictSeconds(exec::CollectiveOp collective) const;
 };
+
+/// Returns the bytes that each rank sends in a collective; see getRingBytes.
+int64_t getWireBytes(exec::CollectiveOp collective);
 
 /// Returns the models by name.
 llvm::ArrayRef<DeviceModel> getDeviceModels();

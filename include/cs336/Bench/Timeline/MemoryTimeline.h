@@ -84,6 +84,9 @@ struct TimedCommand {
   exec::Work work;
   /// Seconds from the start of the entry.
   double start = 0, end = 0;
+  bool isCollective = false;
+  /// The bytes that each rank sends in a collective.
+  int64_t wireBytes = 0;
 };
 
 /// The commands of an entry with their times, and the memory that is live during each of them, in the order of the

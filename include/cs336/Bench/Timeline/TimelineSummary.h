@@ -35,6 +35,27 @@ struct KernelSummary {
   int64_t runsInLayers = 0;
 };
 
+/// The collectives of an entry.
+struct CommunicationSummary {
+  int64_t collectives = 0;
+  /// The bytes that each rank sends.
+  int64_t wireBytes = 0;
+  /// Predicted seconds of all collectives, and those during which no other command runs.
+  double seconds = 0, exposedSeconds = 0;
+};
+
+CommunicationSummary summarizeCommunication(const MemoryTimeline &timeline);
+
+/// One collective of an entry.
+struct CollectiveSummary {
+  const TimedCommand *command;
+  /// Predicted seconds during which it runs and no command other than collectives does. 0 if it is in time.
+  double exposedSeconds;
+};
+
+/// Returns the collectives in order. They refer to the timeline.
+std::vector<CollectiveSummary> listCollectives(const MemoryTimeline &timeline);
+
 /// Returns the phases with commands, in the order of their first command.
 std::vector<PhaseSummary> summarizePhases(const MemoryTimeline &timeline);
 
