@@ -48,7 +48,7 @@ static double getMean(llvm::ArrayRef<RankResult> results, double RankResult::*va
     most = std::max(most, result.*value);
   }
   double difference = std::isnan(sum) ? sum : most - least;
-  if (!(difference <= spread))
+  if (!std::isnan(spread) && !(difference <= spread))
     spread = difference;
   return most == least ? most : sum / static_cast<double>(results.size());
 }
