@@ -10,6 +10,7 @@
 #include "cs336/Bench/AllReduce/AllReduceCommand.h"
 #include "cs336/Bench/Attention/AttentionCommand.h"
 #include "cs336/Bench/Compare/CompareCommand.h"
+#include "cs336/Bench/DDP/DDPCommand.h"
 #include "cs336/Bench/Explain/ExplainCommand.h"
 #include "cs336/Bench/Model/ModelCommand.h"
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
@@ -51,6 +52,8 @@ Attention alone, forward and backward, pass by pass beside PyTorch:
   cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
 The bandwidth of all-reduces between processes and between threads of this host:
   cs336-bench allreduce --backend tcp,threads --ranks 2,4 --size 1MB,10MB
+Training steps on two ranks by the mode of exchange, and the share of communication that no computation hides:
+  cs336-bench ddp --size small --distribute none,flat,overlap,bucket --ranks 2
 What published write-ups measured, under the names of their problems:
   cs336-bench study --list
   cs336-bench study benchmarking_script --help
@@ -91,7 +94,8 @@ static int measure(int argc, char **argv) {
   static int anchor; // Its address is within this program.
   std::string program = llvm::sys::fs::getMainExecutable(argv[0], &anchor);
   AllReduceCommand allReduce(program);
-  std::vector<Command *> commands{&model, &attention, &allReduce, &plan, &accumulate, &dtypes, &normError, &doctor};
+  DDPCommand ddp(program);
+  std::vector<Command *> commands{&model, &attention, &allReduce, &ddp, &plan, &accumulate, &dtypes, &normError, &doctor};
   StudyCommand study(program, commands);
   CompareCommand compare(commands);
   ExplainCommand explain(model);

@@ -195,7 +195,9 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   if (options.profile) {
     report("profiling", 1);
     StepTimes times;
-    absl::StatusOr<RunProfile> profile = profileModel(*executable, *batch, description, options, times);
+    ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, options.warmups.front(), options.steps};
+    absl::StatusOr<RunProfile> profile =
+        profileSteps(*executable, getSessionOptions(options), *batch, steps, [](int64_t) {}, times);
     if (!profile.ok())
       return profile.status();
     first.profiledMilliseconds = times.device.empty() ? std::move(times.host) : std::move(times.device);

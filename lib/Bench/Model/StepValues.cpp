@@ -57,7 +57,7 @@ static absl::StatusOr<double> getCrossEntropy(const TensorView &logits, const Te
   return total / static_cast<double>(labels.size());
 }
 
-static absl::StatusOr<double> readLoss(const runtime::Session &session, llvm::StringRef entry) {
+absl::StatusOr<double> cs336::bench::readLoss(const runtime::Session &session, llvm::StringRef entry) {
   absl::StatusOr<TensorView> loss = session.Output(entry.str(), "loss");
   if (!loss.ok())
     return loss.status();

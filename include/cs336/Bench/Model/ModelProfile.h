@@ -13,11 +13,20 @@
 
 namespace cs336::bench {
 
-/// Runs the warm-up steps of the first measurement and its timed steps again under a profiler, in a session of its own:
-/// being profiled takes time, which the measurement does not show. `times` gets the times of the profiled steps.
-absl::StatusOr<RunProfile> profileModel(std::shared_ptr<const runtime::Executable> executable,
-                                        const runtime::TensorMap &batch, const ModelDescription &description,
-                                        const MeasureOptions &options, StepTimes &times);
+/// The steps that run under a profiler, in a session of their own.
+struct ProfiledSteps {
+  std::string entry;
+  uint64_t seed = 0;
+  /// Steps before the profiled ones, and those.
+  int64_t warmup = 0, steps = 0;
+};
+
+/// Runs warm-up steps, then steps under a profiler, in a new session: being profiled takes time, which a measurement
+/// does not show. `report` gets the number of each profiled step when it begins, and `times` the time of each.
+absl::StatusOr<RunProfile> profileSteps(std::shared_ptr<const runtime::Executable> executable,
+                                        const runtime::SessionOptions &options, const runtime::TensorMap &batch,
+                                        const ProfiledSteps &steps, llvm::function_ref<void(int64_t)> report,
+                                        StepTimes &times);
 
 } // namespace cs336::bench
 

@@ -34,6 +34,9 @@ struct Agreement {
 
 Agreement compare(const StepValues &ours, const StepValues &theirs, ComputeType type);
 
+/// Returns the loss that the entry's last run computed.
+absl::StatusOr<double> readLoss(const runtime::Session &session, llvm::StringRef entry);
+
 /// Runs one step from the variables as they are, and reads its values. A training step changes the variables, and its
 /// gradients are read off the first moment that it left, m = (1 - beta1)·g, so the moments must be zero before.
 /// `batch` holds `tokens` and `targets`.

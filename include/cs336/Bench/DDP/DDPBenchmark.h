@@ -1,0 +1,100 @@
+//===- DDPBenchmark.h - Times of steps on several ranks ---------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_DDP_DDPBENCHMARK_H
+#define CS336_BENCH_DDP_DDPBENCHMARK_H
+
+#include "cs336/Bench/DDP/Exchange.h"
+#include "cs336/Bench/DDP/RankJob.h"
+#include "cs336/Bench/DDP/RankResult.h"
+#include "cs336/Bench/Plan/ModelPlan.h"
+#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Run/TraceFile.h"
+#include "cs336/Frontend/ModelDescription.h"
+
+#include "absl/status/statusor.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cs336::bench {
+
+/// The steps of one program on one number of ranks.
+struct DDPMeasurement {
+  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice on a rank.
+  absl::Status status;
+  /// The longest time of each step among the ranks, by the host's clock and by the GPU's.
+  std::vector<double> stepMilliseconds, deviceMilliseconds;
+  /// The mean over ranks of the first step's loss and the norm of its gradients, and of the last step's loss. Ranks
+  /// agree, so the mean is the value of each.
+  double loss = 0, gradNorm = 0, lastLoss = 0;
+  /// The largest difference of ranks in the first or the last loss or the norm.
+  double spread = 0;
+  /// From the description to the executable, or to finding it in the cache.
+  double compileSeconds = 0;
+  /// The longest times among ranks.
+  double joinSeconds = 0, loadSeconds = 0;
+  /// The most among ranks, by the GPU's own count.
+  std::optional<int64_t> deviceMemoryBytes;
+  Exchange exchange;
+  /// Per profiled step, the mean over ranks, in milliseconds. Absent without a profile.
+  struct Times {
+    double communication = 0, compute = 0, exposed = 0;
+    /// The mean time of a profiled step.
+    double step = 0;
+  };
+  std::optional<Times> times;
+  std::string profileNote;
+  /// Of one rank.
+  std::optional<ModelPlan> plan;
+};
+
+/// Merges what ranks measured.
+void mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasurement &measurement);
+
+/// The settings that all measurements of a sweep share.
+struct DDPOptions {
+  /// Without a folder.
+  RankJob job;
+  /// The path of this program.
+  std::string program;
+};
+
+/// A group of processes that measures one program.
+class DDPBenchmark {
+public:
+  /// Creates a temporary folder for the job. UNAVAILABLE if that is not possible.
+  static absl::StatusOr<std::unique_ptr<DDPBenchmark>> create(DDPOptions options);
+  ~DDPBenchmark();
+
+  /// Compiles the model, once for all ranks, plans its memory, starts the ranks, and waits for them. Failures are the
+  /// measurement's status; CANCELLED, if the ranks were ended by a signal, too. `report` hears of the stage.
+  DDPMeasurement measure(const ModelDescription &description, const CompileOptions &compile, int ranks,
+                         llvm::function_ref<void(llvm::StringRef)> report,
+                         llvm::function_ref<void(llvm::StringRef)> warn);
+
+  /// The files of the last measurement, for a peer.
+  const RankJob &getJob() const { return options.job; }
+  /// Takes the traces of the last measurement's ranks.
+  std::vector<RankTrace> takeTraces() { return std::move(traces); }
+
+private:
+  explicit DDPBenchmark(DDPOptions options) : options(std::move(options)) {}
+
+  absl::Status compile(const ModelDescription &description, const CompileOptions &compile,
+                       llvm::function_ref<void(llvm::StringRef)> warn, DDPMeasurement &measurement);
+  absl::Status launch(int ranks) const;
+
+  DDPOptions options;
+  std::vector<RankTrace> traces;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_DDP_DDPBENCHMARK_H

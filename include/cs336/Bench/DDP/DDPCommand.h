@@ -1,0 +1,75 @@
+//===- DDPCommand.h - cs336-bench ddp ---------------------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_BENCH_DDP_DDPCOMMAND_H
+#define CS336_BENCH_DDP_DDPCOMMAND_H
+
+#include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/MemoryLimitFlag.h"
+#include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/DDP/DDPReport.h"
+#include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ModelFlags.h"
+
+#include "absl/status/statusor.h"
+
+#include <string>
+#include <vector>
+
+namespace cs336::bench {
+
+/// The subcommand `ddp`: training steps of one model on several ranks, by the mode of exchange. It starts the ranks
+/// itself, as processes of this program.
+class DDPCommand : public Command {
+public:
+  /// `program` is the path of this program.
+  explicit DDPCommand(std::string program);
+
+  llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
+  void hideOtherOptions() override;
+  std::vector<ColumnHead> getColumns() const override;
+  /// Measures every combination of the flags' values and prints the report. A cell whose ranks fail has the reason, and
+  /// the sweep continues; a signal ends it with the report of what was measured.
+  absl::Status run(llvm::StringRef commandLine) override;
+
+private:
+  absl::Status check() const;
+  /// Returns the numbers of `--ranks`, or the default of the device.
+  absl::StatusOr<std::vector<int>> getRanks() const;
+  /// Returns the rows to measure, without measurements.
+  absl::StatusOr<std::vector<DDPRow>> getCells() const;
+  absl::Status measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions,
+                          std::vector<DDPRow> &rows) const;
+  DDPOptions getOptions() const;
+  absl::Status runAsRank() const;
+
+  std::string program;
+  llvm::cl::SubCommand subcommand;
+  llvm::cl::OptionCategory category{"Measuring"};
+  llvm::cl::OptionCategory modelCategory{"The model"};
+  ModelFlags model;
+  llvm::cl::list<Distribution, bool, EnumParser<Distribution>> distributions;
+  RealListFlag bucketMiBs;
+  llvm::cl::list<int> ranks;
+  llvm::cl::opt<int64_t> warmup;
+  llvm::cl::opt<int64_t> steps;
+  DeviceFlag device;
+  llvm::cl::opt<int> numThreads;
+  llvm::cl::opt<uint64_t> seed;
+  MemoryLimitFlag memoryLimit;
+  RealFlag timeout;
+  llvm::cl::opt<bool> noProfile;
+  llvm::cl::opt<bool> memoryTables;
+  TextFlag trace;
+  TextFlag asRank;
+  OutputFlags output;
+  CompileFlags compile;
+};
+
+} // namespace cs336::bench
+
+#endif // CS336_BENCH_DDP_DDPCOMMAND_H

@@ -1,0 +1,289 @@
+//===- DDPCommand.cpp - cs336-bench ddp -----------------------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/DDP/DDPCommand.h"
+
+#include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/DDP/RankRun.h"
+#include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/runtime/CudaInfo.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace cs336;
+using namespace cs336::bench;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kDescription = "times training steps of several ranks";
+
+/// The values of `--distribute`: those of the pipeline's option, and none.
+static cl::ValuesClass getDistributionValues() {
+  return cl::values(
+      clEnumValN(Distribution::None, "none", "one rank without an exchange, with which the others are compared"),
+      clEnumValN(Distribution::PerParameter, "per-parameter", "one collective per gradient, after the backward pass"),
+      clEnumValN(Distribution::Flat, "flat", "one collective of all gradients, after the backward pass"),
+      clEnumValN(Distribution::Overlap, "overlap", "one collective per gradient, as soon as it is ready"),
+      clEnumValN(Distribution::Bucket, "bucket", "one collective per bucket, as soon as it is complete"),
+      clEnumValN(Distribution::Zero1, "zero1", "as bucket; each rank has a part of the optimizer's state"),
+      clEnumValN(Distribution::FSDP, "fsdp", "as zero1; each rank has a part of the parameters"));
+}
+
+DDPCommand::DDPCommand(std::string program)
+    : program(std::move(program)), subcommand("ddp", kDescription), model(modelCategory, subcommand),
+      distributions("distribute", cl::desc("Modes of exchange, measured side by side (default none,bucket)"),
+                    cl::CommaSeparated, getDistributionValues(), cl::cat(category), cl::sub(subcommand)),
+      bucketMiBs("bucket-mib", cl::desc("Sizes in MiB at which a bucket is complete, side by side (default 25)"),
+                 cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      ranks("ranks", cl::desc("Numbers of ranks (default: the number of GPUs, or 2 on the CPU)"),
+            cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
+             cl::cat(category), cl::sub(subcommand)),
+      steps("steps", cl::desc("Timed steps (default 10)"), cl::value_desc("number"), cl::init(10), cl::cat(category),
+            cl::sub(subcommand)),
+      device(category, subcommand),
+      numThreads("num-threads", cl::desc("Threads of each rank; 0 is one per core of its share (default)"),
+                 cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
+      seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
+           cl::cat(category), cl::sub(subcommand)),
+      memoryLimit("Most memory that a rank may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
+      timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 30)"),
+              cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
+      noProfile("no-profile", cl::desc("Do not run the steps again under a profiler, which times communication"),
+                cl::cat(category), cl::sub(subcommand)),
+      memoryTables("memory-tables",
+                   cl::desc("A table of each rank's memory by kind: before the first step, at the peak, and before and "
+                            "after the optimizer"),
+                   cl::cat(category), cl::sub(subcommand)),
+      trace("trace", cl::desc("Timeline of all ranks of the last cell, for ui.perfetto.dev"), cl::value_desc("file"),
+            cl::cat(category), cl::sub(subcommand)),
+      asRank("as-rank", cl::desc("Run as a rank of the job in this file, which the launcher wrote"),
+             cl::value_desc("file"), cl::ReallyHidden, cl::sub(subcommand)),
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+
+void DDPCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
+
+std::vector<ColumnHead> DDPCommand::getColumns() const {
+  std::vector<Column<DDPRow>> columns = getDDPColumns({});
+  return {columns.begin(), columns.end()};
+}
+
+absl::Status DDPCommand::check() const {
+  if (model.sets("mode"))
+    return absl::InvalidArgumentError("--mode has no effect: ddp measures training steps; leave it out");
+  if (steps < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
+  if (warmup < 0)
+    return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup.getValue(), ", must not be negative"));
+  if (numThreads < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
+  if (timeout <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("--rank-timeout is ", timeout.getValue(), ", must be above 0"));
+  constexpr int kMostRanks = 1024;
+  for (int number : ranks)
+    if (number < 1 || number > kMostRanks)
+      return absl::InvalidArgumentError(absl::StrCat("--ranks is ", number, ", must be from 1 to ", kMostRanks));
+  for (double size : bucketMiBs)
+    if (size <= 0)
+      return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", size, ", must be above 0"));
+  bool haveBuckets = distributions.empty() || llvm::any_of(distributions, hasBuckets);
+  if (!bucketMiBs.empty() && !haveBuckets)
+    return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket, zero1 or fsdp");
+  if (device.getValue().ordinal != 0)
+    return absl::InvalidArgumentError(absl::StrCat("--device is ", runtime::ToString(device),
+                                                   ": pass cuda; each rank takes the GPU of its number, and "
+                                                   "CUDA_VISIBLE_DEVICES selects GPUs"));
+  if (noProfile && !trace.empty())
+    return absl::InvalidArgumentError("--trace conflicts with --no-profile: it writes the profile");
+  if (absl::Status status = compile.check(device); !status.ok())
+    return status;
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (absl::Status status = output.check(getDDPColumns({})); !status.ok())
+    return status;
+  return compile.checkOutputs({output.getPath(), {"--trace", trace}});
+}
+
+absl::StatusOr<std::vector<int>> DDPCommand::getRanks() const {
+  std::vector<int> numbers(ranks.begin(), ranks.end());
+  if (device.getValue().kind != runtime::DeviceKind::kCuda) {
+    constexpr int kDefaultRanks = 2;
+    return numbers.empty() ? std::vector{kDefaultRanks} : numbers;
+  }
+  absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda();
+  if (!info.ok())
+    return info.status();
+  auto gpus = static_cast<int>(info->devices.size());
+  for (int number : numbers)
+    if (number > gpus)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ranks is ", number, ", and this host has ", gpus, " GPUs: each rank needs one"));
+  return numbers.empty() ? std::vector{gpus} : numbers;
+}
+
+absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
+  ModelDescription base;
+  base.mode = Mode::Train;
+  absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
+  if (!descriptions.ok())
+    return descriptions.status();
+  absl::StatusOr<std::vector<int>> numbers = getRanks();
+  if (!numbers.ok())
+    return numbers.status();
+  std::vector<Distribution> modes{Distribution::None, Distribution::Bucket};
+  if (!distributions.empty())
+    modes.assign(distributions.begin(), distributions.end());
+  std::vector<double> sizes{25};
+  if (!bucketMiBs.empty())
+    sizes.assign(bucketMiBs.begin(), bucketMiBs.end());
+  bool hasBaseline = llvm::is_contained(modes, Distribution::None) || llvm::is_contained(*numbers, 1);
+
+  std::vector<DDPRow> cells;
+  for (const ModelDescription &description : *descriptions)
+    for (const PipelineVariant &pipeline : compile.getPipelines()) {
+      PipelineOptions read;
+      if (absl::Status status = readPipeline(pipeline.options, read); !status.ok())
+        return status;
+      if (absl::Status status = checkTypes(description, read.dtype); !status.ok())
+        return status;
+      if (read.worldSize != 1)
+        return absl::InvalidArgumentError(
+            "--pipeline-options: world-size conflicts with --ranks, which sets it: leave it out");
+      DDPRow cell{description, read.dtype, read.fusion, pipeline};
+      if (hasBaseline)
+        cells.push_back(cell);
+      for (int number : *numbers)
+        for (Distribution mode : modes) {
+          if (number == 1 || mode == Distribution::None)
+            continue;
+          cell.ranks = number;
+          cell.distribution = mode;
+          cell.bucketMiB = std::nullopt;
+          if (!hasBuckets(mode)) {
+            cells.push_back(cell);
+            continue;
+          }
+          for (double size : sizes) {
+            cell.bucketMiB = size;
+            cells.push_back(cell);
+          }
+        }
+    }
+  return cells;
+}
+
+DDPOptions DDPCommand::getOptions() const {
+  DDPOptions options;
+  options.program = program;
+  RankJob &job = options.job;
+  job.device = device.getValue().kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu";
+  job.numThreads = numThreads;
+  job.seed = static_cast<int64_t>(seed.getValue());
+  job.memoryLimitBytes = memoryLimit.getBytes();
+  job.warmup = warmup;
+  job.steps = steps;
+  job.timeoutSeconds = timeout;
+  job.profile = !noProfile;
+  job.trace = !trace.empty();
+  return options;
+}
+
+/// Returns the pipeline's options of a row.
+static std::string getPipelineOptions(const DDPRow &row) {
+  std::string options = row.pipeline.options;
+  if (row.distribution != Distribution::None)
+    absl::StrAppend(&options, " world-size=", row.ranks, " distribute=", stringifyDistribution(row.distribution).str());
+  if (row.bucketMiB)
+    absl::StrAppend(&options, " bucket-mib=", *row.bucketMiB);
+  return options;
+}
+
+absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions,
+                                    std::vector<DDPRow> &rows) const {
+  absl::StatusOr<std::unique_ptr<DDPBenchmark>> benchmark = DDPBenchmark::create(getOptions());
+  if (!benchmark.ok())
+    return benchmark.status();
+  Progress progress(static_cast<int64_t>(cells.size()));
+  std::vector<RankTrace> traces;
+  for (auto [index, cell] : llvm::enumerate(cells)) {
+    progress.start(describeRow(cell));
+    CompileOptions own = compileOptions;
+    own.pipeline = getPipelineOptions(cell);
+    if (!own.dumpDir.empty() && cells.size() > 1)
+      absl::StrAppend(&own.dumpDir, "/", index);
+    double done = 0;
+    cell.measurement = (*benchmark)
+                           ->measure(
+                               cell.description, own, cell.ranks,
+                               [&](llvm::StringRef stage) {
+                                 progress.update(stage, done);
+                                 done = 0.5;
+                               },
+                               [&](llvm::StringRef warning) { progress.warn(warning); });
+    if (absl::IsCancelled(cell.measurement.status))
+      return cell.measurement.status;
+    if (cell.measurement.status.ok())
+      traces = (*benchmark)->takeTraces();
+    rows.push_back(std::move(cell));
+  }
+  return trace.empty() || traces.empty() ? absl::OkStatus() : writeTrace(traces, trace);
+}
+
+absl::Status DDPCommand::runAsRank() const {
+  absl::StatusOr<RankJob> job = readRankJob(asRank);
+  if (!job.ok())
+    return job.status();
+  absl::StatusOr<std::optional<runtime::RankEnvironment>> place = runtime::ReadRankEnvironment();
+  if (!place.ok())
+    return place.status();
+  return runRankJob(*job, *place);
+}
+
+absl::Status DDPCommand::run(llvm::StringRef commandLine) {
+  if (!asRank.empty())
+    return runAsRank();
+  if (absl::Status status = check(); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<DDPRow>> cells = getCells();
+  if (!cells.ok())
+    return cells.status();
+  size_t count = cells->size();
+  if (count == 0)
+    return absl::InvalidArgumentError("there is nothing to measure: --distribute none is one rank, and the other modes "
+                                      "need --ranks of 2 or more");
+
+  std::vector<DDPRow> rows;
+  absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
+    return measureAll(*std::move(cells), compileOptions, rows);
+  });
+  if (!status.ok() && rows.empty())
+    return status;
+  json::Object context{{"benchmark", "ddp"},
+                       {"command", commandLine},
+                       {"device", describeDevice(device, numThreads)},
+                       {"seed", seed.getValue()}};
+  if (absl::Status written = output.write(makeDDPReport(rows, std::move(context), memoryTables)); !written.ok())
+    return written;
+  size_t failed = 0;
+  for (const DDPRow &row : rows)
+    if (const absl::Status &reason = row.measurement.status; !reason.ok()) {
+      llvm::StringRef text = getFailureText(reason);
+      failed += text.empty();
+      llvm::errs() << (text.empty() ? "failed" : text) << ": " << describeRow(row) << ": "
+                   << std::string(reason.message()) << "\n";
+    }
+  if (!status.ok())
+    return absl::IsCancelled(status) ? describeEarlyEnd(status, rows.size(), count, "cells are left out") : status;
+  if (failed > 0)
+    return absl::AbortedError(absl::StrCat(failed, " of ", count, " cells failed; the reasons are above"));
+  return absl::OkStatus();
+}

@@ -1,0 +1,51 @@
+//===- Overlap.cpp - Communication beside computation ---------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cs336/Bench/DDP/Overlap.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <vector>
+
+using namespace cs336;
+using namespace cs336::bench;
+
+namespace {
+/// The begin or the end of a span.
+struct Edge {
+  int64_t time;
+  bool isCommunication;
+  int change; // 1 for a begin, -1 for an end.
+};
+} // namespace
+
+Overlap bench::computeOverlap(const runtime::Trace &trace) {
+  Overlap overlap;
+  std::vector<Edge> edges;
+  for (const runtime::TraceSpan &span : trace.spans) {
+    const runtime::TracedCommand *command = trace.FindCommand(span);
+    if (!command)
+      continue;
+    bool isCommunication = command->phase == "communication";
+    if (isCommunication)
+      overlap.communication += span.duration_ns;
+    edges.push_back({span.start_ns, isCommunication, 1});
+    edges.push_back({span.start_ns + span.duration_ns, isCommunication, -1});
+  }
+  llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.time < b.time; });
+  int communicating = 0, computing = 0;
+  int64_t last = 0;
+  for (const Edge &edge : edges) {
+    if (computing > 0)
+      overlap.compute += edge.time - last;
+    else if (communicating > 0)
+      overlap.exposed += edge.time - last;
+    (edge.isCommunication ? communicating : computing) += edge.change;
+    last = edge.time;
+  }
+  return overlap;
+}
