@@ -50,6 +50,8 @@ TEST(ReportWriterTest, ListingsKeepTheirLines) {
               testing::HasSubstr("\\begin{verbatim}\nif (a < b)\n  \"c\";\n\\end{verbatim}\n"));
   EXPECT_THAT(print(report, Format::Typst),
               testing::HasSubstr(R"(#raw(block: true, lang: "cuda", "if (a < b)\n  \"c\";"))"));
+  EXPECT_THAT(print(report, Format::HTML),
+              testing::HasSubstr("<pre><code class=\"language-cuda\">if (a &lt; b)\n  &quot;c&quot;;</code></pre>\n"));
   EXPECT_THAT(print(report, Format::CSV), testing::Not(testing::HasSubstr("if (a < b)")));
 }
 

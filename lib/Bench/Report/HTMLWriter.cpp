@@ -33,6 +33,11 @@ class HTMLWriter : public PageWriter {
       stream << "<p>" << escape(line.ltrim()) << "</p>\n";
   }
 
+  void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
+    stream << "<pre><code class=\"language-" << escape(listing.language) << "\">"
+           << escape(llvm::StringRef(listing.text).rtrim('\n')) << "</code></pre>\n";
+  }
+
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                   llvm::raw_ostream &stream) const override {
     stream << "<table>\n";
