@@ -1,11 +1,14 @@
-"""Results of `cs336-bench --format json` as data frames.
+"""Results of `cs336-bench --format json` as data frames and plots.
 
     for frame in cs336.results.load("results.json"):
         print(frame.attrs["benchmark"], frame.groupby("mode")["median_ms"].min(), frame.attrs["units"]["median_ms"])
+        cs336.results.plot(frame).savefig(frame.attrs["benchmark"] + ".svg")
 
-docs/Results.md describes the files. pandas is not installed with the package: `pip install pandas`.
+docs/Results.md describes the files. pandas and matplotlib are not installed with the package: `pip install pandas
+matplotlib`.
 """
 
 from cs336.results._load import load
+from cs336.results._plot import plot
 
-__all__ = ["load"]
+__all__ = ["load", "plot"]
