@@ -4,7 +4,7 @@
         print(frame.attrs["benchmark"], frame.groupby("mode")["median_ms"].min(), frame.attrs["units"]["median_ms"])
         cs336.results.plot(frame).savefig(frame.attrs["benchmark"] + ".svg")
 
-docs/Results.md describes the files. pandas, matplotlib
+`python3 -m cs336.results --help` does the same for whole files. docs/Results.md describes the files. pandas, matplotlib
 and MLflow are not installed with the package: `pip install pandas matplotlib mlflow-skinny`.
 """
 
