@@ -43,6 +43,7 @@ def make_document(
 
 def write(path: Path, document: object) -> Path:
     """Write JSON and return its path."""
+    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(document))
     return path
 

@@ -42,11 +42,26 @@ def test_each_document_is_two_pictures(tmp_path: Path) -> None:
     assert b"<svg" in (tmp_path / "a/b/study-ddp.svg").read_bytes()
 
 
+def test_a_folder_of_studies_is_its_finished_documents(tmp_path: Path) -> None:
+    write(tmp_path / "all/ddp-1-ddp.json", ddp())
+    write(tmp_path / "all/comm-1-allreduce.json", allreduce())
+    documents = ["comm-1-allreduce.json", "ddp-1-ddp.json", "waiting-1-model.json"]
+    commands = [{"document": name, "state": "complete"} for name in documents]
+    write(tmp_path / "all/studies.json", {"schema": "cs336.studies", "version": 1, "commands": commands})
+    output, _ = run("plot", "all", "--output", "plots", folder=tmp_path)
+    names = ("comm-1-allreduce", "ddp-1-ddp")
+    assert output.split() == [f"plots/{name}.{suffix}" for name in names for suffix in ("png", "svg")]
+    write(tmp_path / "all/studies.json", {"commands": [1]})
+    check_error(tmp_path, "'all/studies.json' is not a record of", "plot", "all", "--output", "plots")
+    (tmp_path / "empty").mkdir()
+    check_error(tmp_path, "the folder 'empty' has no studies.json", "plot", "empty", "--output", "plots")
+
+
 def test_columns_are_chosen_by_flags(tmp_path: Path) -> None:
     record = RECORDS / "h200-pytorch-attention.json"
     flags = ["--y", "forward_median_ms", "backward_median_ms", "--x", "length", "--by", "head_dim", "fusion"]
     output, _ = run("plot", record, *flags, "--output", ".", folder=tmp_path)
-    assert output.split()[0] == "h200-pytorch-attention-attention.png"
+    assert output.split()[0] == "h200-pytorch-attention.png"
 
 
 def test_documents_without_numbers_are_left_out(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cs336._files import write_file
+from cs336._files import read_file, write_file
 from cs336.results import load, log_to_mlflow, plot
 from cs336.results._packages import need
 
@@ -22,6 +23,33 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
+STUDIES = "studies.json"
+
+
+def _list_documents(paths: list[Path]) -> list[Path]:
+    """Return the files with results. A folder stands for those that `cs336-bench study all` has finished there."""
+    files = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        record = path / STUDIES
+        if not record.exists():
+            raise ValueError(
+                f"the folder '{path}' has no {STUDIES}: pass files, or a folder of 'cs336-bench study all'"
+            )
+        try:
+            names = [command["document"] for command in json.loads(read_file(record))["commands"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"'{record}' is not a record of 'cs336-bench study all': run that again") from error
+        files += [path / name for name in names if (path / name).exists()]
+    return files
+
+
+def _name_picture(path: Path, benchmark: str) -> str:
+    """Return FILE-BENCHMARK, or FILE if that ends with the benchmark."""
+    name = path.stem if path.stem.endswith(f"-{benchmark}") else f"{path.stem}-{benchmark}"
+    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def _write(figure: Figure, path: Path) -> None:
@@ -34,7 +62,7 @@ def _write(figure: Figure, path: Path) -> None:
 
 def _plot_files(args: argparse.Namespace) -> None:
     """Write DIR/FILE-BENCHMARK.png and .svg for each document, and print their names."""
-    frames = [(path, frame) for path in args.files for frame in load(path)]
+    frames = [(path, frame) for path in _list_documents(args.files) for frame in load(path)]
     need("matplotlib")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
@@ -44,7 +72,7 @@ def _plot_files(args: argparse.Namespace) -> None:
     reasons = []
     for path, frame in frames:
         benchmark = frame.attrs.get("benchmark", "results")
-        stem = re.sub(r"[^\w.-]+", "-", f"{path.stem}-{benchmark}")
+        stem = _name_picture(path, benchmark)
         names[stem] += 1
         stem += f"-{names[stem]}" if names[stem] > 1 else ""
         try:
@@ -63,7 +91,7 @@ def _plot_files(args: argparse.Namespace) -> None:
 def _log_files(args: argparse.Namespace) -> None:
     """Print the identifier of each document's run."""
     refused = need("mlflow.exceptions").MlflowException
-    for path in args.files:
+    for path in _list_documents(args.files):
         try:
             runs = log_to_mlflow(path, experiment=args.experiment, tracking_uri=args.tracking_uri)
         except refused as error:
@@ -81,7 +109,9 @@ def main(arguments: list[str] | None = None) -> int:
         ("mlflow", _log_files, "logs each document to MLflow"),
     ):
         command = commands.add_parser(name, help=text, description=text.capitalize())
-        command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="JSON of cs336-bench")
+        command.add_argument(
+            "files", type=Path, nargs="+", metavar="FILE", help="JSON of cs336-bench, or a folder of 'study all'"
+        )
         command.set_defaults(function=function)
         if name == "plot":
             command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the pictures")
