@@ -83,6 +83,11 @@ static std::vector<Column<RunProfile::Row>> getColumns() {
           {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
 }
 
+std::vector<ColumnHead> cs336::bench::getProfileColumns() {
+  std::vector<Column<RunProfile::Row>> columns = getColumns();
+  return {columns.begin(), columns.end()};
+}
+
 Table cs336::bench::makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
                                      size_t numRows) {
   std::vector<RunProfile::Row> rows = profile.getRows(key);
@@ -102,6 +107,8 @@ void cs336::bench::appendProfile(Report &report, const std::string &name, const 
     std::string suffix = layout.keys.size() == 1 ? "" : "-" + stringifyProfileKey(key).str();
     report.tables.push_back(makeProfileTable(name + suffix, index == 0 ? title + describeTotal(profile) : "", profile,
                                              key, layout.numRows));
+    if (!layout.columns.empty())
+      report.tables.back().select(layout.columns);
   }
   if (ceilings)
     report.tables.push_back(makeRooflineTable(name + "-roofline", profile.trace, *ceilings, layout.numRows));
