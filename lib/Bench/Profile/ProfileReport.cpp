@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace cs336;
 using namespace cs336::bench;
 using runtime::SpanSummary;
@@ -61,6 +63,13 @@ std::string cs336::bench::describeTotal(const RunProfile &profile) {
   return llvm::formatv("{0:f3} ms in {1} runs, of which GEMMs take {2:f1} %",
                        static_cast<double>(sumDurations(profile.trace)) * 1e-6, profile.trace.spans.size(),
                        100 * computeProfileFacts(profile).gemmShare);
+}
+
+std::string cs336::bench::describeTimeOutside(const RunProfile &profile, double milliseconds) {
+  double inside = static_cast<double>(sumDurations(profile.trace)) * 1e-6;
+  double share = milliseconds > 0 ? std::max(0.0, 1 - inside / milliseconds) : 0;
+  return llvm::formatv("steps: {0:f3} ms, {1:f1} % outside of commands (inputs, outputs, and the profiler itself)",
+                       milliseconds, 100 * share);
 }
 
 static std::vector<Column<RunProfile::Row>> getColumns() {
