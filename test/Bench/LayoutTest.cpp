@@ -126,6 +126,8 @@ TEST(LayoutTest, UnknownColumnsListTheKnownOnes) {
             "--columns: there is no column 'size'; the columns are batch_size, length, time_ms, squared, remark, "
             "all_data; or all");
   EXPECT_EQ(checkColumns({"length", "length"}, heads).message(), "--columns names 'length' twice");
+  EXPECT_EQ(checkColumns({"length", "length"}, heads, "--profile-columns").message(),
+            "--profile-columns names 'length' twice");
   EXPECT_FALSE(checkColumns({"all", "length"}, heads).ok());
   EXPECT_FALSE(checkColumns({""}, heads).ok());
 }

@@ -54,6 +54,15 @@ Time (%)  Total Time (ns)  Instances  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  St
 )");
 }
 
+TEST(ProfileReportTest, TheTimeOutsideOfCommandsIsTheRestOfTheSteps) {
+  RunProfile profile = profileKernels({{"mul_c522", 0, 2'000'000}, {"gemm<64>", 10, 7'000'000}});
+  EXPECT_EQ(describeTimeOutside(profile, 10),
+            "steps: 10.000 ms, 10.0 % outside of commands (inputs, outputs, and the profiler itself)");
+  // Clocks of the host and of commands differ.
+  EXPECT_THAT(describeTimeOutside(profile, 8.9), HasSubstr(", 0.0 % outside"));
+  EXPECT_THAT(describeTimeOutside(profileKernels({}), 0), HasSubstr(", 0.0 % outside"));
+}
+
 TEST(ProfileReportTest, AFewNamesAndTheSumOfAll) {
   RunProfile profile = profileKernels({{"mul_c522", 0, 10000}, {"gemm<64>", 10, 300000}});
   std::string text = printProfile(profile, /*most=*/1);

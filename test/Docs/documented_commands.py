@@ -34,8 +34,10 @@ BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>sh|python)\n(?P<text>.*?)^ *
 CONTINUES = re.compile(r"(\\|\||&&)\s*$")
 PROGRAM = re.compile(r"^\s*(\w+=\S+ +)*(cs336-[a-z-]+|scripts/[a-z-]+|(python3? +)?([a-z_-]+/)*[a-z_]+\.py|bible) +\S")
 FLAG = re.compile(r"(?<![\w-])--[a-zA-Z][\w-]*")
-# Programs of others, and a pass that does not exist.
-FOREIGN = re.compile(r"(cmake|ctest|objdump|mlir-translate) |--cs336-frobnicate$")
+# Programs of others, flags of nsys and ncu, and a pass that does not exist.
+FOREIGN = re.compile(
+    r"(cmake|ctest|objdump|mlir-translate) |--capture-range-end repeat$|--nvtx-include$|--cs336-frobnicate$"
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,9 @@ def help_text(program: list[str], *flags: str) -> str:
     flags
         Default: ``--help``.
     """
-    if program[0] in TOOLS:
+    if program[0] == "-m":
+        command = [sys.executable, *program]
+    elif program[0] in TOOLS:
         command = [str(ROOT / "build/dev/bin" / program[0]), *program[1:]]
     elif (ROOT / program[0]).read_bytes().startswith(b"#!/bin/bash"):
         command = [str(ROOT / program[0])]
@@ -142,6 +146,8 @@ def help_commands(source: str) -> list[Command]:
 
 
 FOLDERS = ("scripts", "benchmarks", "examples")
+# Command lines of modules of the Python package.
+MODULES = (["-m", "cs336.launch"], ["-m", "cs336.results", "plot"], ["-m", "cs336.results", "mlflow"])
 # test_follow_guides.py and test_plugin.py follow these pages from start to end, in folders of their own.
 FOLLOWED = ("docs/AddingAPass.md", "docs/AddingAnOp.md", "docs/Plugins.md")
 CHECKED_PAGES = tuple(page for page in PAGES if str(page.relative_to(ROOT)) not in FOLLOWED)
@@ -159,6 +165,7 @@ def known_flags() -> set[str]:
     """Return the flags of all programs, hidden ones included."""
     texts = [help_text(program, "--help-hidden") for tool in TOOLS for program in programs(tool)]
     texts += [help_text(program) for folder in FOLDERS for program in programs(folder)]
+    texts += [help_text(module) for module in MODULES]
     return {flag for text in texts for flag in FLAG.findall(text)}
 
 

@@ -81,7 +81,7 @@ SHORTENED = [
     Shortened(r"\btrain_text\.py", MINUTES, seconds=4),
     Shortened(r"--device cuda.*--random-inputs", "needs a GPU", seconds=60, unless="there is no CUDA driver"),
     Shortened(r"^ssh-keygen (.*)", "needs OpenSSH", seconds=10, unless="ssh-keygen: command not found"),
-    Shortened(r"cs336\.results\.load", "needs pandas", seconds=60, unless="needs pandas"),
+    Shortened(r"cs336\.results", "needs pandas, matplotlib or MLflow", seconds=60, unless=r"cs336.results needs"),
     Shortened(r"torch\.from_dlpack", "needs PyTorch, a model in it, and a GPU", only_flags=True),
 ]
 

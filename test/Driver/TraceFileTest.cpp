@@ -13,6 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 namespace cs336 {
 namespace {
 
@@ -135,6 +137,42 @@ TEST(TraceFileTest, CopiesOfInputsBelongToNoOperation) {
   EXPECT_THAT(getEvents({{0, "cuda:0", trace}}, "X", {"name"}), ElementsAre(R"("[CUDA memcpy Host-to-Device]")"));
   EXPECT_THAT(getEvents({{0, "cuda:0", trace}}, "s", {"name"}), IsEmpty());
   EXPECT_THAT(getEvents({{0, "cpu", {}}}, "X", {"name"}), IsEmpty());
+}
+
+/// Returns the largest resident size of this process so far, in MiB.
+int64_t getPeakMiB() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+/// Counts what is written, and keeps nothing.
+class CountingStream : public llvm::raw_ostream {
+public:
+  ~CountingStream() override { flush(); }
+
+private:
+  void write_impl(const char *, size_t size) override { position += size; }
+  uint64_t current_pos() const override { return position; }
+
+  uint64_t position = 0;
+};
+
+TEST(TraceFileTest, AMillionSpansAreWrittenAsTheyCome) {
+  constexpr int64_t kSpans = 1'000'000, kMostMiB = 150;
+  RankTrace rank{0, "cpu", makeCpuTrace()};
+  std::vector<runtime::TraceSpan> step = rank.trace.spans;
+  rank.trace.spans.reserve(kSpans);
+  while (static_cast<int64_t>(rank.trace.spans.size()) < kSpans) {
+    runtime::TraceSpan span = step[rank.trace.spans.size() % step.size()];
+    span.start_ns = static_cast<int64_t>(rank.trace.spans.size()) * 2000;
+    rank.trace.spans.push_back(span);
+  }
+  int64_t before = getPeakMiB();
+  CountingStream stream;
+  printTrace({rank}, stream);
+  EXPECT_GT(stream.tell(), 100 * kSpans);
+  EXPECT_LT(getPeakMiB() - before, kMostMiB);
 }
 
 TEST(TraceFileTest, AnErrorNamesTheFile) {

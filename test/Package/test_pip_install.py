@@ -20,6 +20,7 @@ import sys
 
 import pytest
 from elf_file import missing_protections
+from package_sources import missing_sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -104,3 +105,14 @@ def test_installed_package_is_typed(python: pathlib.Path) -> None:
         [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True
     )
     assert (pathlib.Path(run.stdout.strip()) / "py.typed").exists()
+
+
+def test_installed_package_is_complete(python: pathlib.Path) -> None:
+    run = subprocess.run(
+        [python, "-I", "-c", "import cs336; print(cs336.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    assert missing_sources(pathlib.Path(run.stdout.strip())) == []
+    help_text = subprocess.run(
+        [python, "-I", "-m", "cs336.results", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "mlflow" in help_text.stdout

@@ -17,6 +17,7 @@ import tarfile
 
 import pytest
 from elf_file import missing_protections
+from package_sources import missing_sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("cs336-bench", "cs336-lsp-server", "cs336-opt", "cs336-run", "cs336-translate")
@@ -103,6 +104,10 @@ def test_python_package_trains(package: pathlib.Path, tmp_path: pathlib.Path) ->
     program = pathlib.Path(__file__).with_name("train.py")
     printed = run(sys.executable, program, cwd=tmp_path, PYTHONPATH=f"{package / 'python'}:{numpy}")
     assert str(package) in printed
+
+
+def test_python_package_is_complete(package: pathlib.Path) -> None:
+    assert missing_sources(package / "python/cs336") == []
 
 
 def test_documentation_is_included(package: pathlib.Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 import reference
 from compiled_model import executable
 from device import DEVICE, compile_program, open_session
+from package_sources import missing_sources
 from safetensors.numpy import load_file, save_file
 
 CONFIG = reference.Config(31, 8, 16, 2, 2, 24, batch_size=2)
@@ -26,6 +27,10 @@ def session() -> cs336.Session:
 def batch(step: int = 0) -> dict[str, np.ndarray]:
     tokens, targets = reference.random_batch(CONFIG, np.random.default_rng(step))
     return {"tokens": tokens, "targets": targets}
+
+
+def test_every_source_file_is_in_the_package() -> None:
+    assert missing_sources(Path(cs336.__file__).parent) == []
 
 
 @pytest.mark.parametrize(

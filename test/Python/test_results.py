@@ -75,7 +75,9 @@ def test_other_files_are_errors(written: Path, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=r"has version 3 of cs336\.results; this package reads 1 and 2"):
         cs336.results.load(change(written, version=3))
-    with pytest.raises(ValueError, match=r"the schema of '.*' is 'others', expected 'cs336\.results'"):
+    with pytest.raises(
+        ValueError, match=r"the schema of '.*' is 'others', expected 'cs336\.results': pass a file that"
+    ):
         cs336.results.load(change(written, schema="others"))
     with pytest.raises(ValueError, match="does not conform to version 2"):
         cs336.results.load(change(written, schema="cs336.results", version=2, columns=[{"title": "time"}]))
@@ -86,6 +88,14 @@ def test_other_files_are_errors(written: Path, tmp_path: Path) -> None:
         cs336.results.load(written)
     with pytest.raises(OSError, match=r"none\.json"):
         cs336.results.load(tmp_path / "none.json")
+
+
+def test_versions_are_not_mixed(written: Path) -> None:
+    pytest.importorskip("pandas")
+    document = json.loads(written.read_text())
+    written.write_text(json.dumps([document, {"benchmark": "model", "results": [{"median_ms": 1.5}]}]))
+    with pytest.raises(ValueError, match=r"has documents of versions 1 and 2, .*: load them from a file each"):
+        cs336.results.load(written)
 
 
 def test_missing_pandas_is_named(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:

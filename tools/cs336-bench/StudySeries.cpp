@@ -100,6 +100,7 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
     return written;
   if (status.ok() || isPeerMissing(status))
     llvm::errs() << "next: " << record.getPath("report.md") << ", report.html, report.tex and report.typ show all; "
-                 << "cs336.results.load of Python reads the JSON\n";
+                 << "python3 -m cs336.results plot " << folder << " --output " << record.getPath("plots")
+                 << " draws the results\n";
   return status;
 }

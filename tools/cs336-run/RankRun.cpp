@@ -18,8 +18,10 @@
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -112,6 +114,13 @@ absl::Status RankRun::runSteps() {
   ObserverList observers;
   NanCheck nanCheck;
   std::optional<ValueDump> dump;
+  // The first observer, so that it has the command at which another one ends the run.
+  if (profiler) {
+    if (RunObserver *observer = profiler->getObserver())
+      observers.add(*observer);
+    if (absl::Status status = profiler->start(*session); !status.ok())
+      return status;
+  }
   if (!flags.dumpValues.empty()) {
     llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(flags.dumpValues);
     if (!pattern)
@@ -120,29 +129,11 @@ absl::Status RankRun::runSteps() {
   }
   if (flags.checkNaN)
     observers.add(nanCheck);
-  if (profiler) {
-    if (RunObserver *observer = profiler->getObserver())
-      observers.add(*observer);
-    if (absl::Status status = profiler->start(*session); !status.ok())
-      return status;
-  }
 
-  std::vector<NamedTensor> arguments = asArguments(inputs);
-  if (flags.noGraph)
-    if (absl::Status status = session->StartTools(); !status.ok())
-      return status;
-  for (int64_t step = 0; step < flags.steps; ++step) {
-    if (absl::Status status = session->Run(entry.name, arguments, observers.empty() ? nullptr : &observers);
-        !status.ok())
-      return status;
-    if (absl::Status status = printOutputs(step); !status.ok())
-      return status;
-    os.flush();
-  }
-  if (flags.noGraph)
-    if (absl::Status status = session->StopTools(); !status.ok())
-      return status;
-  if (absl::Status status = printProfile(); !status.ok())
+  absl::Status status = runEachStep(observers.empty() ? nullptr : &observers);
+  if (absl::Status printed = printProfile(status); status.ok())
+    status = printed;
+  if (!status.ok())
     return status;
   if (dump && dump->getNumPrinted() == 0)
     return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry.name, "' matches '",
@@ -150,19 +141,39 @@ absl::Status RankRun::runSteps() {
   return absl::OkStatus();
 }
 
-absl::Status RankRun::printProfile() {
+absl::Status RankRun::runEachStep(RunObserver *observer) {
+  std::vector<NamedTensor> arguments = asArguments(inputs);
+  if (flags.noGraph)
+    if (absl::Status status = session->StartTools(); !status.ok())
+      return status;
+  for (int64_t step = 0; step < flags.steps; ++step) {
+    auto begin = std::chrono::steady_clock::now();
+    absl::Status status = session->Run(entry.name, arguments, observer);
+    stepTime += absl::FromChrono(std::chrono::steady_clock::now() - begin);
+    if (status.ok())
+      status = printOutputs(step);
+    if (!status.ok())
+      return status;
+    os.flush();
+  }
+  return flags.noGraph ? session->StopTools() : absl::OkStatus();
+}
+
+absl::Status RankRun::printProfile(const absl::Status &status) {
   if (!profiler)
     return absl::OkStatus();
   absl::StatusOr<RunProfile> profile = profiler->stop(*session);
   if (!profile.ok())
     return profile.status();
+  if (!status.ok() && profile->trace.spans.empty())
+    return absl::OkStatus();
   if (!flags.profile.getTracePath().path.empty())
     trace = RankTrace{rank, ToString(getDevice()), profile->trace};
   bench::ProfileLayout layout = flags.profile.getLayout();
   if (layout.keys.empty())
     return absl::OkStatus();
   std::optional<bench::Ceilings> ceilings;
-  if (flags.profile.hasRoofline()) {
+  if (flags.profile.hasRoofline() && status.ok()) {
     auto measured = flags.compile.compile(flags.device, [&](const CompileOptions &options) {
       bench::PeakRates rates(options, ToString(flags.device), getNumThreads(), flags.seed);
       return bench::measureCeilings(profile->trace, rates);
@@ -172,7 +183,10 @@ absl::Status RankRun::printProfile() {
     ceilings = *std::move(measured);
   }
   bench::Report report;
-  bench::appendProfile(report, "profile", "all: ", *profile, layout, ceilings);
+  bench::appendProfile(report, "profile", status.ok() ? "all: " : "until the error: ", *profile, layout, ceilings);
+  // On a GPU, the host only enqueues the steps.
+  if (profiler->getObserver())
+    report.notes.push_back(bench::describeTimeOutside(*profile, absl::ToDoubleMilliseconds(stepTime)));
   bench::ReportWriter::create(bench::Format::Table)->write(report, os);
   return absl::OkStatus();
 }

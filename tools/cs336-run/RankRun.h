@@ -35,13 +35,16 @@ public:
   /// Returns the first error.
   absl::Status run();
 
-  /// Returns the trace of the run, if `--trace` asked for one.
+  /// Returns the trace of the run, if `--trace` asked for one: up to the error, if the run failed.
   std::optional<RankTrace> takeTrace() { return std::move(trace); }
 
 private:
   absl::Status load();
   absl::Status runSteps();
-  absl::Status printProfile();
+  /// Runs and prints the steps, and measures their time.
+  absl::Status runEachStep(runtime::RunObserver *observer);
+  /// Prints the profile, and keeps the trace, of the steps that ran. `status` is the error that ended them.
+  absl::Status printProfile(const absl::Status &status);
   absl::Status save();
   absl::Status printOutputs(int64_t step);
   /// Returns the arguments of --inputs for this rank.
@@ -61,6 +64,7 @@ private:
   std::unique_ptr<runtime::Session> session;
   runtime::TensorMap inputs;
   std::optional<RankTrace> trace;
+  absl::Duration stepTime; // The time of all steps, by the host's clock.
 };
 
 } // namespace cs336

@@ -85,12 +85,10 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
       group[rank].reset();
     // The rank leaves the group after this, so that its error comes before those that follow from it.
     std::lock_guard<std::mutex> lock(mutex);
-    if (status.ok()) {
-      if (std::optional<RankTrace> trace = run.takeTrace())
-        traces.push_back(*std::move(trace));
-      return;
-    }
-    first.Update(absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message())));
+    if (std::optional<RankTrace> trace = run.takeTrace())
+      traces.push_back(*std::move(trace));
+    if (!status.ok())
+      first.Update(absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message())));
   };
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank != group.size(); ++rank)
@@ -99,10 +97,11 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
     thread.join();
   for (auto [rank, text] : llvm::enumerate(texts))
     llvm::outs() << "rank " << rank << "\n" << text;
-  if (!first.ok() || traces.empty())
+  if (traces.empty())
     return first;
   llvm::sort(traces, [](const RankTrace &a, const RankTrace &b) { return a.rank < b.rank; });
-  return writeTrace(traces, flags.profile.getTracePath().path);
+  first.Update(writeTrace(traces, flags.profile.getTracePath().path));
+  return first;
 }
 
 /// Runs this command again, as several processes.
@@ -123,9 +122,9 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   RankRun run(flags, std::move(executable), entry, std::move(communicator), llvm::outs());
   absl::Status status = run.run();
   std::optional<RankTrace> trace = run.takeTrace();
-  if (!status.ok() || !trace)
-    return status;
-  return writeTrace({*trace}, getPathOfRank(flags.profile.getTracePath().path, rank));
+  if (trace)
+    status.Update(writeTrace({*trace}, getPathOfRank(flags.profile.getTracePath().path, rank)));
+  return status;
 }
 
 static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {

@@ -38,6 +38,7 @@ absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target t
   if (!file.ok())
     return absl::Status(file.status().code(), absl::StrCat("--profile-json ", file.status().message()));
   std::vector<const json::Object *> profiled;
+  std::optional<llvm::StringRef> failure;
   llvm::StringRef kind = target == Target::CUDA ? "cuda" : "cpu";
   for (const ResultsDocument &document : file->documents) {
     if (document.benchmark != "model")
@@ -45,10 +46,14 @@ absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target t
     for (const json::Object &row : document.rows)
       if (row.getArray("profile"))
         profiled.push_back(&row);
+      else if (llvm::StringRef status = row.getString("status").value_or("ok"); !failure && status != "ok")
+        failure = status;
     std::optional<llvm::StringRef> measured = document.device.getString("kind");
     if (measured && *measured != kind)
       return makeError(path, "it was measured on " + *measured + ", and the program is for " + kind);
   }
+  if (profiled.empty() && failure)
+    return makeError(path, "it has no profile, because the run failed: " + *failure);
   if (profiled.empty())
     return makeError(path, "it has no profile: pass results of cs336-bench model --profile --format json");
   std::vector<const json::Object *> matching = profiled;

@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Profile/ProfileFlags.h"
 
+#include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -26,6 +27,10 @@ ProfileFlags::ProfileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
               cl::cat(category), cl::sub(subcommand)),
       keys("profile-by", cl::desc("Tables of --profile, one for each key (default kernel):"), cl::CommaSeparated,
            cl::cat(category), cl::sub(subcommand)),
+      columns("profile-columns",
+              cl::desc("Columns of the tables of --profile, in this order, instead of those that fit 120 characters; "
+                       "all adds nsys' Med and StdDev, and a name that is unknown lists the known ones"),
+              cl::value_desc("name,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       largest("largest", cl::desc("How many rows each table of --profile has (default all)"), cl::value_desc("number"),
               cl::init(0), cl::cat(category), cl::sub(subcommand)),
       roofline("roofline",
@@ -39,6 +44,7 @@ ProfileLayout ProfileFlags::getLayout() const {
   ProfileLayout layout;
   if (!profile || !keys.empty())
     layout.keys.assign(keys.begin(), keys.end());
+  layout.columns.assign(columns.begin(), columns.end());
   if (largest.getNumOccurrences() > 0)
     layout.numRows = static_cast<size_t>(largest);
   return layout;
@@ -49,9 +55,15 @@ absl::Status ProfileFlags::check() const {
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", largest.getValue(), ", must not be negative"));
   if (!profile)
     for (std::reference_wrapper<const cl::Option> flag :
-         {std::cref<cl::Option>(keys), std::cref<cl::Option>(largest), std::cref<cl::Option>(roofline)})
+         {std::cref<cl::Option>(keys), std::cref<cl::Option>(columns), std::cref<cl::Option>(largest),
+          std::cref<cl::Option>(roofline)})
       if (absl::Status status = refuseFlag(flag, "it changes the tables of --profile: give that too"); !status.ok())
         return status;
+  if (columns.getNumOccurrences() > 0)
+    if (absl::Status status = checkColumns(std::vector<std::string>(columns.begin(), columns.end()),
+                                           getProfileColumns(), "--profile-columns");
+        !status.ok())
+      return status;
   llvm::StringRef folder = llvm::sys::path::parent_path(trace);
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
     return absl::NotFoundError(absl::StrCat("--trace: there is no folder '", folder.str(), "': create it first"));

@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace cs336;
 using namespace cs336::bench;
 using runtime::SpanSummary;
@@ -63,6 +65,13 @@ std::string cs336::bench::describeTotal(const RunProfile &profile) {
                        100 * computeProfileFacts(profile).gemmShare);
 }
 
+std::string cs336::bench::describeTimeOutside(const RunProfile &profile, double milliseconds) {
+  double inside = static_cast<double>(sumDurations(profile.trace)) * 1e-6;
+  double share = milliseconds > 0 ? std::max(0.0, 1 - inside / milliseconds) : 0;
+  return llvm::formatv("steps: {0:f3} ms, {1:f1} % outside of commands (inputs, outputs, and the profiler itself)",
+                       milliseconds, 100 * share);
+}
+
 static std::vector<Column<RunProfile::Row>> getColumns() {
   using Row = RunProfile::Row;
   auto getInteger = [](int64_t SpanSummary::*member) {
@@ -81,6 +90,11 @@ static std::vector<Column<RunProfile::Row>> getColumns() {
           {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::OnRequest},
           {"Phase", "phase", [](const Row &row) { return Cell(row.phase); }},
           {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
+}
+
+std::vector<ColumnHead> cs336::bench::getProfileColumns() {
+  std::vector<Column<RunProfile::Row>> columns = getColumns();
+  return {columns.begin(), columns.end()};
 }
 
 Table cs336::bench::makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
@@ -102,6 +116,8 @@ void cs336::bench::appendProfile(Report &report, const std::string &name, const 
     std::string suffix = layout.keys.size() == 1 ? "" : "-" + stringifyProfileKey(key).str();
     report.tables.push_back(makeProfileTable(name + suffix, index == 0 ? title + describeTotal(profile) : "", profile,
                                              key, layout.numRows));
+    if (!layout.columns.empty())
+      report.tables.back().select(layout.columns);
   }
   if (ceilings)
     report.tables.push_back(makeRooflineTable(name + "-roofline", profile.trace, *ceilings, layout.numRows));

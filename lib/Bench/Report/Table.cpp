@@ -61,15 +61,16 @@ void Table::select(llvm::ArrayRef<std::string> keys) {
   }
 }
 
-absl::Status cs336::bench::checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads) {
+absl::Status cs336::bench::checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads,
+                                        llvm::StringRef flag) {
   if (keys.size() == 1 && keys.front() == kAll)
     return absl::OkStatus();
   for (const std::string &key : keys) {
     if (llvm::count(keys, key) > 1)
-      return absl::InvalidArgumentError(absl::StrCat("--columns names '", key, "' twice"));
+      return absl::InvalidArgumentError(absl::StrCat(flag.str(), " names '", key, "' twice"));
     if (llvm::none_of(heads, [&](const ColumnHead &head) { return head.key == key; }))
       return absl::InvalidArgumentError(absl::StrCat(
-          "--columns: there is no column '", key, "'; the columns are ",
+          flag.str(), ": there is no column '", key, "'; the columns are ",
           llvm::join(llvm::map_range(heads, [](const ColumnHead &head) { return head.key; }), ", "), "; or all"));
   }
   return absl::OkStatus();

@@ -26,6 +26,8 @@ struct ProfileLayout {
   std::vector<ProfileKey> keys = {ProfileKey::Kernel};
   /// The most rows of a table.
   size_t numRows = std::numeric_limits<size_t>::max();
+  /// The keys of the columns, {"all"}, or empty for those that fit 120 characters.
+  std::vector<std::string> columns;
 };
 
 /// `--profile`, and the flags that say what it prints and writes.
@@ -43,13 +45,14 @@ public:
   /// Returns the path of the trace and its flag. The path may be empty.
   OutputPath getTracePath() const { return {"--trace", trace}; }
 
-  /// Returns INVALID_ARGUMENT for a flag of the tables without `--profile`, NOT_FOUND if the trace's folder does not
-  /// exist.
+  /// Returns INVALID_ARGUMENT for a flag of the tables without `--profile` and for an unknown column, NOT_FOUND if the
+  /// trace's folder does not exist.
   absl::Status check() const;
 
 private:
   llvm::cl::opt<bool> profile;
   llvm::cl::list<ProfileKey> keys;
+  llvm::cl::list<std::string> columns;
   llvm::cl::opt<int64_t> largest;
   llvm::cl::opt<bool> roofline;
   TextFlag trace;

@@ -45,6 +45,13 @@ std::vector<PhaseFacts> computePhaseFacts(const RunProfile &profile);
 /// "12.345 ms in 72 runs, of which GEMMs take 61.2 %": the sum over all rows of the profile.
 std::string describeTotal(const RunProfile &profile);
 
+/// "steps: 12.900 ms, 4.3 % outside of commands (inputs, outputs, and the profiler itself)", where the host measured
+/// `milliseconds` for all steps together. The share is an upper bound of what profiling adds.
+std::string describeTimeOutside(const RunProfile &profile, double milliseconds);
+
+/// Returns the columns of a profile's tables: those of nsys' cuda_gpu_kern_sum, and the phase.
+std::vector<ColumnHead> getProfileColumns();
+
 /// A row per key and phase, the most time first, and at most `numRows` rows, with the columns of nsys'
 /// cuda_gpu_kern_sum.
 Table makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,

@@ -58,7 +58,8 @@ private:
 };
 
 /// INVALID_ARGUMENT if `keys`, which `--columns` names, has one that no column has, or one twice. "all" stands alone.
-absl::Status checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads);
+absl::Status checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads,
+                          llvm::StringRef flag = "--columns");
 
 } // namespace cs336::bench
 

@@ -1,10 +1,4 @@
-"""Results of `cs336-bench --format json` as pandas data frames.
-
-    for frame in cs336.results.load("results.json"):
-        print(frame.attrs["benchmark"], frame.groupby("mode")["median_ms"].min(), frame.attrs["units"]["median_ms"])
-
-docs/Results.md describes the files. pandas is not installed with the package: `pip install pandas`.
-"""
+"""Documents of results as data frames."""
 
 from __future__ import annotations
 
@@ -13,11 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from cs336._files import read_file
+from cs336.results._packages import need
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = ["load"]
 
 SCHEMA = "cs336.results"
 VERSION = 2
@@ -41,7 +34,8 @@ def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:
         One frame per command, with one row per measurement. Values that were not measured are missing. Lists, such as
         the time of each step, are objects. `attrs` has the other members of the document (`version`, `benchmark`,
         `command`, `device`, ...) and, from the descriptions of columns, the dictionaries `units`, `roles` and `titles`
-        by column; documents of version 1 have no descriptions, and the dictionaries are empty.
+        by column, and `samples`: for each statistic of steps, the names of the columns with the time of each step.
+        Documents of version 1 have no descriptions, and the dictionaries are empty.
 
     Raises
     ------
@@ -50,12 +44,9 @@ def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:
     OSError
         If the file cannot be read.
     ValueError
-        If the file is not JSON, has another schema, or a version that this package does not read.
+        If the file is not JSON, has another schema, a version that this package does not read, or several versions.
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("cs336.results needs pandas: install it with 'pip install pandas'") from error
+    pandas = need("pandas")
     name = os.fspath(path)
     try:
         root = json.loads(read_file(path))
@@ -63,6 +54,12 @@ def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:
         raise ValueError(f"'{name}' is not JSON: {error}") from error
     documents = root.get("documents", root) if isinstance(root, dict) else root
     documents = documents if isinstance(documents, list) else [documents]
+    versions = sorted({_check(document, name) for document in documents})
+    if len(versions) > 1:
+        raise ValueError(
+            f"'{name}' has documents of versions {' and '.join(map(str, versions))}, which describe their columns in "
+            "different ways: load them from a file each"
+        )
     return [_frame(pandas, document, name) for document in documents]
 
 
@@ -75,7 +72,10 @@ def _check(document: Any, name: str) -> int:
     if schema is None:
         return UNNAMED_VERSION
     if schema != SCHEMA:
-        raise ValueError(f"the schema of '{name}' is {schema!r}, expected {SCHEMA!r}")
+        raise ValueError(
+            f"the schema of '{name}' is {schema!r}, expected {SCHEMA!r}: pass a file that cs336-bench has written with "
+            "--format json"
+        )
     version = document.get("version")
     if version != VERSION:
         raise ValueError(
@@ -94,6 +94,7 @@ def _frame(pandas: Any, document: Any, name: str) -> pandas.DataFrame:
         described = {
             f"{what}s": {column["key"]: column[what] for column in columns} for what in ("unit", "role", "title")
         }
+        described["samples"] = {column["key"]: column["samples"] for column in columns if "samples" in column}
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"'{name}' does not conform to version {version} of {SCHEMA}: {error!r}") from error
     frame.attrs = {key: value for key, value in document.items() if key not in TABLE} | described

@@ -1,0 +1,136 @@
+"""The columns that a plot draws, and the settings that are its axis and its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cs336.results._packages import need
+
+if TYPE_CHECKING:
+    import pandas
+
+# Results that show why the times differ, drawn beside them: the share of communication, the bus bandwidth.
+BESIDE_TIMES = re.compile(r"communication_(percent|share)|busbw_gb_s")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a plot shows.
+
+    Attributes
+    ----------
+    columns
+        The columns with numbers, one per panel.
+    x
+        The setting of the horizontal axis. None if all rows have the same settings.
+    lines
+        The settings of which each combination is a line, or a colour of bars.
+    """
+
+    columns: list[str]
+    x: str | None
+    lines: list[str]
+
+
+def choose(
+    frame: pandas.DataFrame, y: str | Sequence[str] | None, x: str | None, by: Sequence[str] | None
+) -> tuple[pandas.DataFrame, Choice]:
+    """Return the rows to draw and how, where None stands for the defaults that `plot` documents."""
+    columns = [y] if isinstance(y, str) else list(y or _default_columns(frame))
+    for name in [*columns, *([x] if x else []), *(by or [])]:
+        if name not in frame.columns:
+            raise KeyError(f"the results have no column {name!r}; they have {', '.join(map(str, frame.columns))}")
+    for name in columns:
+        if not is_number(frame[name]) and frame[name].notna().any():
+            raise ValueError(f"the column {name!r} has no numbers: name a column with numbers as y")
+    rows = frame[frame[columns].notna().any(axis=1)] if columns else frame[:0]
+    if x:
+        rows = rows[rows[x].notna()]
+    if rows.empty:
+        raise ValueError("the results have no numbers to draw: name a column with numbers as y")
+    differing = differing_settings(rows)
+    settings = [name for name in _independent(rows, differing, x) if name not in columns]
+    if x is None:
+        x = _default_x(rows, [name for name in settings if name not in (by or [])])
+    lines = [name for name in (settings if by is None else by) if name != x]
+    _check_distinct(rows, x, lines)
+    return rows, Choice(columns, x, lines)
+
+
+def is_number(values: pandas.Series) -> bool:
+    """Return whether a column has numbers, and not only yes and no."""
+    types = need("pandas").api.types
+    return types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+
+
+def own_column(name: str) -> str | None:
+    """Return the column that a column of PyTorch's is compared with: `median_ms` for `torch_compile_median_ms`."""
+    prefix, _, rest = name.partition("_")
+    return rest.partition("_")[2] if prefix == "torch" and rest else None
+
+
+def settings_of(frame: pandas.DataFrame) -> list[str]:
+    """Return the settings, in order. Without descriptions of columns: the columns of text, except the status."""
+    roles = frame.attrs.get("roles")
+    if roles:
+        return [name for name in frame.columns if roles.get(name) == "setting"]
+    texts = frame.select_dtypes(include=["object", "string"])
+    return [name for name in texts if name != "status" and frame[name].dropna().map(type).eq(str).all()]
+
+
+def differing_settings(rows: pandas.DataFrame) -> list[str]:
+    """Return the settings with several values, in order."""
+    return [name for name in settings_of(rows) if rows[name].astype(str).nunique() > 1]
+
+
+def _default_columns(frame: pandas.DataFrame) -> list[str]:
+    roles, samples = frame.attrs.get("roles"), frame.attrs.get("samples", {})
+    if not roles:
+        raise ValueError("the results do not describe their columns (version 1): name the columns to draw as y")
+    results = [name for name in frame.columns if roles.get(name) == "result" and is_number(frame[name])]
+    results = [name for name in results if frame[name].notna().any() and own_column(name) is None]
+    timed = [name for name in results if name in samples]
+    medians = [name for name in timed if "median" in name] or timed[:1]
+    return medians + [name for name in results if BESIDE_TIMES.search(name)] or results[:1]
+
+
+def _independent(rows: pandas.DataFrame, differing: Sequence[str], x: str | None) -> list[str]:
+    """Return the settings without those that the others determine, such as the count of a size and a type.
+
+    Numbers are left out before text, and later settings before earlier ones. `x` stays.
+    """
+    kept = list(differing)
+    candidates = [name for name in reversed(kept) if name != x]
+    for name in sorted(candidates, key=lambda each: not is_number(rows[each])):
+        others = [each for each in {*kept, *([x] if x else [])} if each != name]
+        values = rows[name].astype(str)
+        if others and values.groupby([rows[each] for each in others], dropna=False).nunique().max() == 1:
+            kept.remove(name)
+    return kept
+
+
+def _default_x(rows: pandas.DataFrame, settings: Sequence[str]) -> str | None:
+    """Return the setting with the most values: a number if there is one, and a size in bytes before other numbers."""
+    units = rows.attrs.get("units", {})
+    numbers = [name for name in settings if is_number(rows[name]) and rows[name].notna().all()]
+
+    def rank(name: str) -> tuple[bool, int]:
+        return units.get(name) == "B", rows[name].nunique(dropna=False)
+
+    return max(numbers or settings, key=rank, default=None)
+
+
+def _check_distinct(rows: pandas.DataFrame, x: str | None, lines: Sequence[str]) -> None:
+    """Raise ValueError if rows would be drawn at one place, which would look like one line."""
+    names = [*([x] if x else []), *lines]
+    groups = [group for _, group in rows.groupby(names, dropna=False, sort=False)] if names else [rows]
+    largest = max(groups, key=len)
+    if len(largest) == 1:
+        return
+    where = ", ".join(f"{name} {largest[name].iloc[0]}" for name in names) or "the same settings"
+    raise ValueError(
+        f"{len(largest)} rows have {where}: name the settings that tell them apart as by, or draw fewer rows"
+    )

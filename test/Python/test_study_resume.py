@@ -1,0 +1,88 @@
+"""`cs336-bench study all` that was killed goes on where it was, and its results can be plotted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+# The smallest grid of every study.
+GRID = [
+    *["--edition", "2026", "--size", "tiny", "--num-layers", "1", "--vocab-size", "50", "--batch-size", "1"],
+    *["--context_length", "8", "--head-dim", "4", "--attention.num-heads", "1", "--attention.dtype", "fp32"],
+    *["--mode", "train", "--model.dtype", "fp32", "--steps", "1", "--warmup", "0", "--no-mfu", "--peer="],
+    *["--allreduce.size", "1KiB", "--allreduce.ranks", "2", "--count", "2", "--rows", "4", "--mean", "0"],
+]
+REPORTS = {
+    "report.md": "# Studies, edition 2026",
+    "report.html": "<table>",
+    "report.tex": "tabular",
+    "report.typ": "#figure",
+}
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """Start the series in a process group of its own."""
+    command = ["cs336-bench", "study", "all", "--out", str(folder), *GRID]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True)
+
+
+def read_states(folder: Path) -> dict[str, str]:
+    """Return the state of each document."""
+    path = folder / "studies.json"
+    commands = json.loads(path.read_text())["commands"] if path.exists() else []
+    return {command["document"]: command["state"] for command in commands}
+
+
+def wait_for_documents(folder: Path, number: int) -> None:
+    """Wait until some documents are complete."""
+    deadline = time.monotonic() + 120
+    while list(read_states(folder).values()).count("complete") < number:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_series_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "out"
+    with start(folder) as process:
+        wait_for_documents(folder, 3)
+        os.killpg(process.pid, number)
+        process.communicate(timeout=60)
+    assert process.returncode not in (0, 1)
+    states = read_states(folder)
+    finished = [name for name, state in states.items() if state == "complete"]
+    assert 3 <= len(finished) < len(states)
+    written = {name: (folder / name).stat().st_mtime_ns for name in finished}
+    with start(folder) as process:
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert {name: (folder / name).stat().st_mtime_ns for name in finished} == written
+    assert errors.count("finished before: ") == len(finished)
+    assert set(read_states(folder).values()) == {"complete"} and len(read_states(folder)) == len(states)
+    for name, text in REPORTS.items():
+        assert text in (folder / name).read_text()
+
+
+def test_the_series_can_be_plotted(tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="frames need pandas")
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    folder = tmp_path / "out"
+    with start(folder) as process:
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert f"python3 -m cs336.results plot {folder} --output {folder}/plots draws the results" in errors
+    command = [sys.executable, "-m", "cs336.results", "plot", str(folder), "--output", str(folder / "plots")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    drawn = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert drawn.returncode == 0, drawn.stderr
+    pictures = {path.name for path in (folder / "plots").iterdir()}
+    numeric = [name.removesuffix(".json") for name in read_states(folder) if not name.endswith("-dtypes.json")]
+    assert pictures == {f"{name}.{suffix}" for name in numeric for suffix in ("png", "svg")}
