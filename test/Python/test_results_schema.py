@@ -28,6 +28,8 @@ COMMANDS = {
     "plan": ["plan", *MODEL, "--memory-limit", "2MiB"],
     "explain": ["explain", *MODEL, "--mode", "train", "--compile-time"],
     "plan, ranks": ["plan", *MODEL, "--ranks", "2", "--distribute", "zero1"],
+    "scaling": ["scaling", "--size", "2.7B", "--ranks", "8,64", "--dtype", "fp32,bf16"],
+    "scaling, all-reduce": ["scaling", "--part", "all-reduce", "--buffer", "1MB", "--ranks", "8,12"],
     "accumulate": ["accumulate", "--count", "10"],
     "dtypes": ["dtypes"],
     "norm-error": ["norm-error", "--rows", "4"],

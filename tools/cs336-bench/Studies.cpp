@@ -46,6 +46,18 @@ StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
   return result;
 }
 
+/// Returns the flags of a plan of one of two ranks.
+static StudyFlags makeAccountingFlags(llvm::StringRef distribute, llvm::StringRef dtype) {
+  return {{"size", "2.7B"}, {"context-length", "512"},  {"mode", "train"},     {"dtype", dtype}, {"device", "cuda"},
+          {"ranks", "2"},   {"distribute", distribute}, {"memory-tables", ""}, {"largest", "5"}};
+}
+
+/// Returns the flags of a step of 2.7B in bfloat16, with 2048 sequences of 512 tokens: 2^20.
+static StudyFlags makeScalingFlags(llvm::StringRef strategies, llvm::StringRef ranks = "8,16,32,64,128,256,512,1024") {
+  return {{"strategy", strategies}, {"size", "2.7B"},  {"context-length", "512"},
+          {"global-batch", "2048"}, {"dtype", "bf16"}, {"ranks", ranks}};
+}
+
 const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizes = "small,medium,large,xl,2.7B,2.35B";
   static constexpr llvm::StringLiteral sizesOf2026 = "small,medium,large,2.7B,10B";
@@ -249,6 +261,44 @@ const std::vector<Study> &cs336::bench::getStudies() {
        "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
        {{"allreduce",
          {{"backend", "tcp"}, {"ranks", "2,4,6"}, {"size", "1MB,10MB,100MB,1GB"}},
-         {{"ranks", "2,4"}, {"size", "1MB,10MB"}}}}}};
+         {{"ranks", "2,4"}, {"size", "1MB,10MB"}}}}},
+      {"optimizer_state_sharding_accounting",
+       "memory of one of two ranks by kind, at the peak of each phase, without and with sharded optimizer state, and "
+       "the "
+       "predicted time of the step, without a device",
+       "problem optimizer_state_sharding_accounting of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"plan", makeAccountingFlags("bucket", "fp32"), {{"size", "small"}}},
+        {"plan", makeAccountingFlags("zero1", "fp32"), {{"size", "small"}}}}},
+      {"fsdp_accounting",
+       "memory of one of two ranks by kind, at the peak of each phase, with sharded parameters, and whether each "
+       "gather "
+       "is predicted to finish in time, without a device",
+       "problem fsdp_accounting of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"plan", makeAccountingFlags("fsdp", "bf16"), {{"size", "small"}}}}},
+      {"alternate_ring_all_reduce",
+       "all-reduces of gradients on paper, by model and number of ranks: the ring of a reduce-scatter and an "
+       "all-gather beside the "
+       "ring "
+       "in which each rank passes whole buffers, and others",
+       "problem alternate_ring_all_reduce of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"scaling", {{"part", "all-reduce"}, {"size", "small,2.7B,10B"}, {"dtype", "bf16"}}, {}}}},
+      {"data_parallel_calcs",
+       "data parallelism on paper: computation and communication of a step on 8 to 1024 GPUs, and where communication "
+       "binds",
+       "problem data_parallel_calcs of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"scaling", makeScalingFlags("dp"), {}}}},
+      {"fsdp_calcs",
+       "the same with sharded parameters",
+       "problem fsdp_calcs of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"scaling", makeScalingFlags("fsdp"), {}}}},
+      {"tp_calcs",
+       "the same with divided GEMMs, on 2 to 32 GPUs",
+       "problem tp_calcs of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"scaling", makeScalingFlags("tp", "2,4,8,16,32"), {}}}},
+      {"fsdp_tp_calcs",
+       "the same with sharded parameters and divided GEMMs, in the division that is fastest, beside sharded parameters "
+       "alone",
+       "problem fsdp_tp_calcs of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"scaling", makeScalingFlags("fsdp,fsdp-tp"), {}}}}};
   return studies;
 }

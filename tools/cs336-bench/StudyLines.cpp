@@ -33,11 +33,14 @@ static llvm::StringRef getFlagName(llvm::StringRef argument) {
   return argument.starts_with("-") ? argument.ltrim('-').split('=').first : llvm::StringRef();
 }
 
-/// The flag by the spelling that studies have: published scripts write underscores.
+/// The flag by the spelling that studies have: published scripts write underscores. Flags that exclude each other have
+/// one spelling, so that the one that is given replaces the study's.
 static std::string normalize(llvm::StringRef flag) {
   std::string text = flag.str();
   llvm::replace(text, '_', '-');
-  return text == "context-length" ? "length" : text;
+  if (text == "context-length")
+    return "length";
+  return text == "global-batch" ? "batch-size" : text;
 }
 
 /// The value of a flag that is given as "--flag value" or "--flag=value".

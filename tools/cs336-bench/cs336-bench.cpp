@@ -19,6 +19,7 @@
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Plan/PlanCommand.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Scaling/ScalingCommand.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Driver/Tool/ToolMain.h"
@@ -46,6 +47,8 @@ A sweep over sizes and contexts, and the effect of warming up, as Markdown:
   cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
 Memory, kernels, FLOPs and bytes before anything runs, for a device that need not be there:
   cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB
+When communication binds a step on 8 to 1024 GPUs, by arithmetic:
+  cs336-bench scaling --size 2.7B --context-length 1024 --global-batch 1024
 A kernel of a program: its operations, text, registers and occupancy, and what bounds its time:
   cs336-bench explain attention --size small --device cuda --dtype bf16
 Attention alone, forward and backward, pass by pass beside PyTorch:
@@ -87,6 +90,7 @@ static int measure(int argc, char **argv) {
   ModelCommand model;
   AttentionCommand attention;
   PlanCommand plan;
+  ScalingCommand scaling;
   AccumulateCommand accumulate;
   DtypesCommand dtypes;
   NormErrorCommand normError;
@@ -95,7 +99,8 @@ static int measure(int argc, char **argv) {
   std::string program = llvm::sys::fs::getMainExecutable(argv[0], &anchor);
   AllReduceCommand allReduce(program);
   DDPCommand ddp(program);
-  std::vector<Command *> commands{&model, &attention, &allReduce, &ddp, &plan, &accumulate, &dtypes, &normError, &doctor};
+  std::vector<Command *> commands{&model,   &attention,  &allReduce, &ddp,       &plan,
+                                  &scaling, &accumulate, &dtypes,    &normError, &doctor};
   StudyCommand study(program, commands);
   CompareCommand compare(commands);
   ExplainCommand explain(model);

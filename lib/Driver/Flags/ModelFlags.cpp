@@ -19,12 +19,14 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 using llvm::StringRef;
 
-ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
+ModelFlags::ModelFlags(cl::OptionCategory &category, cl::SubCommand &subcommand, Keys keys)
     : category(category), subcommand(subcommand) {
   llvm::SmallVector<StringRef> sizes = TransformerConfig::getSizeNames();
   add("size", "size", "named hyper-parameters: " + llvm::join(sizes, ", "), Owner::Model, Kind::Text, sizes);
   for (const TransformerConfig::IntegerField &field : TransformerConfig::getIntegerFields())
     add(field.key, field.key, field.description, Owner::Model, Kind::Integer);
+  if (keys == Keys::Sizes)
+    return;
   add("rope_theta", "rope_theta", "base of the rotary embedding's wavelengths (default 10000)", Owner::Model,
       Kind::Real);
   add("mode", "mode", "forward, loss, forward_backward or train", Owner::Model, Kind::Text,

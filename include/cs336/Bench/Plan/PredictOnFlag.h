@@ -20,6 +20,9 @@ class PredictOnFlag {
 public:
   PredictOnFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
+  /// Replaces the description in --help. `text` must outlive the flag.
+  void setDescription(llvm::StringRef text) { name.setDescription(text); }
+
   /// Returns INVALID_ARGUMENT for an unknown device.
   absl::Status check() const;
   /// Returns the model that the flag names, or null.

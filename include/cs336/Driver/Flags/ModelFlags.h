@@ -22,7 +22,10 @@ namespace cs336 {
 /// `--build-dtype`, because `--dtype` is the compute type. In a tool that sweeps, a flag takes a list with commas.
 class ModelFlags {
 public:
-  ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
+  /// The keys that have flags: those of the whole description, or the sizes alone.
+  enum class Keys { All, Sizes };
+
+  ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Keys keys = Keys::All);
 
   /// Returns `base` with the flags' values: one description per combination of values, the last flag's varying fastest.
   /// The error names the value, and the flag or its key.
