@@ -95,7 +95,8 @@ static int measure(int argc, char **argv) {
   std::string program = llvm::sys::fs::getMainExecutable(argv[0], &anchor);
   AllReduceCommand allReduce(program);
   DDPCommand ddp(program);
-  std::vector<Command *> commands{&model, &attention, &allReduce, &ddp, &plan, &accumulate, &dtypes, &normError, &doctor};
+  std::vector<Command *> commands{&model,      &attention, &allReduce, &ddp,   &plan,
+                                  &accumulate, &dtypes,    &normError, &doctor};
   StudyCommand study(program, commands);
   CompareCommand compare(commands);
   ExplainCommand explain(model);
