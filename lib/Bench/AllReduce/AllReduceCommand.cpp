@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/DeviceOfRank.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -119,9 +120,7 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
   auto whenMeasured = [](auto get) {
     return [get](const Row &row) { return row.status.ok() ? get(row) : Cell::empty(); };
   };
-  return {{"collective", "collective",
-           [](const Row &row) { return Cell(getName(kCollectives, row.times.one.collective)); }, Show::Setting},
-          {"backend", "backend",
+  return {{"backend", "backend",
            [](const Row &row) {
              llvm::StringRef own = getName(kBackends, row.backend);
              if (row.peer.empty())
@@ -129,6 +128,8 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
              return Cell("torch " + row.peer + (row.backend == Backend::NCCL ? " nccl" : " gloo"));
            },
            Show::Setting},
+          {"collective", "collective",
+           [](const Row &row) { return Cell(getName(kCollectives, row.times.one.collective)); }, Show::Setting},
           {"ranks", "ranks", [](const Row &row) { return Cell::integer(row.ranks); }, Show::Result, Role::Setting},
           {"size (B)", "size_bytes", [](const Row &row) { return Cell::integer(row.times.one.getBytes()); },
            Show::Result, Role::Setting},
@@ -238,7 +239,7 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
   double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
          startup = 0;
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
-  std::string device = backend == Backend::NCCL ? absl::StrCat("cuda:", place.local_rank) : "cpu";
+  std::string device = getDeviceOfRank(backend == Backend::NCCL ? "cuda" : "cpu", place);
   absl::StatusOr<std::vector<AllReduceTimes>> results =
       measureCollectives(*std::move(joined), device, getPlan(), startup);
   if (!results.ok())

@@ -61,8 +61,8 @@ DDPCommand::DDPCommand(std::string program)
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Most memory that a rank may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
-      timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 30)"),
-              cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
+      timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 120)"),
+              cl::value_desc("number"), cl::init(120), cl::cat(category), cl::sub(subcommand)),
       peer(kVariants,
            "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants ddp "
            "(default), ddp-compile, graphs-flat, graphs-flat-bf16, zero, fsdp",
