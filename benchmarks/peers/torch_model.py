@@ -109,13 +109,17 @@ class Transformer:
         """Map tokens [batch, positions] to logits [batch, positions, vocab_size]."""
         x = functional.embedding(tokens, p["token_embeddings.weight"])
         for i in range(self.config["num_layers"]):
-            x = x + self.attention(p, f"layers.{i}.attn", rms_norm(x, p[f"layers.{i}.ln1.weight"]))
-            h = rms_norm(x, p[f"layers.{i}.ln2.weight"])
-            w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}.weight"] for n in (1, 2, 3))
-            gate = functional.linear(h, w1)
-            gate = gate * torch.sigmoid(gate) if self.is_primitive else functional.silu(gate)
-            x = x + functional.linear(gate * functional.linear(h, w3), w2)
+            x = self.layer(p, i, x)
         return functional.linear(rms_norm(x, p["ln_final.weight"]), p["lm_head.weight"])
+
+    def layer(self, p: Parameters, i: int, x: torch.Tensor) -> torch.Tensor:
+        """Compute layer i of the residual stream x: [batch, positions, d_model]."""
+        x = x + self.attention(p, f"layers.{i}.attn", rms_norm(x, p[f"layers.{i}.ln1.weight"]))
+        h = rms_norm(x, p[f"layers.{i}.ln2.weight"])
+        w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}.weight"] for n in (1, 2, 3))
+        gate = functional.linear(h, w1)
+        gate = gate * torch.sigmoid(gate) if self.is_primitive else functional.silu(gate)
+        return x + functional.linear(gate * functional.linear(h, w3), w2)
 
     def attention(self, p: Parameters, name: str, x: torch.Tensor) -> torch.Tensor:
         """Compute causal self-attention of x: [batch, positions, d_model]."""

@@ -25,6 +25,7 @@ COMMANDS = {
     "model, profile": ["model", *MODEL, *STEPS, "--profile", "--no-mfu", "--mode", "train"],
     "attention": ["attention", *ATTENTION, "--fusion", "none,all"],
     "allreduce": ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1000", "--steps", "2"],
+    "ddp": ["ddp", *MODEL, *STEPS, "--distribute", "none,flat,bucket,fsdp", "--bucket-mib", "0.1,25"],
     "plan": ["plan", *MODEL, "--memory-limit", "2MiB"],
     "explain": ["explain", *MODEL, "--mode", "train", "--compile-time"],
     "plan, ranks": ["plan", *MODEL, "--ranks", "2", "--distribute", "zero1"],
@@ -97,7 +98,7 @@ def test_results_conform(name: str) -> None:
 def test_every_command_that_measures_names_its_steps() -> None:
     samples = {
         name: {column["key"]: column["samples"] for column in bench(*COMMANDS[name])["columns"] if "samples" in column}
-        for name in ("model", "attention", "allreduce")
+        for name in ("model", "attention", "allreduce", "ddp")
     }
     assert samples == {
         "model": {"mean_ms": ["step_ms"], "median_ms": ["step_ms"], "event_ms": ["event_step_ms"]},
@@ -108,6 +109,7 @@ def test_every_command_that_measures_names_its_steps() -> None:
             "backward_mean_ms": ["forward_backward_step_ms", "loss_step_ms"],
         },
         "allreduce": {"time_ms": ["times_ms"]},
+        "ddp": {"mean_ms": ["step_ms"], "median_ms": ["step_ms"], "event_ms": ["event_step_ms"]},
     }
 
 

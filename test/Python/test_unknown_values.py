@@ -41,7 +41,7 @@ IMPORT = ["cs336-translate", "--import-transformer"]
         (["cs336-bench", "attention", "--peer", "odd"], "unknown --peer 'odd': expected torch, or torch:"),
         (["cs336-bench", "model", "--size", "tiny", "--peer", "torch:odd"], "with commas of eager, primitive, sdpa,"),
         (["cs336-bench", "study", "odd"], "unknown study 'odd': expected benchmarking_script, "),
-        (["cs336-bench", "odd"], "unknown command 'odd': expected model, attention, allreduce, plan, "),
+        (["cs336-bench", "odd"], "unknown command 'odd': expected model, attention, allreduce, ddp, plan, "),
         (
             ["cs336-bench", "plan", "--size", "tiny", "--pipeline-options", "mode=odd"],
             "unknown mode 'odd': expected forward, loss or forward_backward",

@@ -46,12 +46,6 @@ StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
   return result;
 }
 
-/// Returns the flags of a plan of one of two ranks.
-static StudyFlags makeAccountingFlags(llvm::StringRef distribute, llvm::StringRef dtype) {
-  return {{"size", "2.7B"}, {"context-length", "512"},  {"mode", "train"},     {"dtype", dtype}, {"device", "cuda"},
-          {"ranks", "2"},   {"distribute", distribute}, {"memory-tables", ""}, {"largest", "5"}};
-}
-
 /// Returns the flags of a step of 2.7B in bfloat16, with 2048 sequences of 512 tokens: 2^20.
 static StudyFlags makeScalingFlags(llvm::StringRef strategies, llvm::StringRef ranks = "8,16,32,64,128,256,512,1024") {
   return {{"strategy", strategies}, {"size", "2.7B"},  {"context-length", "512"},
@@ -63,6 +57,9 @@ const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizesOf2026 = "small,medium,large,2.7B,10B";
   static const StudyFlags modelOf2026{{"size", sizesOf2026}, {"context-length", "512"}};
   static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384,65536";
+  // Studies of data parallelism share these.
+  static const StudyFlags ddpOnCPU{{"size", "tiny"}, {"batch-size", "2"}, {"warmup", "1"}, {"steps", "5"}};
+  static const StudyFlags ddpOf2026{{"size", "2.7B"}, {"context-length", "512"}};
   static const std::vector<Study> studies{
       {"benchmarking_script",
        "steps of every size by context, mode and type, unfused, after 0, 1, 2 and 5 steps to warm up",
@@ -262,19 +259,77 @@ const std::vector<Study> &cs336::bench::getStudies() {
        {{"allreduce",
          {{"backend", "tcp"}, {"ranks", "2,4,6"}, {"size", "1MB,10MB,100MB,1GB"}},
          {{"ranks", "2,4"}, {"size", "1MB,10MB"}}}}},
+      {"naive_ddp",
+       "training steps on two ranks with an all-reduce of every gradient after the backward pass, beside one rank: the "
+       "time of a step, and the time and share of communication",
+       "problems naive_ddp and naive_ddp_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter"}, {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
+      {"minimal_ddp_flat",
+       "one all-reduce of all gradients beside one of each",
+       "problem minimal_ddp_flat_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter,flat"}, {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
+      {"ddp_overlap_individual_parameters",
+       "an all-reduce of each gradient as soon as it is ready, beside those after the backward pass: the communication "
+       "that no computation hides; --trace FILE writes the timeline of the last mode, and --distribute selects it",
+       "problems ddp_overlap_individual_parameters and ddp_overlap_individual_parameters_benchmarking of assignment 2 "
+       "(systems) of Stanford's CS336, 2025 and 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter,flat,overlap"}, {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
+      {"ddp_bucketed",
+       "an all-reduce per bucket of gradients, by the size of the buckets",
+       "problems ddp_overlap_bucketed and ddp_bucketed_benchmarking of assignment 2 (systems) of Stanford's CS336, "
+       "2025",
+       {{"ddp",
+         {{"size", "xl"},
+          {"ranks", "2"},
+          {"distribute", "none,overlap,bucket"},
+          {"bucket-mib", "1,10,100,1000"},
+          {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
+      {"optimizer_state_sharding",
+       "training steps whose optimizer state is divided among two ranks, beside steps with all of it on each",
+       "problem optimizer_state_sharding of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,bucket,zero1"}, {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
       {"optimizer_state_sharding_accounting",
-       "memory of one of two ranks by kind, at the peak of each phase, without and with sharded optimizer state, and "
+       "memory by kind after initialisation, at the peak, and before and after the optimizer, with and without sharded "
+       "optimizer state, planned and measured; and the time of a step",
+       "problem optimizer_state_sharding_accounting of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,bucket,zero1"}, {"memory-tables", ""}},
+         ddpOnCPU,
+         ddpOf2026}}},
+      {"fsdp",
+       "training steps whose parameters are divided among two ranks and gathered a layer ahead, beside other modes: "
        "the "
-       "predicted time of the step, without a device",
-       "problem optimizer_state_sharding_accounting of assignment 2 (systems) of Stanford's CS336, 2026",
-       {{"plan", makeAccountingFlags("bucket", "fp32"), {{"size", "small"}}},
-        {"plan", makeAccountingFlags("zero1", "fp32"), {{"size", "small"}}}}},
+       "communication that no computation hides shows whether gathers finish in time",
+       "problem fsdp of assignment 2 (systems) of Stanford's CS336, 2026",
+       {{"ddp",
+         {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,bucket,zero1,fsdp"}, {"dtype", "fp32,bf16"}},
+         ddpOnCPU,
+         ddpOf2026}}},
       {"fsdp_accounting",
-       "memory of one of two ranks by kind, at the peak of each phase, with sharded parameters, and whether each "
-       "gather "
-       "is predicted to finish in time, without a device",
+       "memory by kind with parameters on every rank and divided among two, planned and measured",
        "problem fsdp_accounting of assignment 2 (systems) of Stanford's CS336, 2026",
-       {{"plan", makeAccountingFlags("fsdp", "bf16"), {{"size", "small"}}}}},
+       {{"ddp",
+         {{"size", "xl"},
+          {"ranks", "2"},
+          {"distribute", "none,bucket,zero1,fsdp"},
+          {"dtype", "bf16"},
+          {"memory-tables", ""}},
+         ddpOnCPU,
+         ddpOf2026}}},
       {"alternate_ring_all_reduce",
        "all-reduces of gradients on paper, by model and number of ranks: the ring of a reduce-scatter and an "
        "all-gather beside the "

@@ -1,4 +1,4 @@
-//===- AllReduceBenchmark.cpp - Times of all-reduces ----------------------===//
+//===- AllReduceBenchmark.cpp - Times of collectives ----------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,14 @@
 
 #include "cs336/Bench/AllReduce/AllReduceBenchmark.h"
 
-#include "cs336/runtime/Tensor.h"
-#include "llvm/Support/ErrorHandling.h"
+#include "cs336/Bench/AllReduce/CollectiveProgram.h"
+#include "cs336/Driver/Flags/DeviceFlag.h"
+#include "cs336/runtime/Session.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <memory>
 #include <thread>
 
 using namespace cs336;
@@ -26,108 +27,100 @@ static double getMilliseconds(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// Blocks repeat this many elements: element i of a rank's block is (i + rank) modulo it. Sums of such integers are
-/// exact in float32 for any group, and the order of ranks does not matter.
-static constexpr int64_t kPeriod = 3;
+/// Returns the number of collectives in a timed run. On a GPU, the start of a run and the ranks' different starts take
+/// as long as small collectives.
+static int64_t getChain(const CollectiveCase &one, DeviceId device) {
+  constexpr int64_t kSmallBytes = 16 << 20, kSmallChain = 10;
+  return device.kind == DeviceKind::kCuda && one.getBytes() < kSmallBytes ? kSmallChain : 1;
+}
 
-static double getElement(int rank, int64_t i) { return static_cast<double>((i + rank) % kPeriod); }
-
-static float getReduced(int ranks, int64_t i, Reduction reduction) {
-  double sum = 0, greatest = getElement(0, i), least = greatest;
-  for (int rank = 0; rank != ranks; ++rank) {
-    double value = getElement(rank, i);
-    sum += value;
-    greatest = std::max(greatest, value);
-    least = std::min(least, value);
+/// Runs one case and checks its result, then runs it in chains and times them.
+static absl::StatusOr<AllReduceTimes> measureOne(Session &session, Communicator &communicator,
+                                                 const CollectiveCase &one, size_t i, int64_t chain,
+                                                 const AllReducePlan &plan) {
+  AllReduceTimes result{one, {}, 0};
+  {
+    absl::StatusOr<Tensor> source = makeSource(one, communicator.rank(), communicator.size());
+    if (!source.ok())
+      return source.status();
+    absl::Status status = session.SetVariable(getSourceName(i), *source);
+    if (status.ok())
+      status = session.Run(getCheckEntry(i), {});
+    if (!status.ok())
+      return status;
   }
-  switch (reduction) {
-  case Reduction::kSum:
-    return static_cast<float>(sum);
-  case Reduction::kMean:
-    return static_cast<float>(sum) / static_cast<float>(ranks);
-  case Reduction::kMax:
-    return static_cast<float>(greatest);
-  case Reduction::kMin:
-    return static_cast<float>(least);
-  }
-  llvm_unreachable("every reduction has a case");
-}
-
-/// Returns the bytes of one period, whose elements `getValue` returns.
-template <typename Function>
-static absl::StatusOr<Tensor> makePeriod(DType dtype, Function getValue) {
-  absl::StatusOr<Tensor> period = Tensor::Create({DType::kF32, {kPeriod}});
-  if (!period.ok())
-    return period.status();
-  for (int64_t i = 0; i != kPeriod; ++i)
-    period->mutable_values<float>()[i] = static_cast<float>(getValue(i));
-  return Cast(*period, dtype);
-}
-
-/// Writes the elements of a rank's block.
-static absl::Status fill(Tensor &block, int rank) {
-  absl::StatusOr<Tensor> period = makePeriod(block.dtype(), [&](int64_t i) { return getElement(rank, i); });
-  if (!period.ok())
-    return period.status();
-  char *bytes = static_cast<char *>(block.mutable_data());
-  int64_t size = period->num_bytes();
-  for (int64_t begin = 0; begin < block.num_bytes(); begin += size)
-    std::memcpy(bytes + begin, period->data(), std::min(size, block.num_bytes() - begin));
-  return absl::OkStatus();
-}
-
-/// Returns the number of elements that are not those of the reduced blocks.
-static absl::StatusOr<int64_t> countWrong(const Tensor &block, int ranks, Reduction reduction) {
-  absl::StatusOr<Tensor> period = makePeriod(block.dtype(), [&](int64_t i) { return getReduced(ranks, i, reduction); });
-  if (!period.ok())
-    return period.status();
-  int64_t size = ByteSize(block.dtype()), wrong = 0;
-  const char *bytes = static_cast<const char *>(block.data()), *expected = static_cast<const char *>(period->data());
-  for (int64_t i = 0; i != block.num_elements(); ++i)
-    wrong += std::memcmp(bytes + i * size, expected + i % kPeriod * size, size) != 0;
-  return wrong;
-}
-
-/// Measures one size, type and reduction on one rank.
-static absl::StatusOr<AllReduceTimes> measureOne(Communicator &communicator, int64_t count, DType dtype,
-                                                 Reduction reduction, const AllReducePlan &plan) {
-  absl::StatusOr<Tensor> block = Tensor::Create({dtype, {count}});
-  if (!block.ok())
-    return block.status();
-  auto reduce = [&] { return communicator.AllReduce(block->data(), block->mutable_data(), count, dtype, reduction); };
-  if (absl::Status status = fill(*block, communicator.rank()); !status.ok())
-    return status;
-  if (absl::Status status = reduce(); !status.ok())
-    return status;
-  absl::StatusOr<int64_t> wrong = countWrong(*block, communicator.size(), reduction);
+  absl::StatusOr<Tensor> target = session.GetVariable(getTargetName(one, i));
+  if (!target.ok())
+    return target.status();
+  absl::StatusOr<int64_t> wrong = countWrong(one, *target, communicator.rank(), communicator.size());
   if (!wrong.ok())
     return wrong.status();
-  AllReduceTimes result{count, dtype, reduction, {}, *wrong};
-  if (absl::Status status = communicator.AllReduce(&result.wrong, &result.wrong, 1, DType::kI64, Reduction::kSum);
-      !status.ok())
-    return status;
-  for (int64_t step = -plan.warmup; step != plan.steps; ++step) {
-    Clock::time_point begin = Clock::now();
-    if (absl::Status status = reduce(); !status.ok())
-      return status;
-    if (step >= 0 && communicator.rank() == 0)
-      result.milliseconds.push_back(getMilliseconds(begin));
+  result.wrong = *wrong;
+  absl::Status status = communicator.AllReduce(&result.wrong, &result.wrong, 1, DType::kI64, Reduction::kSum);
+  for (int64_t step = -plan.warmup; status.ok() && step != plan.steps; ++step) {
+    if (status = session.Run(getTimeEntry(i), {}); !status.ok())
+      break;
+    absl::StatusOr<absl::Duration> duration = session.LastRunDuration(getTimeEntry(i));
+    status = duration.status();
+    if (status.ok() && step >= 0)
+      result.milliseconds.push_back(absl::ToDoubleMilliseconds(*duration) / static_cast<double>(chain));
   }
+  if (!status.ok())
+    return status;
   return result;
 }
 
-absl::StatusOr<std::vector<AllReduceTimes>> bench::measureAllReduces(Communicator &communicator,
-                                                                     const AllReducePlan &plan) {
+/// Returns the cases of one collective, type and reduction, by size.
+static std::vector<CollectiveCase> listCases(Collective collective, DType dtype, Reduction reduction, int ranks,
+                                             const AllReducePlan &plan) {
+  std::vector<CollectiveCase> cases;
+  for (int64_t bytes : plan.sizes) {
+    int64_t count = std::max<int64_t>(1, bytes / ByteSize(dtype));
+    if (!isInPlace(collective))
+      count = std::max<int64_t>(1, count / ranks) * ranks;
+    cases.push_back({collective, dtype, reduction, count});
+  }
+  return cases;
+}
+
+absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::shared_ptr<Communicator> communicator,
+                                                                      const std::string &device,
+                                                                      const AllReducePlan &plan, double &startup) {
+  absl::StatusOr<DeviceId> id = ParseDevice(device);
+  if (!id.ok())
+    return id.status();
+  int ranks = communicator->size();
   std::vector<AllReduceTimes> results;
-  for (DType dtype : plan.dtypes)
-    for (Reduction reduction : plan.reductions)
-      for (int64_t bytes : plan.sizes) {
-        int64_t count = std::max<int64_t>(1, bytes / ByteSize(dtype));
-        absl::StatusOr<AllReduceTimes> result = measureOne(communicator, count, dtype, reduction, plan);
-        if (!result.ok())
-          return result.status();
-        results.push_back(*std::move(result));
-      }
+  auto measureAll = [&](const std::vector<CollectiveCase> &cases) -> absl::Status {
+    std::vector<int64_t> chains;
+    for (const CollectiveCase &one : cases)
+      chains.push_back(getChain(one, *id));
+    absl::StatusOr<std::shared_ptr<const Executable>> executable =
+        compileCollectives(cases, chains, ranks, getTarget(*id));
+    if (!executable.ok())
+      return executable.status();
+    SessionOptions options;
+    options.device = device;
+    options.communicator = communicator;
+    Clock::time_point begin = Clock::now();
+    absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(executable), options);
+    if (!session.ok())
+      return session.status();
+    if (results.empty())
+      startup = getMilliseconds(begin);
+    for (size_t i = 0; i != cases.size(); ++i) {
+      absl::StatusOr<AllReduceTimes> times = measureOne(**session, *communicator, cases[i], i, chains[i], plan);
+      if (!times.ok())
+        return times.status();
+      results.push_back(*std::move(times));
+    }
+    return absl::OkStatus();
+  };
+  for (Collective collective : plan.collectives)
+    for (DType dtype : plan.dtypes)
+      for (Reduction reduction : isReducing(collective) ? plan.reductions : std::vector{Reduction::kSum})
+        if (absl::Status status = measureAll(listCases(collective, dtype, reduction, ranks, plan)); !status.ok())
+          return status;
   return results;
 }
 
@@ -135,16 +128,18 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, a
                                                                     const AllReducePlan &plan, double &startup) {
   Clock::time_point begin = Clock::now();
   std::vector<std::unique_ptr<Communicator>> group = CreateInProcessGroup(ranks, timeout);
-  startup = getMilliseconds(begin);
+  double joined = getMilliseconds(begin);
+  std::vector<double> startups(ranks, 0);
   std::vector<absl::StatusOr<std::vector<AllReduceTimes>>> results(ranks, absl::UnknownError("not run"));
   std::vector<std::thread> threads;
   for (int rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
-      results[rank] = measureAllReduces(*group[rank], plan);
-      group[rank].reset(); // A rank that failed ends those that wait for it.
+      // A rank that failed leaves, which ends those that wait for it.
+      results[rank] = measureCollectives(std::move(group[rank]), "cpu", plan, startups[rank]);
     });
   for (std::thread &thread : threads)
     thread.join();
+  startup = joined + startups.front();
   for (const auto &result : results)
     if (!result.ok())
       return result.status();

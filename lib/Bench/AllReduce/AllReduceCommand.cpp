@@ -7,22 +7,29 @@
 
 #include "cs336/Bench/AllReduce/AllReduceCommand.h"
 
+#include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
-#include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Command/DeviceOfRank.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Support/UnknownValue.h"
+#include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/Launcher.h"
 #include "cs336/runtime/TcpGroup.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <chrono>
 
 using namespace cs336;
@@ -30,39 +37,17 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "measures all-reduces between ranks";
+static constexpr llvm::StringLiteral kDescription = "measures collectives between ranks";
 
-/// The names of types, as in `--dtype` of other commands.
-static constexpr std::pair<llvm::StringLiteral, runtime::DType> kTypes[] = {
-    {"fp32", runtime::DType::kF32}, {"bf16", runtime::DType::kBF16}, {"fp16", runtime::DType::kF16}};
-static constexpr std::pair<llvm::StringLiteral, runtime::Reduction> kOperations[] = {
-    {"sum", runtime::Reduction::kSum}, {"mean", runtime::Reduction::kMean}, {"max", runtime::Reduction::kMax}};
-/// The column with the time of every all-reduce.
+static constexpr llvm::StringLiteral kVariants[] = {"plain", "graph"};
+/// The column with the time of every collective.
 static constexpr const char *kStepsKey = "times_ms";
-static constexpr std::pair<llvm::StringLiteral, Backend> kBackends[] = {{"tcp", Backend::Tcp},
-                                                                        {"threads", Backend::Threads}};
-
-template <typename Value, size_t Size>
-static std::optional<Value> findValue(const std::pair<llvm::StringLiteral, Value> (&known)[Size],
-                                      llvm::StringRef name) {
-  for (const auto &[each, value] : known)
-    if (each == name)
-      return value;
-  return std::nullopt;
-}
-
-template <typename Value, size_t Size>
-static llvm::StringRef getName(const std::pair<llvm::StringLiteral, Value> (&known)[Size], Value value) {
-  for (const auto &[name, each] : known)
-    if (each == value)
-      return name;
-  return "";
-}
+static constexpr Named<Backend> kBackends[] = {
+    {"tcp", Backend::Tcp}, {"threads", Backend::Threads}, {"nccl", Backend::NCCL}};
 
 /// Returns INVALID_ARGUMENT with the known names if a name of the flag is not among them.
 template <typename Value, size_t Size>
-static absl::Status checkNames(const std::pair<llvm::StringLiteral, Value> (&known)[Size],
-                               const cl::list<std::string> &names) {
+static absl::Status checkNames(const Named<Value> (&known)[Size], const cl::list<std::string> &names) {
   llvm::SmallVector<llvm::StringRef> all;
   for (const auto &[name, value] : known)
     all.push_back(name);
@@ -74,7 +59,13 @@ static absl::Status checkNames(const std::pair<llvm::StringLiteral, Value> (&kno
 
 AllReduceCommand::AllReduceCommand(std::string program)
     : program(std::move(program)), subcommand("allreduce", kDescription),
-      sizes("size", cl::desc("Bytes of each rank's block: 1MB is 10^6, 1MiB 2^20 (default 1MB,10MB,100MB)"),
+      collectives("collective",
+                  cl::desc("Collectives: all_reduce, all_gather, reduce_scatter, broadcast, all_to_all (default "
+                           "all_reduce)"),
+                  cl::value_desc("name,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      sizes("size",
+            cl::desc("Bytes of each rank's block, or of all parts together: 1MB is 10^6, 1MiB 2^20 (default "
+                     "1MB,10MB,100MB)"),
             cl::value_desc("bytes,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       dtypes("dtype", cl::desc("Types of the elements: fp32, bf16, fp16 (default fp32)"), cl::value_desc("name,..."),
              cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
@@ -84,50 +75,96 @@ AllReduceCommand::AllReduceCommand(std::string program)
             cl::cat(category), cl::sub(subcommand)),
       backends("backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
                cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),
-                          clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory")),
+                          clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory"),
+                          clEnumValN(Backend::NCCL, "nccl", "processes, each with the GPU of its number")),
                cl::cat(category), cl::sub(subcommand)),
-      warmup("warmup", cl::desc("All-reduces before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
+      warmup("warmup", cl::desc("Runs before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
              cl::cat(category), cl::sub(subcommand)),
-      steps("steps", cl::desc("Timed all-reduces (default 20)"), cl::value_desc("number"), cl::init(20),
-            cl::cat(category), cl::sub(subcommand)),
+      steps("steps", cl::desc("Timed runs (default 20)"), cl::value_desc("number"), cl::init(20), cl::cat(category),
+            cl::sub(subcommand)),
       timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends the run (default 30)"),
               cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
+      peer(kVariants,
+           "Compare backends tcp and nccl with torch.distributed: torch, or torch:VARIANT,... with variants plain "
+           "(default) and graph, which replays CUDA graphs",
+           category, subcommand),
       output(category, subcommand) {}
 
 void AllReduceCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
-static std::vector<Column<AllReduceRow>> getColumnsOfRows() {
+/// Returns this program's row of the same case, or null.
+static const AllReduceRow *findOwn(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
+  const auto *found = llvm::find_if(rows, [&](const AllReduceRow &other) {
+    return other.peer.empty() && other.backend == row.backend && other.ranks == row.ranks &&
+           other.times.one == row.times.one;
+  });
+  return found == rows.end() ? nullptr : found;
+}
+
+/// Returns PyTorch's median over ours. "mismatch" if either side has wrong elements.
+static Cell makePeerRatio(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
+  const AllReduceRow *own = row.peer.empty() || !row.status.ok() ? nullptr : findOwn(row, rows);
+  if (!own)
+    return Cell::empty();
+  if (row.times.wrong != 0 || own->times.wrong != 0)
+    return Cell::note("mismatch");
+  return makeRatio(divide(getRangedMedian(row.times.milliseconds), getRangedMedian(own->times.milliseconds)), 2);
+}
+
+static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllReduceRow> rows) {
   using Row = AllReduceRow;
   auto median = [](const Row &row) { return computeStatistics(row.times.milliseconds).median; };
   // 10^9 bytes per second are 10^6 per millisecond.
-  auto bandwidth = [=](const Row &row) { return static_cast<double>(row.times.getBytes()) / median(row) / 1e6; };
-  return {
-      {"backend", "backend", [](const Row &row) { return Cell(getName(kBackends, row.backend)); }, Show::Setting},
-      {"ranks", "ranks", [](const Row &row) { return Cell::integer(row.ranks); }, Show::Result, Role::Setting},
-      {"size (B)", "size_bytes", [](const Row &row) { return Cell::integer(row.times.getBytes()); }, Show::Result,
-       Role::Setting},
-      {"count", "count", [](const Row &row) { return Cell::integer(row.times.count); }, Show::Result, Role::Setting},
-      {"type", "dtype", [](const Row &row) { return Cell(getName(kTypes, row.times.dtype)); }, Show::Setting},
-      {"redop", "op", [](const Row &row) { return Cell(getName(kOperations, row.times.reduction)); }, Show::Setting},
-      {"time (ms)",
-       "time_ms",
-       [=](const Row &row) { return Cell::number(median(row), 3); },
-       Show::Result,
-       Role::Result,
-       {kStepsKey}},
-      {"min (ms)", "min_ms",
-       [](const Row &row) { return Cell::number(computeStatistics(row.times.milliseconds).min, 3); }, Show::OnRequest},
-      {"algbw (GB/s)", "algbw_gb_s", [=](const Row &row) { return Cell::number(bandwidth(row), 3); }},
-      {"busbw (GB/s)", "busbw_gb_s",
-       [=](const Row &row) { return Cell::number(bandwidth(row) * 2 * (row.ranks - 1) / row.ranks, 3); }},
-      {"#wrong", "wrong", [](const Row &row) { return Cell::integer(row.times.wrong); }},
-      {"start-up (ms)", "startup_ms", [](const Row &row) { return Cell::number(row.startupMilliseconds, 1); }},
-      {"times (ms)", kStepsKey, [](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); },
-       Show::Data}};
+  auto bandwidth = [=](const Row &row) { return static_cast<double>(row.times.one.getBytes()) / median(row) / 1e6; };
+  // Rows of a peer that has failed have no times.
+  auto whenMeasured = [](auto get) {
+    return [get](const Row &row) { return row.status.ok() ? get(row) : Cell::empty(); };
+  };
+  return {{"backend", "backend",
+           [](const Row &row) {
+             llvm::StringRef own = getName(kBackends, row.backend);
+             if (row.peer.empty())
+               return Cell(own);
+             return Cell("torch " + row.peer + (row.backend == Backend::NCCL ? " nccl" : " gloo"));
+           },
+           Show::Setting},
+          {"collective", "collective",
+           [](const Row &row) { return Cell(getName(kCollectives, row.times.one.collective)); }, Show::Setting},
+          {"ranks", "ranks", [](const Row &row) { return Cell::integer(row.ranks); }, Show::Result, Role::Setting},
+          {"size (B)", "size_bytes", [](const Row &row) { return Cell::integer(row.times.one.getBytes()); },
+           Show::Result, Role::Setting},
+          {"count", "count", [](const Row &row) { return Cell::integer(row.times.one.count); }, Show::Result,
+           Role::Setting},
+          {"type", "dtype", [](const Row &row) { return Cell(getName(kTypes, row.times.one.dtype)); }, Show::Setting},
+          {"redop", "op",
+           [](const Row &row) {
+             return isReducing(row.times.one.collective) ? Cell(getName(kOperations, row.times.one.reduction))
+                                                         : Cell::empty();
+           },
+           Show::Setting},
+          {"time (ms)",
+           "time_ms",
+           [=](const Row &row) { return row.status.ok() ? Cell::number(median(row), 3) : makePeerFailure(row.status); },
+           Show::Result,
+           Role::Result,
+           {kStepsKey}},
+          {"min (ms)", "min_ms",
+           whenMeasured([](const Row &row) { return Cell::number(computeStatistics(row.times.milliseconds).min, 3); }),
+           Show::OnRequest},
+          {"algbw (GB/s)", "algbw_gb_s", whenMeasured([=](const Row &row) { return Cell::number(bandwidth(row), 3); })},
+          {"busbw (GB/s)", "busbw_gb_s", whenMeasured([=](const Row &row) {
+             return Cell::number(bandwidth(row) * getBusFactor(row.times.one.collective, row.ranks), 3);
+           })},
+          {"#wrong", "wrong", whenMeasured([](const Row &row) { return Cell::integer(row.times.wrong); })},
+          {"start-up (ms)", "startup_ms",
+           [](const Row &row) { return row.peer.empty() ? Cell::number(row.startupMilliseconds, 1) : Cell::empty(); }},
+          {"over cs336", "torch_over_cs336", [rows](const Row &row) { return makePeerRatio(row, rows); }},
+          {"times (ms)", kStepsKey,
+           whenMeasured([](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); }), Show::Data}};
 }
 
 std::vector<ColumnHead> AllReduceCommand::getColumns() const {
-  std::vector<Column<AllReduceRow>> columns = getColumnsOfRows();
+  std::vector<Column<AllReduceRow>> columns = getColumnsOfRows({});
   return {columns.begin(), columns.end()};
 }
 
@@ -135,6 +172,8 @@ absl::Status AllReduceCommand::check() const {
   for (const std::string &size : sizes)
     if (!parseBytes(size))
       return absl::InvalidArgumentError(absl::StrCat("--size: '", size, "' is not a size, such as 1MB or 64KiB"));
+  if (absl::Status status = checkNames(kCollectives, collectives); !status.ok())
+    return status;
   if (absl::Status status = checkNames(kTypes, dtypes); !status.ok())
     return status;
   if (absl::Status status = checkNames(kOperations, operations); !status.ok())
@@ -150,17 +189,38 @@ absl::Status AllReduceCommand::check() const {
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
   if (timeout <= 0)
     return absl::InvalidArgumentError(absl::StrCat("--rank-timeout is ", timeout.getValue(), ", must be above 0"));
-  return output.check(getColumnsOfRows());
+  if (absl::Status status = peer.check(); !status.ok())
+    return status;
+  return output.check(getColumnsOfRows({}));
+}
+
+/// Before any rank is started: a rank without a GPU would be reported by the group as a rank that failed.
+absl::Status AllReduceCommand::checkGPUs() const {
+  if (!llvm::is_contained(backends, Backend::NCCL))
+    return absl::OkStatus();
+  absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda();
+  if (!info.ok())
+    return absl::Status(info.status().code(), absl::StrCat("--backend nccl: ", info.status().message()));
+  constexpr int kDefaultRanks = 2;
+  int most = ranks.empty() ? kDefaultRanks : *std::max_element(ranks.begin(), ranks.end());
+  if (most > static_cast<int>(info->devices.size()))
+    return absl::InvalidArgumentError(
+        absl::StrCat("--backend nccl: ", most, " ranks need as many GPUs, and this host has ", info->devices.size()));
+  return absl::OkStatus();
 }
 
 AllReducePlan AllReduceCommand::getPlan() const {
-  AllReducePlan plan{{}, {}, {}, warmup, steps};
+  AllReducePlan plan{{}, {}, {}, {}, warmup, steps};
+  for (const std::string &name : collectives)
+    plan.collectives.push_back(*findValue(kCollectives, name));
   for (const std::string &size : sizes)
     plan.sizes.push_back(*parseBytes(size));
   for (const std::string &name : dtypes)
     plan.dtypes.push_back(*findValue(kTypes, name));
   for (const std::string &name : operations)
     plan.reductions.push_back(*findValue(kOperations, name));
+  if (plan.collectives.empty())
+    plan.collectives = {Collective::AllReduce};
   if (plan.sizes.empty())
     plan.sizes = {1'000'000, 10'000'000, 100'000'000};
   if (plan.dtypes.empty())
@@ -176,13 +236,17 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
       runtime::JoinTcpGroup(place, absl::Seconds(timeout.getValue()));
   if (!joined.ok())
     return joined.status();
-  double startup = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  absl::StatusOr<std::vector<AllReduceTimes>> results = measureAllReduces(**joined, getPlan());
+  double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
+         startup = 0;
+  Backend backend = backends.empty() ? Backend::Tcp : backends.front();
+  std::string device = getDeviceOfRank(backend == Backend::NCCL ? "cuda" : "cpu", place);
+  absl::StatusOr<std::vector<AllReduceTimes>> results =
+      measureCollectives(*std::move(joined), device, getPlan(), startup);
   if (!results.ok())
     return results.status();
   std::vector<AllReduceRow> rows;
   for (AllReduceTimes &times : *results)
-    rows.push_back({Backend::Tcp, place.size, startup, std::move(times)});
+    rows.push_back({backend, place.size, join + startup, std::move(times)});
   return rows;
 }
 
@@ -204,12 +268,15 @@ static absl::StatusOr<std::vector<AllReduceRow>> readRows(llvm::StringRef path) 
   for (const json::Value &result : *results) {
     const json::Object &object = *result.getAsObject();
     AllReduceRow &row = rows.emplace_back();
-    row.backend = Backend::Tcp;
+    row.backend = *findValue(kBackends, *object.getString("backend"));
     row.ranks = static_cast<int>(*object.getInteger("ranks"));
     row.startupMilliseconds = *object.getNumber("startup_ms");
-    row.times.count = *object.getInteger("count");
-    row.times.dtype = *findValue(kTypes, *object.getString("dtype"));
-    row.times.reduction = *findValue(kOperations, *object.getString("op"));
+    CollectiveCase &one = row.times.one;
+    one.collective = *findValue(kCollectives, *object.getString("collective"));
+    one.count = *object.getInteger("count");
+    one.dtype = *findValue(kTypes, *object.getString("dtype"));
+    if (std::optional<llvm::StringRef> operation = object.getString("op"))
+      one.reduction = *findValue(kOperations, *operation);
     row.times.wrong = *object.getInteger("wrong");
     for (const json::Value &time : *object.getArray(kStepsKey))
       row.times.milliseconds.push_back(*time.getAsNumber());
@@ -217,7 +284,7 @@ static absl::StatusOr<std::vector<AllReduceRow>> readRows(llvm::StringRef path) 
   return rows;
 }
 
-absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(int number) const {
+absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(Backend backend, int number) const {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-allreduce", "json", path))
     return absl::UnavailableError(absl::StrCat("cannot create a temporary file: ", error.message()));
@@ -230,6 +297,8 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(i
   options.command = {
       program,
       "allreduce",
+      "--backend=" + getName(kBackends, backend).str(),
+      "--collective=" + join(plan.collectives, [](Collective each) { return getName(kCollectives, each).str(); }),
       "--size=" + join(plan.sizes, [](int64_t size) { return std::to_string(size); }),
       "--dtype=" + join(plan.dtypes, [](runtime::DType type) { return getName(kTypes, type).str(); }),
       "--op=" + join(plan.reductions, [](runtime::Reduction each) { return getName(kOperations, each).str(); }),
@@ -243,53 +312,116 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(i
   return readRows(path);
 }
 
+absl::StatusOr<std::unique_ptr<CollectivePeer>> AllReduceCommand::startPeer() const {
+  if (!peer.isGiven())
+    return nullptr;
+  PeerOptions options = peer.getOptions();
+  options.warmup = warmup;
+  options.steps = steps;
+  absl::StatusOr<std::unique_ptr<CollectivePeer>> torch = CollectivePeer::start(options);
+  if (torch.ok() && !(*torch)->getFailure().ok())
+    llvm::WithColor::warning(llvm::errs(), "cs336-bench") << std::string((*torch)->getFailure().message()) << "\n";
+  return torch;
+}
+
+/// Measures the peer's variants of the same cases, between processes. Its rows follow.
+static absl::Status measurePeer(CollectivePeer &torch, llvm::ArrayRef<AllReduceRow> own,
+                                std::vector<AllReduceRow> &rows) {
+  bool isOnGPU = own.front().backend == Backend::NCCL;
+  int ranks = own.front().ranks;
+  for (const std::string &variant : torch.getVariants()) {
+    std::vector<CollectiveCase> cases;
+    for (const AllReduceRow &row : own)
+      if (CollectivePeer::isMeasured(variant, row.times.one, isOnGPU))
+        cases.push_back(row.times.one);
+    if (cases.empty())
+      continue;
+    absl::StatusOr<std::vector<AllReduceTimes>> measured = torch.measure(variant, cases, ranks, isOnGPU);
+    if (!measured.ok() && !absl::IsResourceExhausted(measured.status()) && !absl::IsUnavailable(measured.status()))
+      return measured.status();
+    for (auto [i, one] : llvm::enumerate(cases)) {
+      AllReduceTimes times = measured.ok() ? std::move((*measured)[i]) : AllReduceTimes{one, {}, 0};
+      rows.push_back({own.front().backend, ranks, 0, std::move(times), variant, measured.status()});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AllReduceCommand::measureAll(CollectivePeer *torch, std::vector<AllReduceRow> &rows) const {
+  std::vector<int> numbers = ranks.empty() ? std::vector<int>{2} : std::vector<int>(ranks.begin(), ranks.end());
+  std::vector<Backend> ways =
+      backends.empty() ? std::vector<Backend>{Backend::Tcp} : std::vector<Backend>(backends.begin(), backends.end());
+  Progress progress(static_cast<int64_t>(numbers.size() * ways.size()));
+  for (Backend backend : ways)
+    for (int number : numbers) {
+      progress.start(getName(kBackends, backend) + ", " + llvm::Twine(number) + " ranks");
+      absl::StatusOr<std::vector<AllReduceRow>> measured =
+          backend == Backend::Threads ? measureAsThreads(number) : measureOnProcesses(backend, number);
+      if (!measured.ok())
+        return absl::Status(measured.status().code(), absl::StrCat(number, " ranks: ", measured.status().message()));
+      rows.insert(rows.end(), measured->begin(), measured->end());
+      if (!torch || backend == Backend::Threads)
+        continue;
+      progress.update("PyTorch", 0.5);
+      if (absl::Status status = measurePeer(*torch, *measured, rows); !status.ok())
+        return status;
+    }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsThreads(int number) const {
+  double startup = 0;
+  absl::StatusOr<std::vector<AllReduceTimes>> results =
+      measureOnThreads(number, absl::Seconds(timeout.getValue()), getPlan(), startup);
+  if (!results.ok())
+    return results.status();
+  std::vector<AllReduceRow> rows;
+  for (AllReduceTimes &times : *results)
+    rows.push_back({Backend::Threads, number, startup, std::move(times)});
+  return rows;
+}
+
 absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = check(); !status.ok())
     return status;
   absl::StatusOr<std::optional<runtime::RankEnvironment>> place = runtime::ReadRankEnvironment();
   if (!place.ok())
     return place.status();
+  runtime::DeviceId device;
+  if (llvm::is_contained(backends, Backend::NCCL))
+    device.kind = runtime::DeviceKind::kCuda;
   std::vector<AllReduceRow> rows;
-  auto append = [&](absl::StatusOr<std::vector<AllReduceRow>> measured) {
-    if (measured.ok())
-      rows.insert(rows.end(), measured->begin(), measured->end());
-    return measured.status();
-  };
+  std::unique_ptr<CollectivePeer> torch;
   if (*place) {
-    if (!ranks.empty() || !backends.empty())
-      return absl::InvalidArgumentError(absl::StrCat("--ranks and --backend conflict with the environment, which is "
-                                                     "that of rank ",
-                                                     (*place)->rank, " of ", (*place)->size));
-    if (absl::Status status = append(measureAsRank(**place)); !status.ok() || (*place)->rank != 0)
-      return status;
+    if (!ranks.empty() || backends.size() > 1 || llvm::is_contained(backends, Backend::Threads))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--ranks, --backend threads and several backends conflict with the environment, which is that of rank ",
+          (*place)->rank, " of ", (*place)->size));
+    if (peer.isGiven())
+      return absl::InvalidArgumentError("--peer conflicts with the environment, which is that of a rank: PyTorch's "
+                                        "ranks are started by the command without a launcher");
+    absl::StatusOr<std::vector<AllReduceRow>> measured = measureAsRank(**place);
+    if (!measured.ok() || (*place)->rank != 0)
+      return measured.status();
+    rows = *std::move(measured);
   } else {
-    std::vector<int> numbers = ranks.empty() ? std::vector<int>{2} : std::vector<int>(ranks.begin(), ranks.end());
-    std::vector<Backend> ways =
-        backends.empty() ? std::vector<Backend>{Backend::Tcp} : std::vector<Backend>(backends.begin(), backends.end());
-    Progress progress(static_cast<int64_t>(numbers.size() * ways.size()));
-    for (Backend backend : ways)
-      for (int number : numbers) {
-        progress.start(getName(kBackends, backend) + ", " + llvm::Twine(number) + " ranks");
-        absl::Status status;
-        if (backend == Backend::Tcp) {
-          status = append(measureOnProcesses(number));
-        } else {
-          double startup = 0;
-          absl::StatusOr<std::vector<AllReduceTimes>> results =
-              measureOnThreads(number, absl::Seconds(timeout.getValue()), getPlan(), startup);
-          if (results.ok())
-            for (AllReduceTimes &times : *results)
-              rows.push_back({backend, number, startup, std::move(times)});
-          status = results.status();
-        }
-        if (!status.ok())
-          return absl::Status(status.code(), absl::StrCat(number, " ranks: ", status.message()));
-      }
+    if (absl::Status status = checkGPUs(); !status.ok())
+      return status;
+    absl::StatusOr<std::unique_ptr<CollectivePeer>> started = startPeer();
+    if (!started.ok())
+      return started.status();
+    torch = *std::move(started);
+    if (absl::Status status = measureAll(torch.get(), rows); !status.ok())
+      return status;
   }
   json::Object context{{"benchmark", "allreduce"},
                        {"command", commandLine},
-                       {"device", describeDevice({}, 0)},
+                       {"device", describeDevice(device, 0)},
                        {"warmup", warmup.getValue()},
                        {"steps", steps.getValue()}};
-  return output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(), llvm::ArrayRef(rows)}}, {}});
+  absl::Status written =
+      output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), llvm::ArrayRef(rows)}}, {}});
+  if (written.ok() && torch && !torch->getFailure().ok())
+    return makePeerMissing(torch->getFailure());
+  return written;
 }

@@ -30,7 +30,7 @@ static constexpr llvm::StringLiteral kScript =
 static constexpr llvm::StringLiteral kPackages[] = {"torch", "safetensors"};
 
 absl::StatusOr<std::unique_ptr<AttentionPeer>> AttentionPeer::start(const PeerOptions &options) {
-  auto process = TorchProcess::start("torch_attention.py", kScript, kPackages, options);
+  auto process = TorchProcess::start({{"torch_attention.py", kScript}}, kPackages, options);
   if (!process.ok())
     return process.status();
   return std::unique_ptr<AttentionPeer>(new AttentionPeer(options, *std::move(process)));

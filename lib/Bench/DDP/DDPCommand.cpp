@@ -10,11 +10,14 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/DDP/RankRun.h"
+#include "cs336/Bench/Model/TorchPeer.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -24,6 +27,9 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription = "times training steps of several ranks";
+
+static constexpr llvm::StringLiteral kVariants[] = {"ddp",  "ddp-compile", "graphs-flat", "graphs-flat-bf16",
+                                                    "zero", "fsdp"};
 
 /// The values of `--distribute`: those of the pipeline's option, and none.
 static cl::ValuesClass getDistributionValues() {
@@ -55,8 +61,12 @@ DDPCommand::DDPCommand(std::string program)
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Most memory that a rank may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
-      timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 30)"),
-              cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
+      timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 120)"),
+              cl::value_desc("number"), cl::init(120), cl::cat(category), cl::sub(subcommand)),
+      peer(kVariants,
+           "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants ddp "
+           "(default), ddp-compile, graphs-flat, graphs-flat-bf16, zero, fsdp",
+           category, subcommand),
       noProfile("no-profile", cl::desc("Do not run the steps again under a profiler, which times communication"),
                 cl::cat(category), cl::sub(subcommand)),
       memoryTables("memory-tables",
@@ -77,8 +87,6 @@ std::vector<ColumnHead> DDPCommand::getColumns() const {
 }
 
 absl::Status DDPCommand::check() const {
-  if (model.sets("mode"))
-    return absl::InvalidArgumentError("--mode has no effect: ddp measures training steps; leave it out");
   if (steps < 1)
     return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
   if (warmup < 0)
@@ -108,6 +116,8 @@ absl::Status DDPCommand::check() const {
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
+  if (absl::Status status = peer.check(); !status.ok())
+    return status;
   if (absl::Status status = output.check(getDDPColumns({})); !status.ok())
     return status;
   return compile.checkOutputs({output.getPath(), {"--trace", trace}});
@@ -136,6 +146,10 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
   if (!descriptions.ok())
     return descriptions.status();
+  for (const ModelDescription &description : *descriptions)
+    if (description.mode != Mode::Train)
+      return absl::InvalidArgumentError(absl::StrCat("--mode is ", stringifyMode(description.mode).str(),
+                                                     ", must be train: ddp measures training steps"));
   absl::StatusOr<std::vector<int>> numbers = getRanks();
   if (!numbers.ok())
     return numbers.status();
@@ -158,6 +172,8 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
       if (read.worldSize != 1)
         return absl::InvalidArgumentError(
             "--pipeline-options: world-size conflicts with --ranks, which sets it: leave it out");
+      if (absl::Status status = checkPeerOptimizer(description); peer.isGiven() && !status.ok())
+        return status;
       DDPRow cell{description, read.dtype, read.fusion, pipeline};
       if (hasBaseline)
         cells.push_back(cell);
@@ -194,6 +210,7 @@ DDPOptions DDPCommand::getOptions() const {
   job.timeoutSeconds = timeout;
   job.profile = !noProfile;
   job.trace = !trace.empty();
+  job.give = peer.isGiven();
   return options;
 }
 
@@ -207,7 +224,40 @@ static std::string getPipelineOptions(const DDPRow &row) {
   return options;
 }
 
-absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions,
+absl::StatusOr<std::unique_ptr<DDPPeer>> DDPCommand::startPeer() const {
+  if (!peer.isGiven())
+    return nullptr;
+  absl::StatusOr<std::unique_ptr<DDPPeer>> started = DDPPeer::start(peer.getOptions());
+  if (started.ok() && !(*started)->getFailure().ok())
+    llvm::WithColor::warning(llvm::errs(), "cs336-bench") << std::string((*started)->getFailure().message()) << "\n";
+  return started;
+}
+
+/// Measures the peer's variants on as many ranks as the last row, unless that was done: fusion and modes of exchange
+/// make no difference to the peer.
+static absl::Status measurePeer(DDPPeer &peer, const RankJob &job, Progress &progress, std::vector<DDPRow> &rows) {
+  DDPRow cell = rows.back();
+  auto isSameCase = [&](const DDPRow &row) { return row.ranks == cell.ranks && isSameModel(row, cell); };
+  bool isMeasured = llvm::any_of(rows, [&](const DDPRow &row) { return !row.peer.empty() && isSameCase(row); });
+  bool hasFiles = llvm::any_of(
+      rows, [&](const DDPRow &row) { return row.peer.empty() && isSameCase(row) && row.measurement.status.ok(); });
+  if (isMeasured || !hasFiles)
+    return absl::OkStatus();
+  cell.bucketMiB = std::nullopt;
+  for (const std::string &variant : peer.getVariants()) {
+    progress.update("PyTorch: " + variant, 1);
+    cell.peer = variant;
+    absl::StatusOr<DDPMeasurement> measured =
+        peer.measure(variant, cell.description, cell.computeType, cell.ranks, job);
+    if (!measured.ok())
+      return measured.status();
+    cell.measurement = *std::move(measured);
+    rows.push_back(cell);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions, DDPPeer *torch,
                                     std::vector<DDPRow> &rows) const {
   absl::StatusOr<std::unique_ptr<DDPBenchmark>> benchmark = DDPBenchmark::create(getOptions());
   if (!benchmark.ok())
@@ -234,6 +284,11 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
     if (cell.measurement.status.ok())
       traces = (*benchmark)->takeTraces();
     rows.push_back(std::move(cell));
+    const DDPRow *next = index + 1 < cells.size() ? &cells[index + 1] : nullptr;
+    bool isLastOfCase = !next || next->ranks != rows.back().ranks || !isSameModel(*next, rows.back());
+    if (torch && isLastOfCase)
+      if (absl::Status status = measurePeer(*torch, (*benchmark)->getJob(), progress, rows); !status.ok())
+        return status;
   }
   return trace.empty() || traces.empty() ? absl::OkStatus() : writeTrace(traces, trace);
 }
@@ -261,9 +316,12 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
     return absl::InvalidArgumentError("there is nothing to measure: --distribute none is one rank, and the other modes "
                                       "need --ranks of 2 or more");
 
+  absl::StatusOr<std::unique_ptr<DDPPeer>> torch = startPeer();
+  if (!torch.ok())
+    return torch.status();
   std::vector<DDPRow> rows;
   absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
-    return measureAll(*std::move(cells), compileOptions, rows);
+    return measureAll(*std::move(cells), compileOptions, torch->get(), rows);
   });
   if (!status.ok() && rows.empty())
     return status;
@@ -277,7 +335,7 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
   for (const DDPRow &row : rows)
     if (const absl::Status &reason = row.measurement.status; !reason.ok()) {
       llvm::StringRef text = getFailureText(reason);
-      failed += text.empty();
+      failed += text.empty() && row.peer.empty();
       llvm::errs() << (text.empty() ? "failed" : text) << ": " << describeRow(row) << ": "
                    << std::string(reason.message()) << "\n";
     }
@@ -285,5 +343,7 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
     return absl::IsCancelled(status) ? describeEarlyEnd(status, rows.size(), count, "cells are left out") : status;
   if (failed > 0)
     return absl::AbortedError(absl::StrCat(failed, " of ", count, " cells failed; the reasons are above"));
+  if (*torch && !(*torch)->getFailure().ok())
+    return makePeerMissing((*torch)->getFailure());
   return absl::OkStatus();
 }

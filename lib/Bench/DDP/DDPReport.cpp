@@ -10,6 +10,7 @@
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/DDP/PlannedMemory.h"
 #include "cs336/Bench/Model/StepValues.h"
+#include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -49,8 +50,7 @@ std::string cs336::bench::describeRow(const DDPRow &row) {
   return text + llvm::formatv(", {0} {1}", row.ranks, row.ranks == 1 ? "rank" : "ranks").str();
 }
 
-/// Returns whether both rows train the same model in the same type with the same batch per rank.
-static bool isSameModel(const DDPRow &a, const DDPRow &b) {
+bool cs336::bench::isSameModel(const DDPRow &a, const DDPRow &b) {
   const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
   bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
                                      [&](const auto &field) { return left.*field.member == right.*field.member; });
@@ -126,8 +126,11 @@ static Column<DDPRow> makeNumber(std::string title, std::string key, int digits,
   return {std::move(title), std::move(key), std::move(extract), show};
 }
 
-/// "OOM", "unsupported", or "failed" with the error as a footnote.
-static Cell makeFailure(const absl::Status &status) {
+/// "OOM", "unsupported", or "failed" with the error as a footnote; "missing" for a peer that has failed.
+static Cell makeFailure(const DDPRow &row) {
+  const absl::Status &status = row.measurement.status;
+  if (!row.peer.empty())
+    return makePeerFailure(status);
   llvm::StringRef text = getFailureText(status);
   return text.empty() ? Cell::note("failed", std::string(status.message())) : Cell::note(text);
 }
@@ -157,7 +160,7 @@ static void appendTimes(Columns &columns) {
   };
   columns.push_back({"mean (ms)", "mean_ms", [](const DDPRow &row) {
                        if (!row.measurement.status.ok())
-                         return makeFailure(row.measurement.status);
+                         return makeFailure(row);
                        return Cell::number(computeStatistics(row.measurement.stepMilliseconds).mean, 3);
                      }});
   columns.back().samples = {kStepsKey};

@@ -21,7 +21,7 @@ std::vector<MemoryMoment> cs336::bench::getMemoryMoments(const MemoryTimeline &t
     first = first.value_or(position);
     last = position;
   }
-  // What is live at both sides of a command is all but the allocations that begin or end there.
+  // A command's live bytes include the allocations that begin or end there, which the moments leave out.
   KindBytes before, after;
   timeline.forEachCommand([&](size_t position, const KindBytes &live) {
     if (live.getTotal() > peak.getTotal())

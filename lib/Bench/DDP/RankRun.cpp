@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/DDP/RankRun.h"
 
+#include "cs336/Bench/Command/DeviceOfRank.h"
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/Communicator.h"
@@ -23,11 +24,6 @@ using namespace cs336::bench;
 using Clock = std::chrono::steady_clock;
 
 static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
-
-/// Returns the session's device: "cuda" stands for the GPU of the rank's number on its host.
-static std::string getDeviceOfRank(llvm::StringRef device, const std::optional<runtime::RankEnvironment> &place) {
-  return device == "cuda" ? absl::StrCat("cuda:", place ? place->local_rank : 0) : device.str();
-}
 
 namespace {
 /// One rank, from the group to its result.
@@ -58,7 +54,7 @@ private:
 static constexpr const char *kEntry = "train";
 
 absl::Status RankRun::join() {
-  options.device = getDeviceOfRank(job.device, place);
+  options.device = getDeviceOfRank(job.device, place.value_or(runtime::RankEnvironment()));
   options.num_threads = static_cast<int>(job.numThreads);
   options.memory_limit_bytes = job.memoryLimitBytes;
   if (!place)

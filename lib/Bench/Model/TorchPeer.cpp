@@ -21,10 +21,12 @@ static constexpr llvm::StringLiteral kScript =
 #include "TorchModel.inc"
     ;
 
+PeerScript cs336::bench::getModelScript() { return {"torch_model.py", kScript}; }
+
 static constexpr llvm::StringLiteral kPackages[] = {"torch", "numpy", "safetensors"};
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> TorchPeer::start(const PeerOptions &options) {
-  auto process = TorchProcess::start("torch_model.py", kScript, kPackages, options);
+  auto process = TorchProcess::start(getModelScript(), kPackages, options);
   if (!process.ok())
     return process.status();
   return std::unique_ptr<TorchPeer>(new TorchPeer(options, *std::move(process)));
@@ -60,19 +62,31 @@ static json::Object describe(const OptimizerConfig &config) {
   return object;
 }
 
+json::Object cs336::bench::describeForPeer(const ModelDescription &description, ComputeType type) {
+  return json::Object{{"config", describe(description.transformer)},
+                      {"optimizer", describe(description.optimizer)},
+                      {"dtype", stringifyComputeType(type)}};
+}
+
+absl::Status cs336::bench::checkPeerOptimizer(const ModelDescription &description) {
+  if (description.mode != Mode::Train || description.optimizer.form == AdamWForm::PyTorch)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--peer torch updates as torch.optim.AdamW does, and the model as ",
+                                                 stringifyAdamWForm(description.optimizer.form).str(),
+                                                 ": leave --adamw-form out, or --peer"));
+}
+
 absl::StatusOr<PeerMeasurement> TorchPeer::measureVariant(llvm::StringRef variant, const ModelDescription &description,
                                                           ComputeType type) {
-  json::Object question{{"config", describe(description.transformer)},
-                        {"optimizer", describe(description.optimizer)},
-                        {"params", process->getPath("params.safetensors")},
-                        {"batch", process->getPath("batch.npz")},
-                        {"mode", stringifyMode(description.mode)},
-                        {"dtype", stringifyComputeType(type)},
-                        {"device", options.device},
-                        {"variant", variant},
-                        {"warmup", options.warmup},
-                        {"steps", options.steps},
-                        {"threads", options.numThreads}};
+  json::Object question = describeForPeer(description, type);
+  question["params"] = process->getPath("params.safetensors");
+  question["batch"] = process->getPath("batch.npz");
+  question["mode"] = stringifyMode(description.mode);
+  question["device"] = options.device;
+  question["variant"] = variant;
+  question["warmup"] = options.warmup;
+  question["steps"] = options.steps;
+  question["threads"] = options.numThreads;
   PeerMeasurement measurement;
   measurement.variant = variant.str();
   absl::StatusOr<json::Object> answer = process->ask(std::move(question));
@@ -106,10 +120,8 @@ static bool isMeasured(llvm::StringRef variant, Mode mode, ComputeType type) {
 }
 
 absl::StatusOr<std::vector<PeerMeasurement>> TorchPeer::measure(const ModelDescription &description, ComputeType type) {
-  if (description.mode == Mode::Train && description.optimizer.form != AdamWForm::PyTorch)
-    return absl::InvalidArgumentError(absl::StrCat("--peer torch updates as torch.optim.AdamW does, and the model as ",
-                                                   stringifyAdamWForm(description.optimizer.form).str(),
-                                                   ": leave --adamw-form out, or --peer"));
+  if (absl::Status status = checkPeerOptimizer(description); !status.ok())
+    return status;
   std::string job;
   llvm::raw_string_ostream(job) << json::Value(describe(description.transformer)) << " "
                                 << json::Value(describe(description.optimizer)) << " "

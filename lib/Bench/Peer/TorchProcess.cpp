@@ -35,7 +35,7 @@ static absl::Status writeScript(const std::string &path, llvm::StringRef text) {
   return absl::UnavailableError(absl::StrCat(path, " cannot be written: ", llvm::toString(std::move(error))));
 }
 
-absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRef name, llvm::StringRef text,
+absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::ArrayRef<PeerScript> scripts,
                                                                   llvm::ArrayRef<llvm::StringLiteral> packages,
                                                                   const PeerOptions &options) {
   absl::Status check = checkPackages(options.python, packages, options.timeoutSeconds);
@@ -48,10 +48,11 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::StringRe
   torch->failure = check;
   if (!check.ok())
     return torch;
-  std::string path = torch->getPath(name);
+  std::string path = torch->getPath(scripts.front().name);
   // Python finds a module beside the script that imports it.
   absl::Status isWritten = writeScript(torch->getPath("answer_jobs.py"), kAnswerJobs);
-  isWritten.Update(writeScript(path, text));
+  for (const PeerScript &script : scripts)
+    isWritten.Update(writeScript(torch->getPath(script.name), script.text));
   if (!isWritten.ok())
     return isWritten;
   auto process = PeerProcess::start({options.python, path});

@@ -1,4 +1,4 @@
-//===- AllReduceBenchmark.h - Times of all-reduces --------------*- C++ -*-===//
+//===- AllReduceBenchmark.h - Times of collectives --------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,49 +8,49 @@
 #ifndef CS336_BENCH_ALLREDUCE_ALLREDUCEBENCHMARK_H
 #define CS336_BENCH_ALLREDUCE_ALLREDUCEBENCHMARK_H
 
-#include "cs336/runtime/Communicator.h"
-#include "llvm/ADT/ArrayRef.h"
+#include "cs336/Bench/AllReduce/Collective.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace cs336::bench {
 
 /// The way in which ranks exchange data.
-enum class Backend : uint8_t { Tcp, Threads };
+enum class Backend : uint8_t { Tcp, Threads, NCCL };
 
-/// The all-reduces that every group measures.
+/// The collectives that every group measures.
 struct AllReducePlan {
-  /// Bytes of one rank's block, each rounded down to whole elements.
+  std::vector<Collective> collectives;
+  /// Bytes of all parts, each rounded down to whole elements per rank.
   std::vector<int64_t> sizes;
   std::vector<runtime::DType> dtypes;
   std::vector<runtime::Reduction> reductions;
   int64_t warmup, steps;
 };
 
-/// All-reduces of one size, type and reduction, in place.
+/// The results of one case.
 struct AllReduceTimes {
-  int64_t count; // Elements of one rank's block.
-  runtime::DType dtype;
-  runtime::Reduction reduction;
-  /// Milliseconds of each step, on rank 0.
+  CollectiveCase one;
+  /// Milliseconds per collective, for each step, by the device's clock on rank 0.
   std::vector<double> milliseconds;
   /// Elements with a wrong value, over all ranks.
-  int64_t wrong;
-
-  int64_t getBytes() const { return count * runtime::ByteSize(dtype); }
+  int64_t wrong = 0;
 };
 
-/// Runs the plan as one rank. All ranks of the group call it. Returns the results on rank 0, and those of other ranks
-/// without times. RESOURCE_EXHAUSTED if a block does not fit into memory.
-absl::StatusOr<std::vector<AllReduceTimes>> measureAllReduces(runtime::Communicator &communicator,
-                                                              const AllReducePlan &plan);
+/// Runs the plan as one rank, in compiled programs of collectives on variables in the device's memory: what training
+/// steps run. `device` is "cpu", or the GPU of this rank. All ranks of the group call it. `startup` gets the
+/// milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if the blocks do not fit into memory.
+absl::StatusOr<std::vector<AllReduceTimes>> measureCollectives(std::shared_ptr<runtime::Communicator> communicator,
+                                                               const std::string &device, const AllReducePlan &plan,
+                                                               double &startup);
 
 /// Runs the plan on threads of this process, and returns the results of rank 0. `startup` gets the milliseconds until
-/// the group exists.
+/// the group and its sessions exist.
 absl::StatusOr<std::vector<AllReduceTimes>> measureOnThreads(int ranks, absl::Duration timeout,
                                                              const AllReducePlan &plan, double &startup);
 

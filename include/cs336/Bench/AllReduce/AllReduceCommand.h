@@ -9,25 +9,30 @@
 #define CS336_BENCH_ALLREDUCE_ALLREDUCECOMMAND_H
 
 #include "cs336/Bench/AllReduce/AllReduceBenchmark.h"
+#include "cs336/Bench/AllReduce/CollectivePeer.h"
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/runtime/RankEnvironment.h"
 
 #include <string>
 
 namespace cs336::bench {
 
-/// All-reduces of one group, and how long it took to form.
+/// A collective of one group, and how long it took until the group could run.
 struct AllReduceRow {
   Backend backend;
   int ranks;
   double startupMilliseconds;
   AllReduceTimes times;
+  /// The variant of PyTorch that was measured, and the reason if it was not. Empty for this program's own collectives.
+  std::string peer = "";
+  absl::Status status = absl::OkStatus();
 };
 
-/// The subcommand `allreduce`: the bandwidth of all-reduces between ranks that are processes or threads, by the number
-/// of ranks and the size. It starts the processes itself: each runs the same command as one rank, and rank 0 writes its
-/// results to a file.
+/// The subcommand `allreduce`: the bandwidth of all-reduces and other collectives between ranks that are processes or
+/// threads, by the number of ranks and the size. It starts the processes itself: each runs the same command as one
+/// rank, and rank 0 writes its results to a file.
 class AllReduceCommand : public Command {
 public:
   /// `program` is the path of this program.
@@ -40,20 +45,28 @@ public:
 
 private:
   absl::Status check() const;
+  /// Returns an error if `--backend nccl` has fewer GPUs than ranks.
+  absl::Status checkGPUs() const;
+  /// Returns null without `--peer`.
+  absl::StatusOr<std::unique_ptr<CollectivePeer>> startPeer() const;
+  /// Measures every combination of backends and numbers of ranks.
+  absl::Status measureAll(CollectivePeer *torch, std::vector<AllReduceRow> &rows) const;
   AllReducePlan getPlan() const;
   /// Measures as one rank of a group of processes.
   absl::StatusOr<std::vector<AllReduceRow>> measureAsRank(const runtime::RankEnvironment &place) const;
+  absl::StatusOr<std::vector<AllReduceRow>> measureAsThreads(int number) const;
   /// Starts processes, and reads the results of rank 0.
-  absl::StatusOr<std::vector<AllReduceRow>> measureOnProcesses(int number) const;
+  absl::StatusOr<std::vector<AllReduceRow>> measureOnProcesses(Backend backend, int number) const;
 
   std::string program;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"All-reduce"};
-  llvm::cl::list<std::string> sizes, dtypes, operations;
+  llvm::cl::list<std::string> collectives, sizes, dtypes, operations;
   llvm::cl::list<int> ranks;
   llvm::cl::list<Backend, bool, EnumParser<Backend>> backends;
   llvm::cl::opt<int64_t> warmup, steps;
   RealFlag timeout;
+  PeerFlags peer;
   OutputFlags output;
 };
 

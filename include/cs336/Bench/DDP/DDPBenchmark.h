@@ -51,7 +51,7 @@ struct DDPMeasurement {
   };
   std::optional<Times> times;
   std::string profileNote;
-  /// Of one rank.
+  /// The plan of one rank.
   std::optional<ModelPlan> plan;
 };
 

@@ -11,7 +11,9 @@
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/DDP/DDPPeer.h"
 #include "cs336/Bench/DDP/DDPReport.h"
+#include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
@@ -42,7 +44,9 @@ private:
   absl::StatusOr<std::vector<int>> getRanks() const;
   /// Returns the rows to measure, without measurements.
   absl::StatusOr<std::vector<DDPRow>> getCells() const;
-  absl::Status measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions,
+  /// Returns null without `--peer`.
+  absl::StatusOr<std::unique_ptr<DDPPeer>> startPeer() const;
+  absl::Status measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions, DDPPeer *peer,
                           std::vector<DDPRow> &rows) const;
   DDPOptions getOptions() const;
   absl::Status runAsRank() const;
@@ -62,6 +66,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   RealFlag timeout;
+  PeerFlags peer;
   llvm::cl::opt<bool> noProfile;
   llvm::cl::opt<bool> memoryTables;
   TextFlag trace;

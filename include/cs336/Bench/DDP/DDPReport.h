@@ -46,6 +46,9 @@ struct DDPRow {
 /// "small, batch 4, context 256, bf16, fusion all, bucket of 25 MiB, 2 ranks".
 std::string describeRow(const DDPRow &row);
 
+/// Returns whether both rows train the same model in the same type with the same batch per rank.
+bool isSameModel(const DDPRow &a, const DDPRow &b);
+
 /// The comparison of a row's values with those of other rows.
 enum class ValueCheck : uint8_t {
   /// All ranks have the same loss and norm, and the first row of as many ranks has them up to the type's tolerance.

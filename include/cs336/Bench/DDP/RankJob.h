@@ -30,7 +30,7 @@ struct RankJob {
   int64_t warmup = 5, steps = 10;
   /// Seconds after which a silent rank ends the run.
   double timeoutSeconds = 30;
-  /// Of AdamW, from which the first moments give the gradients' norm.
+  /// AdamW's coefficient, by which the first moments give the gradients' norm.
   double beta1 = 0.9;
   /// Run the steps again under a profiler.
   bool profile = true;

@@ -25,9 +25,9 @@ namespace cs336::bench {
 struct RankResult {
   /// OK, or the error that ended the rank. Other members have what was measured before.
   absl::Status status;
-  /// Of the first step: the mean over ranks, as every rank computes it, and the norm of all gradients.
+  /// The first step's loss, as every rank computes it over all ranks, and the norm of all gradients.
   double loss = 0, gradNorm = 0;
-  /// Of the last timed step.
+  /// The loss of the last timed step.
   double lastLoss = 0;
   /// Times of the timed steps by the host's clock, and by the GPU's.
   std::vector<double> stepMilliseconds, deviceMilliseconds;
@@ -35,7 +35,7 @@ struct RankResult {
   double joinSeconds = 0, loadSeconds = 0;
   /// By the GPU's own count, after the steps.
   std::optional<int64_t> deviceMemoryBytes;
-  /// Of all profiled steps. Absent without a profile.
+  /// The sums over all profiled steps. Absent without a profile.
   std::optional<Overlap> overlap;
   /// The times of the profiled steps, by the GPU's clock if there is one.
   std::vector<double> profiledMilliseconds;

@@ -27,6 +27,15 @@ struct PeerMeasurement {
   std::optional<double> deviceMiB;
 };
 
+/// benchmarks/peers/torch_model.py.
+PeerScript getModelScript();
+
+/// Returns the members `config`, `optimizer` and `dtype` of a job.
+llvm::json::Object describeForPeer(const ModelDescription &description, ComputeType type);
+
+/// Returns INVALID_ARGUMENT for a training step with another form of AdamW than PyTorch's.
+absl::Status checkPeerOptimizer(const ModelDescription &description);
+
 /// Runs benchmarks/peers/torch_model.py, whose variants are "eager", "primitive", "sdpa", "compile", "graphs",
 /// "graphs-cudnn" (in bf16 and fp16 only), and "graphs-bf16w" (for forward passes in bf16 only).
 class TorchPeer {

@@ -19,16 +19,19 @@
 
 namespace cs336::bench {
 
-/// A script of benchmarks/peers, which travels inside of this program, as a process that outlives a sweep, and a
-/// temporary folder for the files that both sides read.
+/// A file of benchmarks/peers, which travels inside of this program.
+struct PeerScript {
+  llvm::StringLiteral name, text;
+};
+
+/// A script as a process that outlives a sweep, and a temporary folder for the files that both sides read.
 class TorchProcess {
 public:
-  /// `name` is the script's file name, `text` what it holds, `packages` what it imports. An error if the interpreter
-  /// cannot be started or a temporary folder cannot be made. If the interpreter lacks a package, the process has failed
-  /// before its first question.
-  static absl::StatusOr<std::unique_ptr<TorchProcess>> start(llvm::StringRef name, llvm::StringRef text,
-                                                             llvm::ArrayRef<llvm::StringLiteral> packages,
-                                                             const PeerOptions &options);
+  /// Starts the first of the scripts, which may import the others and answer_jobs.py. They import `packages`. An error
+  /// if the interpreter cannot be started or a temporary folder cannot be made. If the interpreter lacks a package, the
+  /// process has failed before its first question.
+  static absl::StatusOr<std::unique_ptr<TorchProcess>>
+  start(llvm::ArrayRef<PeerScript> scripts, llvm::ArrayRef<llvm::StringLiteral> packages, const PeerOptions &options);
   ~TorchProcess();
 
   /// In the folder.
