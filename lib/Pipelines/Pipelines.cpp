@@ -171,8 +171,6 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   // Runs after launches are batched, which needs buffers that share no storage.
   manager.addNestedPass<exec::EntryOp>(exec::createPackBucketsPass({alignment}));
   if (isCUDA) {
-    if (options.reduceByCopies != 0)
-      manager.addPass(exec::createReduceByCopiesPass({options.reduceByCopies, alignment}));
     // Runs after launches have moved, which events stop, and before the plan, which follows events. A CPU session runs
     // its commands in order on one team of threads, where streams would take memory and save no time.
     manager.addNestedPass<exec::EntryOp>(exec::createAssignStreamsPass());

@@ -116,10 +116,6 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<double> bucketMiB{*this, "bucket-mib",
                            llvm::cl::desc("Size in MiB at which a bucket of gradients is complete"),
                            llvm::cl::init(25)};
-  Option<int64_t> reduceByCopies{*this, "reduce-by-copies",
-                                 llvm::cl::desc("Bytes that an operand has at least for which ranks on GPUs reduce by "
-                                                "copies (see --exec-reduce-by-copies); 0: never"),
-                                 llvm::cl::init(1 << 20)};
   Option<int64_t> prefetch{*this, "prefetch",
                            llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead; -1: all "
                                           "layers for a backward pass of zero1, otherwise 1"),

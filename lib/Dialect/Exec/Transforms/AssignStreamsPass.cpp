@@ -32,11 +32,6 @@ static bool communicates(Operation *command) {
   return collective && static_cast<int64_t>(collective.getGroup()) > 1;
 }
 
-/// Returns whether the command runs on the stream of collectives: it is one, or a launch that works for one.
-static bool runsBeside(CommandOpInterface command) {
-  return communicates(command) || (isa<LaunchOp>(command) && getPhase(command->getLoc()) == Phase::Communication);
-}
-
 static bool usesStreams(CommandOpInterface command) {
   return command.getStream() != 0 || command.getRecordedEvent() || command.getAwaitedEvent();
 }
@@ -164,7 +159,7 @@ int64_t EdgeFinder::getDyingBytes(CommandOpInterface command, Position position)
 
 void EdgeFinder::visit(Position position) {
   CommandOpInterface command = commands[position];
-  Stream stream = runsBeside(command) ? kCommunication : kComputation;
+  Stream stream = communicates(command) ? kCommunication : kComputation;
   Position need = findDependence(command, stream);
   if (stream == kCommunication) {
     int64_t fresh = getFreshBytes(command, position);
@@ -204,7 +199,7 @@ void AssignStreamsPass::addEvents(ArrayRef<CommandOpInterface> commands, std::ve
   OpBuilder builder(&getContext());
   for (auto [event, edge] : llvm::enumerate(edges)) {
     CommandOpInterface ended = commands[edge.ended], waiting = commands[edge.waiting];
-    Location loc = inPhase(Phase::Communication, (runsBeside(ended) ? ended : waiting)->getLoc());
+    Location loc = inPhase(Phase::Communication, (communicates(ended) ? ended : waiting)->getLoc());
     builder.setInsertionPointAfter(ended);
     RecordOp::create(builder, loc, event, ended.getStream());
     builder.setInsertionPoint(waiting);
@@ -270,14 +265,9 @@ void AssignStreamsPass::runOnOperation() {
     return;
   }
   std::vector<Edge> edges = EdgeFinder(commands).find();
-  for (CommandOpInterface command : commands) {
-    if (!runsBeside(command))
-      continue;
-    if (auto collective = dyn_cast<CollectiveOp>(command.getOperation()))
+  for (CommandOpInterface command : commands)
+    if (auto collective = dyn_cast<CollectiveOp>(command.getOperation()); collective && communicates(collective))
       collective.setStream(kCommunication);
-    else
-      cast<LaunchOp>(command.getOperation()).setStream(kCommunication);
-  }
   addEvents(commands, std::move(edges));
   describeOverlap();
 }

@@ -13,9 +13,8 @@ include "mlir/Pass/PassBase.td"
 def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
   let summary = "Run collectives on a stream of their own, beside computation";
   let description = [{
-    Moves the collectives of more than one rank, and launches of the phase communication, which work for them, to stream
-    1, and adds the events that the two streams need. All other commands stay on stream 0, and all commands keep their
-    order in the text. Run it after the passes that add, merge or
+    Moves the collectives of more than one rank to stream 1, and adds the events that the two streams need. All other
+    commands stay on stream 0, and all commands keep their order in the text. Run it after the passes that add, merge or
     move commands, and before `--exec-plan-memory`, which follows the events.
 
     A command waits for a command of the other stream in these cases:
@@ -202,54 +201,6 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
   }];
   let options = [Option<"alignment", "alignment", "uint64_t", "64",
                         "Alignment of offsets in bytes, a power of two up to 2097152 (default: 64)">];
-}
-
-def ReduceByCopiesPass : Pass<"exec-reduce-by-copies", "::mlir::ModuleOp"> {
-  let summary = "Reduce over ranks by copies between them and a kernel";
-  let description = [{
-    GPUs of one host copy to each other without multiprocessors, but reductions of libraries run on multiprocessors, which
-    computation beside them then lacks. This pass replaces an `all_reduce` or `reduce_scatter` of sums or means with an
-    `all_to_all`, in which each rank receives its part of the operand from all ranks, a launch of a kernel that adds these
-    parts, and, for an `all_reduce`, an `all_gather` of the results. The ranks send as many bytes as in a ring.
-
-    The kernel adds the parts in the order of ranks, in f32, divides a sum by the number of ranks for a mean, and rounds
-    once. All ranks therefore have equal bits, and those of ranks on CPUs.
-
-    An operand is replaced if it has elements of f32, bf16 or f16, at least `min-bytes` bytes, and parts of whole
-    multiples of `alignment` bytes. Other operands stay in the collective. Groups of more than 8 ranks do not change.
-
-    The operand is received into memory of its own, which is in use until the kernel ends. Run the pass after
-    `--exec-pack-buckets`, and before `--exec-assign-streams` and `--exec-plan-memory`.
-
-    Before:
-
-    ```mlir
-    exec.collective all_reduce mean ins(%g : memref<1024x512xbf16>) outs(%g : memref<1024x512xbf16>) group = 2
-    ```
-
-    After:
-
-    ```mlir
-    %flat = exec.view %g : memref<1024x512xbf16> to memref<524288xbf16>
-    %received = exec.alloc : memref<524288xbf16>
-    exec.collective all_to_all ins(%flat : memref<524288xbf16>) outs(%received : memref<524288xbf16>) group = 2
-    %part = exec.alloc : memref<262144xbf16>
-    %first = exec.view %received : memref<524288xbf16> to memref<262144xbf16>
-    %second = exec.view %received : memref<524288xbf16> to memref<262144xbf16, strided<[1], offset: 262144>>
-    exec.launch @mean_of_ranks_1f3a ins(%first, %second : memref<262144xbf16>, memref<262144xbf16, strided<[1], offset: 262144>>) outs(%part : memref<262144xbf16>)
-    exec.collective all_gather ins(%part : memref<262144xbf16>) outs(%flat : memref<524288xbf16>) group = 2
-    ```
-
-    Errors: a `min-bytes` below 1.
-
-    Remark: `ByCopies` names a collective, and how many of its operands were replaced.
-
-    Counts `num-collectives`, reductions that became copies; `num-kernels`, kernels created.
-  }];
-  let options = [Option<"minBytes", "min-bytes", "int64_t", "1048576",
-                        "Bytes that an operand has at least, for which copies are faster (default: 1048576)">,
-                 Option<"alignment", "alignment", "uint64_t", "256",
-                        "Alignment of parts in bytes (default: 256)">];
 }
 
 #endif // CS336_DIALECT_EXEC_TRANSFORMS_PASSES_TD
