@@ -109,7 +109,7 @@ CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicato
     CS336_ASSIGN_OR_RETURN(device->group_, NcclGroup::Create(*device->context_, communicator));
     device->context_->SetMonitor(device->group_.get());
   }
-  CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_, device->group_.get()));
+  CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
   if (device->group_)
     CS336_RETURN_IF_ERROR(device->group_->CountCollectives(*device->memory_));
   const CudaContext &context = *device->context_;

@@ -30,8 +30,8 @@ constexpr int64_t kAllocationAlignment = 256;
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context, NcclGroup *group) {
-  std::unique_ptr<CudaMemory> memory(new CudaMemory(context, group));
+absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context) {
+  std::unique_ptr<CudaMemory> memory(new CudaMemory(context));
   CS336_ASSIGN_OR_RETURN(memory->available_at_start_, memory->AvailableBytes());
   return memory;
 }
@@ -62,10 +62,6 @@ absl::StatusOr<MemoryBlock> CudaMemory::Allocate(int64_t bytes, int64_t alignmen
     return absl::ResourceExhaustedError(failure);
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
-  if (group_ && alignment <= NcclGroup::kAllocationAlignment) {
-    absl::StatusOr<MemoryBlock> block = group_->Allocate(bytes);
-    return block.ok() ? std::move(block) : Annotate(block.status(), failure);
-  }
   CUdeviceptr address = 0;
   CS336_RETURN_IF_ERROR(Annotate(context_.driver().MemAlloc(&address, bytes + slack), failure));
   CUdeviceptr aligned = slack == 0 ? address : (address + slack - 1) / slack * slack;

@@ -11,7 +11,6 @@
 #include "cs336/runtime/DeviceMemory.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/CudaEvent.h"
-#include "device/cuda/NcclGroup.h"
 
 #include <array>
 #include <memory>
@@ -23,9 +22,8 @@ namespace cs336::runtime {
 /// commands.
 class CudaMemory : public DeviceMemory {
 public:
-  /// The context and the group must outlive the memory. With a group, blocks are
-  /// those that other GPUs can reach.
-  static absl::StatusOr<std::unique_ptr<CudaMemory>> Create(const CudaContext &context, NcclGroup *group = nullptr);
+  /// The context must outlive the memory.
+  static absl::StatusOr<std::unique_ptr<CudaMemory>> Create(const CudaContext &context);
 
   std::string Name() const override;
   bool is_host() const override { return false; }
@@ -47,11 +45,10 @@ private:
     CudaEvent copied;
   };
 
-  CudaMemory(const CudaContext &context, NcclGroup *group) : context_(context), group_(group) {}
+  explicit CudaMemory(const CudaContext &context) : context_(context) {}
   absl::Status PrepareStaging();
 
   const CudaContext &context_;
-  NcclGroup *group_; // Null for one rank.
   int64_t available_at_start_ = 0;
   std::array<Staging, 2> staging_; // Allocated at first use.
 };

@@ -41,10 +41,6 @@ absl::StatusOr<std::shared_ptr<const NcclApi>> NcclApi::Load(const std::string &
   find(api->CommDestroy, "ncclCommDestroy");
   find(api->CommAbort, "ncclCommAbort");
   find(api->CommGetAsyncError, "ncclCommGetAsyncError");
-  find(api->MemAlloc, "ncclMemAlloc");
-  find(api->MemFree, "ncclMemFree");
-  find(api->CommWindowRegister, "ncclCommWindowRegister");
-  find(api->CommWindowDeregister, "ncclCommWindowDeregister");
   find(api->GroupStart, "ncclGroupStart");
   find(api->GroupEnd, "ncclGroupEnd");
   find(api->AllReduce, "ncclAllReduce");

@@ -28,7 +28,6 @@ namespace cs336::runtime {
 namespace nccl {
 
 using Comm = struct CommBody *;
-using Window = struct WindowBody *;
 
 struct UniqueId {
   char bytes[128];
@@ -45,9 +44,6 @@ enum DataType : int {
   kBfloat16 = 9,
 };
 enum RedOp : int { kSum = 0, kMax = 2, kMin = 3, kAvg = 4 };
-/// Gathers by copy engines where both buffers are in symmetric windows.
-inline constexpr int kCTAPolicyZero = 2;
-inline constexpr int kWindowSymmetric = 1;
 
 /// The options of a communicator. A member that is left alone has NCCL's
 /// default. A newer library reads as many members as `size` says.
@@ -98,10 +94,6 @@ public:
   int (*CommDestroy)(nccl::Comm);
   int (*CommAbort)(nccl::Comm);
   int (*CommGetAsyncError)(nccl::Comm, int *);
-  int (*MemAlloc)(void **, size_t);
-  int (*MemFree)(void *);
-  int (*CommWindowRegister)(nccl::Comm, void *, size_t, nccl::Window *, int flags);
-  int (*CommWindowDeregister)(nccl::Comm, nccl::Window);
   int (*GroupStart)();
   int (*GroupEnd)();
   int (*AllReduce)(const void *, void *, size_t, nccl::DataType, nccl::RedOp, nccl::Comm, CUstream);

@@ -65,14 +65,6 @@ public:
       : context_(context), group_(group), transfers_(std::move(transfers)), kind_(collective.kind),
         reduction_(ToNccl(static_cast<Reduction>(collective.reduction))), root_(static_cast<int>(collective.root)) {}
 
-  absl::Status Register() {
-    for (const Transfer &each : transfers_) {
-      CS336_RETURN_IF_ERROR(group_.Register(each.src));
-      CS336_RETURN_IF_ERROR(group_.Register(each.dst));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status Execute() override {
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
@@ -125,9 +117,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const Cud
       return absl::UnimplementedError(
           absl::StrCat("a mean of ", Name(each.dtype), " over ranks on GPUs: compute the sum, and divide it"));
   }
-  auto command = std::make_unique<NcclCollective>(context, group, std::move(transfers), collective);
-  CS336_RETURN_IF_ERROR(Annotate(command->Register(), "registering the operands with NCCL"));
-  return command;
+  return std::make_unique<NcclCollective>(context, group, std::move(transfers), collective);
 }
 
 } // namespace cs336::runtime

@@ -19,9 +19,8 @@
 
 namespace cs336::runtime {
 
-/// Prepares a collective of the group, and registers the memory of its operands.
-/// The command enqueues all operands at once in the context's current stream. A
-/// graph may capture it. NCCL sums bf16 and f16 in f32. Two ranks get the bits
+/// Prepares a collective of the group. The command enqueues all operands at once
+/// in the context's current stream. A graph may capture it. NCCL sums bf16 and f16 in f32. Two ranks get the bits
 /// that ranks on CPUs get; more ranks may be added in another order.
 ///
 /// Returns UNIMPLEMENTED for reductions that NCCL does not have.

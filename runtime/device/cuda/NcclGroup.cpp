@@ -67,7 +67,6 @@ absl::Status NcclGroup::Connect() {
   });
   nccl::Config config;
   config.blocking = 0;
-  config.cta_policy = nccl::kCTAPolicyZero;
   int result = 0;
   {
     std::lock_guard<std::mutex> lock(watch_->mutex);
@@ -159,46 +158,6 @@ absl::Status NcclGroup::SettleLocked(int result, const char *call) {
     watch_->mutex.lock();
   }
   return api_->ToStatus(state, call);
-}
-
-absl::StatusOr<MemoryBlock> NcclGroup::Allocate(int64_t bytes) {
-  CurrentContext current(context_);
-  CS336_RETURN_IF_ERROR(current.status());
-  void *address = nullptr;
-  CS336_RETURN_IF_ERROR(api_->ToStatus(api_->MemAlloc(&address, bytes), "MemAlloc"));
-  blocks_[static_cast<char *>(address)] = {bytes, nullptr};
-  return MemoryBlock(address, bytes, [this, address] { Release(address); });
-}
-
-void NcclGroup::Release(void *address) {
-  nccl::Window window = blocks_.extract(static_cast<char *>(address)).mapped().window;
-  if (context_.is_lost())
-    return;
-  CurrentContext current(context_);
-  if (window) {
-    std::lock_guard<std::mutex> lock(watch_->mutex);
-    // The windows of a communicator that was aborted are gone.
-    if (watch_->comm)
-      SettleLocked(api_->CommWindowDeregister(watch_->comm, window), "CommWindowDeregister").IgnoreError();
-  }
-  api_->MemFree(address);
-}
-
-absl::Status NcclGroup::Register(const void *address) {
-  const char *byte = static_cast<const char *>(address);
-  auto next = blocks_.upper_bound(const_cast<char *>(byte));
-  if (next == blocks_.begin())
-    return absl::OkStatus();
-  auto &[begin, block] = *std::prev(next);
-  if (byte >= begin + block.bytes || block.window)
-    return absl::OkStatus();
-  CurrentContext current(context_);
-  CS336_RETURN_IF_ERROR(current.status());
-  std::lock_guard<std::mutex> lock(watch_->mutex);
-  if (!watch_->comm)
-    return watch_->failure;
-  return SettleLocked(api_->CommWindowRegister(watch_->comm, begin, block.bytes, &block.window, nccl::kWindowSymmetric),
-                      "CommWindowRegister");
 }
 
 absl::Status NcclGroup::Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue) {

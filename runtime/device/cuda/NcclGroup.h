@@ -21,7 +21,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,13 +34,10 @@ namespace cs336::runtime {
 /// meet, and learns of each other's failure.
 ///
 /// NCCL's communicator does not block. When the group fails, a thread aborts it,
-/// which ends the collectives that run. Those that NCCL cannot end keep the
-/// device, which a wait then gives up (see WorkMonitor).
+/// which ends the collectives that run. If they do not end, a wait gives up the
+/// device (see WorkMonitor).
 class NcclGroup : public WorkMonitor {
 public:
-  /// The alignment of blocks that Allocate() returns.
-  static constexpr int64_t kAllocationAlignment = 4096;
-
   /// Connects the GPUs of all ranks. The context must outlive the group, and
   /// graphs that contain its work must be destroyed before it. Errors: those of
   /// NcclApi::Load(), and the failure of the group.
@@ -53,13 +49,6 @@ public:
   int rank() const { return ranks_->rank(); }
   int size() const { return ranks_->size(); }
   const NcclApi &api() const { return *api_; }
-
-  /// Allocates memory that other ranks' GPUs can reach, once it is registered.
-  /// All ranks allocate and release the same blocks in the same order.
-  absl::StatusOr<MemoryBlock> Allocate(int64_t bytes);
-  /// Makes the block that contains `address` known to all ranks, unless it is.
-  /// All ranks call this in the same order. Does nothing for other memory.
-  absl::Status Register(const void *address);
 
   /// Calls `enqueue` with the communicator, as one group of NCCL's calls, and
   /// waits until the calls are enqueued. `call` names them in errors.
@@ -81,11 +70,6 @@ public:
   bool ShouldGiveUp() const override;
 
 private:
-  /// Memory of ours, and its window once it is registered.
-  struct Block {
-    int64_t bytes;
-    nccl::Window window;
-  };
   /// What the thread that aborts the communicator shares with the group.
   struct Watch {
     std::mutex mutex;
@@ -93,9 +77,9 @@ private:
     // Guarded by mutex.
     absl::Status failure;
     absl::Time failed_at;
-    bool is_over = false;      // The group leaves.
-    nccl::Comm comm = nullptr; // Null once it is aborted or destroyed.
-    bool has_ended = false;    // The thread has nothing more to do.
+    bool is_over = false;                         // The group leaves.
+    nccl::Comm comm = nullptr;                    // Null once it is aborted or destroyed.
+    bool has_ended = false;                       // The thread has nothing more to do.
     std::shared_ptr<CollectiveProgress> progress; // Null until collectives are counted.
   };
 
@@ -108,7 +92,6 @@ private:
   absl::Status Settle(int result, const char *call);
   /// Same as Settle(); the caller holds the mutex of the watch.
   absl::Status SettleLocked(int result, const char *call);
-  void Release(void *address);
   /// Waits until the group fails or is left, looks for collectives that do not
   /// end, and aborts the communicator of a group that fails.
   static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
@@ -117,7 +100,6 @@ private:
   const CudaContext &context_;
   std::shared_ptr<Communicator> ranks_;
   std::shared_ptr<const NcclApi> api_;
-  std::map<char *, Block> blocks_; // By address.
   std::shared_ptr<CollectiveProgress> progress_;
   std::shared_ptr<Watch> watch_;
   std::thread thread_;

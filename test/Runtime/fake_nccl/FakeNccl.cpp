@@ -104,7 +104,6 @@ int ncclGetUniqueId(nccl::UniqueId *id) {
 int ncclCommInitRankConfig(nccl::Comm *comm, int ranks, nccl::UniqueId id, int, nccl::Config *config) {
   if (id.bytes[5] != 1 || config->size != sizeof(*config) || config->magic != 0xcafebeef)
     return kInvalidArgument;
-  TheFakeNccl().cta_policy = config->cta_policy;
   TheFakeNccl().blocking = config->blocking;
   ++TheFakeNccl().comms;
   *comm = new nccl::CommBody{ranks};
@@ -126,33 +125,6 @@ int ncclCommGetAsyncError(nccl::Comm comm, int *state) {
   bool is_done = !TheFakeNccl().is_stuck && (comm->looks_until_done == 0 || --comm->looks_until_done == 0);
   *state = is_done ? nccl::kSuccess : nccl::kInProgress;
   return nccl::kSuccess;
-}
-int ncclMemAlloc(void **address, size_t bytes) {
-  CUdeviceptr pointer = 0;
-  if (int result = Fails("ncclMemAlloc"))
-    return result;
-  if (cuMemAlloc(&pointer, bytes) != CUDA_SUCCESS)
-    return kInternalError;
-  ++TheFakeNccl().blocks;
-  *address = reinterpret_cast<void *>(pointer);
-  return nccl::kSuccess;
-}
-int ncclMemFree(void *address) {
-  --TheFakeNccl().blocks;
-  cuMemFree(reinterpret_cast<CUdeviceptr>(address));
-  return nccl::kSuccess;
-}
-int ncclCommWindowRegister(nccl::Comm comm, void *, size_t, nccl::Window *window, int flags) {
-  if (flags != nccl::kWindowSymmetric)
-    return kInvalidArgument;
-  if (int result = Begin(comm, "ncclCommWindowRegister"); result != nccl::kInProgress)
-    return result;
-  *window = reinterpret_cast<nccl::Window>(++TheFakeNccl().windows);
-  return nccl::kSuccess; // As NCCL does before it is done.
-}
-int ncclCommWindowDeregister(nccl::Comm comm, nccl::Window) {
-  --TheFakeNccl().windows;
-  return Begin(comm, "ncclCommWindowDeregister");
 }
 int ncclGroupStart() {
   ++depth;

@@ -27,10 +27,10 @@ struct FakeNccl {
 
   bool abort_ends_work = true;
 
-  int comms = 0, blocks = 0, windows = 0; // That exist.
+  int comms = 0; // That exist.
   int aborted = 0;
-  int cta_policy = 0, blocking = 1; // Of the last communicator.
-  std::vector<std::string> calls;   // Collectives that were enqueued: "ncclAllReduce 12 7", the count and the type.
+  int blocking = 1;               // Of the last communicator.
+  std::vector<std::string> calls; // Collectives that were enqueued: "ncclAllReduce 12 7", the count and the type.
 };
 
 /// The library of this process.
