@@ -287,7 +287,8 @@ def compile(
         bucket are. "zero1" and "fsdp" exchange like "bucket", and each rank stores a part of parameters and state:
         ranks gather parameters once per step, or for the forward and the backward pass. Requires `ranks`.
     bucket_mib
-        Size in MiB at which a bucket is complete. Requires `distribute` "bucket", "zero1" or "fsdp". Default: 25.
+        Size in MiB at which a bucket is complete. Requires `distribute` "bucket", "zero1" or "fsdp". Default: a
+        twentieth of all gradients, at least 25.
 
     Raises
     ------

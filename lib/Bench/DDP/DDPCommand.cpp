@@ -47,8 +47,11 @@ DDPCommand::DDPCommand(std::string program)
     : program(std::move(program)), subcommand("ddp", kDescription), model(modelCategory, subcommand),
       distributions("distribute", cl::desc("Modes of exchange, measured side by side (default none,bucket)"),
                     cl::CommaSeparated, getDistributionValues(), cl::cat(category), cl::sub(subcommand)),
-      bucketMiBs("bucket-mib", cl::desc("Sizes in MiB at which a bucket is complete, side by side (default 25)"),
-                 cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      bucketMiBs(
+          "bucket-mib",
+          cl::desc(
+              "Sizes in MiB at which a bucket is complete, side by side (default: a twentieth of all, at least 25)"),
+          cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       ranks("ranks", cl::desc("Numbers of ranks (default: the number of GPUs, or 2 on the CPU)"),
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
@@ -156,7 +159,7 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
   std::vector<Distribution> modes{Distribution::None, Distribution::Bucket};
   if (!distributions.empty())
     modes.assign(distributions.begin(), distributions.end());
-  std::vector<double> sizes{25};
+  std::vector<std::optional<double>> sizes{std::nullopt};
   if (!bucketMiBs.empty())
     sizes.assign(bucketMiBs.begin(), bucketMiBs.end());
   bool hasBaseline = llvm::is_contained(modes, Distribution::None) || llvm::is_contained(*numbers, 1);
@@ -188,7 +191,7 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
             cells.push_back(cell);
             continue;
           }
-          for (double size : sizes) {
+          for (std::optional<double> size : sizes) {
             cell.bucketMiB = size;
             cells.push_back(cell);
           }

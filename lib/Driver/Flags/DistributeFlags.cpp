@@ -17,8 +17,10 @@ DistributeFlags::DistributeFlags(const cl::opt<int> &ranks, cl::OptionCategory &
       mode("distribute",
            cl::desc("Average gradients and the loss over the ranks of --ranks (default: no exchange of gradients)"),
            getDistributeValues(), cl::cat(category), cl::sub(subcommand)),
-      bucketMiB("bucket-mib", cl::desc("Size in MiB at which a bucket of gradients is complete (default 25)"),
-                cl::value_desc("number"), cl::cat(category), cl::sub(subcommand)) {}
+      bucketMiB(
+          "bucket-mib",
+          cl::desc("Size in MiB at which a bucket of gradients is complete (default: a twentieth of all, at least 25)"),
+          cl::value_desc("number"), cl::cat(category), cl::sub(subcommand)) {}
 
 absl::Status DistributeFlags::check() const {
   if (ranks < 1)

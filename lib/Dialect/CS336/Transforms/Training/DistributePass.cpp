@@ -52,7 +52,7 @@ using Bucket = SmallVector<Member *>;
 struct Distribution {
   int64_t worldSize;
   DistributeMode mode;
-  /// The size in bytes at which a bucket is complete.
+  /// The size in bytes at which a bucket is complete; 0 stands for a size by the gradients.
   double bucketBytes;
   /// The parameters whose gradients are scattered.
   llvm::StringSet<> scattered;
@@ -80,6 +80,7 @@ private:
   bool replaceSplat(unsigned index, ConstantOp constant);
   /// Returns whether `a` is computed before `b`.
   static bool isReadyBefore(const Member *a, const Member *b);
+  double getBucketBytes() const;
   SmallVector<Bucket> chooseBuckets(bool scattered);
   bool waitsForAllGradients() const {
     return distribution.mode == DistributeMode::PerParameter || distribution.mode == DistributeMode::Flat;
@@ -163,6 +164,18 @@ bool Distributor::isReadyBefore(const Member *a, const Member *b) {
   return first->isBeforeInBlock(second);
 }
 
+/// Returns the size in bytes at which a bucket is complete. The last bucket is exchanged when nothing else remains to
+/// be computed, so it is a small part of all; smaller buckets do not use the links' bandwidth.
+double Distributor::getBucketBytes() const {
+  constexpr double kLeastMiB = 25, kBuckets = 20;
+  if (distribution.bucketBytes != 0)
+    return distribution.bucketBytes;
+  double bytes = 0;
+  for (const Member &member : members)
+    bytes += static_cast<double>(getTensorBytes(member.value));
+  return std::max(kLeastMiB * kMiB, bytes / kBuckets);
+}
+
 SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
   Bucket order;
   for (Member &member : members)
@@ -172,6 +185,7 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
     llvm::stable_sort(order, isReadyBefore);
 
   SmallVector<Bucket> buckets;
+  double bucketBytes = getBucketBytes();
   auto isComplete = [&](const Bucket &bucket) {
     switch (distribution.mode) {
     case DistributeMode::PerParameter:
@@ -182,7 +196,7 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
     case DistributeMode::Bucket:
     case DistributeMode::Zero1:
     case DistributeMode::FSDP:
-      return static_cast<double>(getBytes(bucket)) >= distribution.bucketBytes;
+      return static_cast<double>(getBytes(bucket)) >= bucketBytes;
     }
     llvm_unreachable("every mode has a case");
   };
@@ -304,9 +318,10 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
     return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
                                   << ", must not be negative, except -1, which chooses it by the mode";
   // The negated comparison also rejects NaN.
-  if (!(bucketMiB > 0))
+  if (!(bucketMiB >= 0))
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
-                                  << llvm::formatv("{0:f}", bucketMiB.getValue()).str() << ", must be above 0";
+                                  << llvm::formatv("{0:f}", bucketMiB.getValue()).str()
+                                  << ", must be above 0, or 0 for a size by the gradients";
   return success();
 }
 

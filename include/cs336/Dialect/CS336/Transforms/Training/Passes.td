@@ -86,8 +86,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     | `fsdp` | as `zero1`, with a second gather for the backward pass | before the first use in each pass |
 
     Gradients enter buckets in the order in which they are ready, those of each element type in buckets of their own. A
-    bucket is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. The loss is ready
-    before all gradients, and is exchanged like one.
+    bucket is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. By default, that is a
+    twentieth of all gradients, and at least 25 MiB: links need large buckets, and nothing is left to compute while the
+    last one is exchanged. The loss is ready before all gradients, and is exchanged like one.
 
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
     widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
@@ -113,7 +114,7 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     place of the parameter.
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a `bucket-mib` that is not above 0, a `prefetch` below -1, a `train` function without gradients, a function
+    below 1, a negative `bucket-mib`, a `prefetch` below -1, a `train` function without gradients, a function
     with several blocks, and a function that returns the new value of a parameter to shard.
 
     Remarks: `Distributed` for each function; `Bucketed` for each collective of several gradients, with their names and
@@ -174,7 +175,8 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
       clEnumValN(::cs336::DistributeMode::Bucket, "bucket", "one per bucket, as soon as its last gradient is ready"),
       clEnumValN(::cs336::DistributeMode::Zero1, "zero1", "as bucket, with sharded parameters that are gathered once"),
       clEnumValN(::cs336::DistributeMode::FSDP, "fsdp", "as zero1, and the backward pass gathers them again"))}]>,
-    Option<"bucketMiB", "bucket-mib", "double", "25", "Size in MiB at which a bucket is complete (default: 25)">,
+    Option<"bucketMiB", "bucket-mib", "double", "0",
+           "Size in MiB at which a bucket is complete (default: a twentieth of all gradients, at least 25)">,
     Option<"prefetch", "prefetch", "int64_t", "-1",
            "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
            "backward pass of mode zero1, otherwise 1)">];
