@@ -92,8 +92,6 @@ absl::Status VerifyShards(const format::VariableT &variable, int64_t world_size)
   if (variable.shards != world_size)
     return Broken(StrCat("it has ", variable.shards, " shards, but the program is for ", world_size,
                          world_size == 1 ? " rank" : " ranks"));
-  if (variable.kind == format::VariableKind::derived)
-    return Broken("a derived variable cannot be sharded");
   if (!IsFloat(ToDType(variable.type->dtype)))
     return Broken(StrCat("values of type ", Name(ToDType(variable.type->dtype)), " cannot be sharded"));
   if (variable.type->shape.empty())

@@ -253,12 +253,6 @@ const BrokenRule kBrokenRules[] = {
        e.variables[2]->type->shape = {4};
      },
      "values of type i64 cannot be sharded"},
-    {"ShardedDerivedValue",
-     [](auto &e) {
-       e.world_size = 2;
-       e.variables[3]->shards = 2;
-     },
-     "a derived variable cannot be sharded"},
     {"BufferOfAllShards",
      [](auto &e) {
        e.world_size = 2;

@@ -29,9 +29,18 @@ using testing::ProgramBuilder;
 
 constexpr int64_t kRows = 12, kColumns = 3;
 
+/// Returns the entry's buffer of the part of `name` that a rank stores.
+uint32_t OwnPart(EntryBuilder &entry, const char *name, int64_t ranks) {
+  uint32_t part = entry.Variable(name);
+  format::BufferT &buffer = *entry.entry().buffers[part];
+  buffer.shape[0] /= ranks;
+  buffer.byte_size /= ranks;
+  return part;
+}
+
 /// A program with a packed parameter of 12 rows, whose views of 5 and 7 rows do
-/// not end where shards do, its moment, and a vector that all ranks have whole.
-/// The entry "own" returns the rows that a rank stores.
+/// not end where shards do, its moment, a derived copy of it, and a vector that
+/// all ranks have whole. The entry "own" returns the rows that a rank stores.
 ProgramBuilder MakeProgram(int64_t ranks) {
   ProgramBuilder program;
   program.executable().world_size = ranks;
@@ -42,14 +51,13 @@ ProgramBuilder MakeProgram(int64_t ranks) {
   packed.shards = ranks;
   ProgramBuilder::AddViews(packed, {{"a", 5}, {"b", 7}});
   program.Variable("m", MakeType(DType::kF32, {kRows}), format::VariableKind::state).shards = ranks;
+  program.Variable("copy", MakeType(DType::kF32, {kRows, kColumns}), format::VariableKind::derived).shards = ranks;
   program.Variable("norm", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
+  EntryBuilder prepare = program.Entry("prepare");
+  prepare.Copy(OwnPart(prepare, "ab", ranks), OwnPart(prepare, "copy", ranks));
   EntryBuilder own = program.Entry("own");
   uint32_t output = own.Output("rows", MakeType(DType::kF32, {kRows / ranks, kColumns}));
-  uint32_t whole = own.Variable("ab");
-  format::BufferT &buffer = *own.entry().buffers[whole];
-  buffer.shape[0] /= ranks;
-  buffer.byte_size /= ranks;
-  own.Copy(whole, output);
+  own.Copy(OwnPart(own, "copy", ranks), output);
   return program;
 }
 
@@ -170,9 +178,26 @@ TEST_P(ShardedVariablesTest, SettingAViewSetsItsRowsOnEveryRank) {
   });
 }
 
+TEST_P(ShardedVariablesTest, EachRankComputesItsPartOfADerivedValue) {
+  Ranks ranks(GetParam());
+  ranks.Run([&](Session &session, int rank) {
+    ASSERT_TRUE(session.InitializeVariables(1).ok());
+    EXPECT_EQ(Get(session, "copy"), Get(session, "ab"));
+    Tensor b = Counting({7, kColumns}, 50);
+    ASSERT_TRUE(session.SetVariable("b", b).ok());
+    EXPECT_NE(Get(session, "copy"), Get(session, "ab"));
+    EXPECT_EQ(OwnRows(session), PartOf(Get(session, "ab"), rank, GetParam()));
+    EXPECT_EQ(Get(session, "copy"), Get(session, "ab"));
+    TensorMap saved = *session.SaveVariables();
+    EXPECT_FALSE(saved.contains("copy"));
+    ASSERT_TRUE(session.LoadVariables(saved).ok());
+    EXPECT_EQ(OwnRows(session), PartOf(Get(session, "ab"), rank, GetParam()));
+  });
+}
+
 TEST_P(ShardedVariablesTest, NoCallerGetsAPartAsTheWhole) {
   Ranks ranks(GetParam());
-  for (const char *name : {"ab", "a", "m"}) {
+  for (const char *name : {"ab", "a", "m", "copy"}) {
     absl::Status status = ranks[0].VariableOnDevice(name).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(status), HasSubstr("is sharded over " + std::to_string(GetParam()) + " ranks"));
@@ -185,6 +210,7 @@ TEST_P(ShardedVariablesTest, StoresOneOfThePartsOnly) {
   EXPECT_EQ(plan(1).parameter_bytes, (kRows * kColumns + 4) * 4);
   EXPECT_EQ(plan(GetParam()).parameter_bytes, (kRows * kColumns / GetParam() + 4) * 4);
   EXPECT_EQ(plan(GetParam()).state_bytes, kRows / GetParam() * 4);
+  EXPECT_EQ(plan(GetParam()).derived_bytes, kRows * kColumns / GetParam() * 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ShardedVariablesTest, ::testing::Values(2, 3, 4, 6));

@@ -207,12 +207,12 @@ func.func private @text_shards(tensor<4xf32> {cs336.kind = "parameter", cs336.sh
 
 // -----
 
-// expected-error@+1 {{argument 0: cs336.shards is for parameters, state and gradients only}}
+// expected-error@+1 {{argument 0: cs336.shards is for parameters, state, derived values and gradients only}}
 func.func private @sharded_input(tensor<4xf32> {cs336.kind = "input", cs336.shards = 2 : i64})
 
 // -----
 
-// expected-error@+1 {{result 0: cs336.shards is for parameters, state and gradients only}}
+// expected-error@+1 {{result 0: cs336.shards is for parameters, state, derived values and gradients only}}
 func.func private @sharded_output() -> (tensor<4xf32> {cs336.kind = "output", cs336.shards = 2 : i64})
 
 // -----

@@ -47,10 +47,12 @@ func.func private @digits() attributes {cs336.optimizer = #cs336.optimizer<lr = 
 // CHECK-LABEL: func.func @sharded(
 // CHECK-SAME: tensor<4x4xf32> {cs336.kind = "parameter", cs336.name = "ab", cs336.shards = 2 : i64, cs336.views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
 // CHECK-SAME: tensor<4xf32> {cs336.kind = "state", cs336.name = "m", cs336.shards = 2 : i64}
+// CHECK-SAME: tensor<4x4xbf16> {cs336.kind = "derived", cs336.name = "shadow", cs336.shards = 2 : i64}
 // CHECK-SAME: -> (tensor<4x4xf32> {cs336.kind = "gradient", cs336.name = "ab", cs336.shards = 2 : i64})
 func.func @sharded(%w: tensor<4x4xf32> {cs336.kind = "parameter", cs336.name = "ab", cs336.shards = 2 : i64,
                      cs336.views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]},
-                   %m: tensor<4xf32> {cs336.kind = "state", cs336.name = "m", cs336.shards = 2 : i64})
+                   %m: tensor<4xf32> {cs336.kind = "state", cs336.name = "m", cs336.shards = 2 : i64},
+                   %d: tensor<4x4xbf16> {cs336.kind = "derived", cs336.name = "shadow", cs336.shards = 2 : i64})
     -> (tensor<4x4xf32> {cs336.kind = "gradient", cs336.name = "ab", cs336.shards = 2 : i64}) {
   return %w : tensor<4x4xf32>
 }

@@ -604,17 +604,12 @@ exec.variable @w parameter : memref<4x2xf32> {shards = 2 : i64, views = [#cs336.
 
 // -----
 
-// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
-exec.variable @w derived : memref<4x2xf32> {shards = 2 : i64}
-
-// -----
-
-// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
+// expected-error@below {{is sharded, but only floating-point variables of rank 1 or more can be}}
 exec.variable @w state : memref<4xi64> {shards = 2 : i64}
 
 // -----
 
-// expected-error@below {{is sharded, but only floating-point parameters and state of rank 1 or more can be}}
+// expected-error@below {{is sharded, but only floating-point variables of rank 1 or more can be}}
 exec.variable @w state : memref<f32> {shards = 2 : i64}
 
 // -----

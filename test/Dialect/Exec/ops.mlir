@@ -7,6 +7,8 @@ exec.variable @ln.weight parameter : memref<8xf32> {init = #cs336.init<ones>}
 exec.variable @qkv state : memref<12x8xf32> {views = [#cs336.view<"q", 4>, #cs336.view<"kv", 8>]}
 // CHECK: exec.variable @table parameter : memref<4x8xf32> {shards = 2 : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
 exec.variable @table parameter : memref<4x8xf32> {shards = 2 : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
+// CHECK: exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
+exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
 // CHECK: exec.variable @invariant.3f2a derived : memref<f32>
 exec.variable @invariant.3f2a derived : memref<f32>
 

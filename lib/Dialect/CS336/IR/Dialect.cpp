@@ -88,8 +88,8 @@ static LogicalResult verifyShards(Operation *op, Attribute attribute, Dictionary
   if (!shards || !shards.getType().isSignlessInteger(64) || shards.getInt() < 2)
     return op->emitOpError() << where << ": cs336.shards is " << attribute
                              << ", must be an i64 of at least 2, the number of ranks";
-  if (!llvm::is_contained({port::kParameter, port::kState, port::kGradient}, getPortKind(port)))
-    return op->emitOpError() << where << ": cs336.shards is for parameters, state and gradients only";
+  if (!llvm::is_contained({port::kParameter, port::kState, port::kDerived, port::kGradient}, getPortKind(port)))
+    return op->emitOpError() << where << ": cs336.shards is for parameters, state, derived values and gradients only";
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() == 0 || !isa<FloatType>(tensor.getElementType()))
     return op->emitOpError() << where << ": cs336.shards requires a floating-point tensor of rank 1 or more, is on "

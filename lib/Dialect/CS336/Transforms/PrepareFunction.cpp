@@ -56,10 +56,10 @@ Value PrepareFunction::getArgument(Type type, DictionaryAttr port, Location loc)
   return argument->second;
 }
 
-void PrepareFunction::addResult(Value value, StringRef name) {
+void PrepareFunction::addResult(Value value, StringRef name, int64_t shards) {
   names.insert(name);
   results.push_back(value);
-  ports.push_back(makePort(module.getContext(), port::kDerived, name));
+  ports.push_back(makePort(module.getContext(), port::kDerived, name, /*views=*/nullptr, /*init=*/nullptr, shards));
 }
 
 void PrepareFunction::finish() {

@@ -27,8 +27,9 @@ public:
   mlir::OpBuilder getBuilder();
   /// Returns the argument with the name of `port`, which is added if it does not exist.
   mlir::Value getArgument(mlir::Type type, mlir::DictionaryAttr port, mlir::Location loc);
-  /// Adds `value`, which the function computes, as the result for the derived value `name`.
-  void addResult(mlir::Value value, llvm::StringRef name);
+  /// Adds `value`, which the function computes, as the result for the derived value `name`. `value` is one of `shards`
+  /// parts, or the whole.
+  void addResult(mlir::Value value, llvm::StringRef name, int64_t shards = 1);
   /// Writes the function's type, arguments and results. Must be the last call.
   void finish();
 

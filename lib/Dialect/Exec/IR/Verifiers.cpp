@@ -38,9 +38,8 @@ static LogicalResult verifyShards(VariableOp variable) {
   MemRefType type = variable.getBufferType();
   if (variable.getNumShards() < 2)
     return variable.emitOpError() << "shards must be at least 2, is " << variable.getNumShards();
-  if (variable.getKind() == VariableKind::Derived || type.getRank() == 0 || !isa<FloatType>(type.getElementType()))
-    return variable.emitOpError()
-           << "is sharded, but only floating-point parameters and state of rank 1 or more can be";
+  if (type.getRank() == 0 || !isa<FloatType>(type.getElementType()))
+    return variable.emitOpError() << "is sharded, but only floating-point variables of rank 1 or more can be";
   SmallVector<int64_t> whole(type.getShape());
   whole[0] = multiplySaturating(whole[0], variable.getNumShards());
   if (!hasStorableSize(MemRefType::get(whole, type.getElementType())))

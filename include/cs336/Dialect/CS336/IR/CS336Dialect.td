@@ -28,7 +28,7 @@ def CS336_Dialect : Dialect {
     | `cs336.name` | argument, result | the name in checkpoints, such as `"layers.0.attn.q_proj.weight"`; a gradient has the name of its parameter |
     | `cs336.views` | parameter, state, gradient | array of `#cs336.view`: the names of the row ranges of a packed parameter |
     | `cs336.init` | parameter, state | `#cs336.init`: the initial values, if no checkpoint is loaded; default: a parameter must be loaded or set before the first run, state begins with zeros |
-    | `cs336.shards` | parameter, state, gradient | integer n of at least 2: the tensor is one of n equal parts of the whole along axis 0; rank r of n has part r. Views describe the whole |
+    | `cs336.shards` | parameter, state, derived, gradient | integer n of at least 2: the tensor is one of n equal parts of the whole along axis 0; rank r of n has part r. Views describe the whole |
     | `cs336.bound` | input of i64 or i32 | the values must be in `[0, bound)`; the runtime checks them before a step |
     | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
     | `cs336.optimizer` | function | `#cs336.optimizer`: the update of a `train` function |

@@ -24,8 +24,8 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
 
     With `shards` n, at least 2, the variable is sharded over the n ranks of the program: the type is that of the part
     that each rank stores, and rank r stores part r of n equal parts along dimension 0. `views`, `init` and checkpoints
-    are those of the whole variable, which has n times as many rows. Only floating-point parameters and state of rank 1
-    or more can be sharded.
+    are those of the whole variable, which has n times as many rows. Only floating-point variables of rank 1 or more
+    can be sharded.
 
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}

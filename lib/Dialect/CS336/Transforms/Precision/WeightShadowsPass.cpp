@@ -24,17 +24,17 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-/// Returns the parameter that `cast` rounds to a narrower floating-point type, or null. A part of a sharded parameter
-/// is rounded before it is gathered, and a copy of it would take memory that sharding saves.
+/// Returns the parameter that `cast` rounds to a narrower floating-point type, or null. The parameter may be the
+/// operand of a barrier, before the second gather of a sharded parameter.
 static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
-  auto argument = dyn_cast<BlockArgument>(cast.getOperand());
+  auto barrier = cast.getOperand().getDefiningOp<BarrierOp>();
+  auto argument = dyn_cast<BlockArgument>(barrier ? barrier.getOperand() : cast.getOperand());
   auto from = dyn_cast<FloatType>(cast.getOperand().getType().getElementType());
   auto to = dyn_cast<FloatType>(cast.getType().getElementType());
   if (!argument || !from || !to || to.getWidth() >= from.getWidth())
     return nullptr;
   DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
-  bool isWhole = getPortKind(port) == port::kParameter && !getPortName(port).empty() && getPortShards(port) == 1;
-  return isWhole ? argument : nullptr;
+  return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
 }
 
 static constexpr RemarkOptions remarkOptions("cs336-weight-shadows");
@@ -43,6 +43,35 @@ static std::string getShadowName(StringRef parameter, Type elementType) {
   std::string name = "shadow.";
   llvm::raw_string_ostream(name) << elementType << '.' << parameter;
   return name;
+}
+
+/// Returns the attributes of the derived weight `name`. It has the shards of its parameter.
+static DictionaryAttr makeShadowPort(StringRef name, DictionaryAttr parameter) {
+  return makePort(parameter.getContext(), port::kDerived, name, /*views=*/nullptr, /*init=*/nullptr,
+                  getPortShards(parameter));
+}
+
+/// Makes all uses of the casts, of one parameter to one type, read `shadow`. Those behind a barrier read it behind one
+/// barrier in the same place.
+static void replaceAll(ArrayRef<CastOp> casts, Value shadow) {
+  llvm::DenseMap<BarrierOp, Value> barriers;
+  for (CastOp cast : casts) {
+    auto barrier = cast.getOperand().getDefiningOp<BarrierOp>();
+    Value value = shadow;
+    if (barrier) {
+      Value &moved = barriers[barrier];
+      if (!moved) {
+        OpBuilder builder(barrier);
+        moved = BarrierOp::create(builder, barrier.getLoc(), shadow);
+      }
+      value = moved;
+    }
+    cast.replaceAllUsesWith(value);
+    cast.erase();
+  }
+  for (auto [barrier, moved] : barriers)
+    if (barrier->use_empty())
+      barrier->erase();
 }
 
 namespace {
@@ -97,10 +126,11 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
   SmallVector<Location> locations;
   for (auto &[key, equal] : casts) {
     auto [parameter, type] = key;
-    StringRef parameterName = getPortName(function.getArgAttrDict(parameter.getArgNumber()));
+    DictionaryAttr port = function.getArgAttrDict(parameter.getArgNumber());
+    StringRef parameterName = getPortName(port);
     std::string name = getShadowName(parameterName, cast<RankedTensorType>(type).getElementType());
     types.push_back(type);
-    ports.push_back(makePort(&getContext(), port::kDerived, name));
+    ports.push_back(makeShadowPort(name, port));
     locations.push_back(parameter.getLoc());
     remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
         "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
@@ -110,11 +140,8 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
   if (failed(function.insertArguments(SmallVector<unsigned>(types.size(), first), types, ports, locations)))
     return failure();
   for (auto [index, entry] : llvm::enumerate(casts)) {
-    for (CastOp cast : entry.second) {
-      cast.replaceAllUsesWith(Value(function.getArgument(first + index)));
-      cast.erase();
-      ++numCasts;
-    }
+    replaceAll(entry.second, function.getArgument(first + index));
+    numCasts += entry.second.size();
   }
   return success();
 }
@@ -191,7 +218,7 @@ LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
       ++numUpdates;
     }
     for (Type elementType : elementTypes)
-      ports.push_back(makePort(&getContext(), port::kDerived, getShadowName(name, elementType)));
+      ports.push_back(makeShadowPort(getShadowName(name, elementType), parameter.port));
   }
   // Inserts all results at once, because each insertion copies the attributes of all results.
   if (failed(function.insertResults(SmallVector<unsigned>(types.size(), function.getNumResults()), types, ports)))
@@ -209,7 +236,8 @@ void WeightShadowsPass::prepareShadows() {
       if (prepare.returns(shadow))
         continue;
       OpBuilder builder = prepare.getBuilder();
-      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), argument), shadow);
+      prepare.addResult(CastOp::create(builder, parameter.loc, parameter.type.clone(elementType), argument), shadow,
+                        getPortShards(parameter.port));
     }
   }
   prepare.finish();

@@ -37,12 +37,6 @@
 // CHECK: cs336.cast %{{.*}} : tensor<4xf32> -> tensor<4xf16>
 // CHECK: return
 
-// A rank does not keep a copy of its part of a sharded parameter.
-// CHECK-LABEL: func.func @sharded(
-// CHECK-NOT: shadow
-// CHECK: cs336.cast %{{.*}} : tensor<4x4xf32> -> tensor<4x4xbf16>
-// CHECK: return
-
 // CHECK-LABEL: func.func @prepare(
 // CHECK-SAME: %[[W:[^:]*]]: tensor<8x4xf32> {cs336.init = #cs336.init<ones>, cs336.kind = "parameter", cs336.name = "qk.weight", cs336.views = {{[^]]*}}]})
 // CHECK-SAME: -> (tensor<8x4xbf16> {cs336.kind = "derived", cs336.name = "shadow.bf16.qk.weight"}) attributes {cs336.mode = #cs336.mode<prepare>}
@@ -102,11 +96,4 @@ func.func @others(%b: tensor<4xbf16> {cs336.kind = "parameter", cs336.name = "b"
   %y = cs336.cast %b : tensor<4xbf16> -> tensor<4xf32>
   %z = cs336.cast %x : tensor<4xf32> -> tensor<4xf16>
   return %y, %z, %w : tensor<4xf32>, tensor<4xf16>, tensor<8x4xf32>
-}
-
-func.func @sharded(%w: tensor<4x4xf32> {cs336.kind = "parameter", cs336.name = "sharded.weight", cs336.shards = 2 : i64})
-    -> (tensor<8x4xbf16> {cs336.kind = "output", cs336.name = "y"}) attributes {cs336.mode = #cs336.mode<forward>} {
-  %part = cs336.cast %w : tensor<4x4xf32> -> tensor<4x4xbf16>
-  %y = cs336.collective all_gather(%part) group = 2 : (tensor<4x4xbf16>) -> tensor<8x4xbf16>
-  return %y : tensor<8x4xbf16>
 }

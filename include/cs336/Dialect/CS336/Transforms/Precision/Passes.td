@@ -123,6 +123,10 @@ def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
     The derived weight always equals the rounded parameter to the bit, so the results of the program do not change. A
     packed parameter has one derived weight, without views. No checkpoint contains derived values.
 
+    A sharded parameter has a derived weight with as many shards: each rank rounds its own part, and a step gathers the
+    parts without a cast. A cast behind a `cs336.barrier`, which separates the second gather of a step from the first,
+    becomes a barrier of the derived weight.
+
     Run it after `cs336-optimizer`, whose updates write the derived weights, and before `cs336-hoist-invariants`.
     Functions without a mode and casts that lose no bits do not change. A second run changes nothing.
 
