@@ -9,7 +9,6 @@
 
 #include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
-#include "cs336/Bench/Command/DeviceOfRank.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -18,6 +17,7 @@
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Support/UnknownValue.h"
 #include "cs336/runtime/CudaInfo.h"
+#include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Launcher.h"
 #include "cs336/runtime/TcpGroup.h"
 #include "llvm/ADT/STLExtras.h"
@@ -239,7 +239,8 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
   double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
          startup = 0;
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
-  std::string device = getDeviceOfRank(backend == Backend::NCCL ? "cuda" : "cpu", place);
+  runtime::DeviceId kind{backend == Backend::NCCL ? runtime::DeviceKind::kCuda : runtime::DeviceKind::kCpu};
+  std::string device = ToString(DeviceOfRank(kind, place.local_rank));
   absl::StatusOr<std::vector<AllReduceTimes>> results =
       measureCollectives(*std::move(joined), device, getPlan(), startup);
   if (!results.ok())

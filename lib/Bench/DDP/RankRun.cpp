@@ -7,10 +7,10 @@
 
 #include "cs336/Bench/DDP/RankRun.h"
 
-#include "cs336/Bench/Command/DeviceOfRank.h"
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/Communicator.h"
+#include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/TcpGroup.h"
 #include "cs336/runtime/TensorFile.h"
 
@@ -54,7 +54,10 @@ private:
 static constexpr const char *kEntry = "train";
 
 absl::Status RankRun::join() {
-  options.device = getDeviceOfRank(job.device, place.value_or(runtime::RankEnvironment()));
+  absl::StatusOr<runtime::DeviceId> device = runtime::ParseDevice(job.device);
+  if (!device.ok())
+    return device.status();
+  options.device = ToString(DeviceOfRank(*device, place ? place->local_rank : 0));
   options.num_threads = static_cast<int>(job.numThreads);
   options.memory_limit_bytes = job.memoryLimitBytes;
   if (!place)
