@@ -31,7 +31,8 @@ using FailureHandler = std::function<void(const absl::Status &)>;
 class Group {
 public:
   Group(int size, absl::Duration timeout)
-      : timeout_(timeout), has_come_(size), handlers_(size), begun_(size), calls(size), src(size), dst(size), programs(size) {}
+      : timeout_(timeout), has_come_(size), handlers_(size), begun_(size), calls(size), src(size), dst(size),
+        programs(size) {}
 
   int size() const { return static_cast<int>(calls.size()); }
 

@@ -29,7 +29,7 @@ struct FakeNccl {
 
   int comms = 0; // That exist.
   int aborted = 0;
-  int blocking = 1;               // Of the last communicator.
+  int blocking = 1;               // The option of the last communicator.
   std::vector<std::string> calls; // Collectives that were enqueued: "ncclAllReduce 12 7", the count and the type.
 };
 

@@ -19,7 +19,9 @@ import numpy as np
 
 COLUMNS = 3
 REDUCTIONS = [
-    each for each in ("sum", "mean", "max") if each != "mean" or sys.argv[5:] != ["gpu"] or not sys.argv[4].startswith("i")
+    each
+    for each in ("sum", "mean", "max")
+    if each != "mean" or sys.argv[5:] != ["gpu"] or not sys.argv[4].startswith("i")
 ]
 NUMPY_TYPES = {"f64": np.float64, "i64": np.int64, "i32": np.int32}
 

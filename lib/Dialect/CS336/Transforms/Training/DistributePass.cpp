@@ -327,7 +327,8 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
 
 FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool exchanges) {
   bool gatherAgain = mode == DistributeMode::FSDP;
-  // What is gathered once is kept until the backward pass: memory does not depend on when the forward pass gathers it.
+  // Values that are gathered once live until the backward pass: memory does not depend on when the forward pass
+  // gathers.
   int64_t layersAhead = prefetch != kAutomaticPrefetch ? prefetch.getValue()
                         : gatherAgain || !exchanges    ? 1
                                                        : std::numeric_limits<int64_t>::max();
