@@ -59,9 +59,9 @@ private:
   std::unique_ptr<PtxKernel> kernel_;
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::deque<Run> runs_; // That may not be done.
+  std::deque<Run> runs_; // Runs that may not be done.
   int64_t last_done_ = 0;
-  absl::Time last_change_ = absl::InfinitePast(); // Or the time at which there was nothing to do.
+  absl::Time last_change_ = absl::InfinitePast(); // The last time of progress, or without work.
 };
 
 } // namespace cs336::runtime

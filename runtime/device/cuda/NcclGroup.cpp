@@ -119,7 +119,7 @@ NcclGroup::~NcclGroup() {
     if (watch_->failure.ok() && watch_->comm)
       if (SettleLocked(api_->CommFinalize(watch_->comm), "CommFinalize").ok())
         api_->CommDestroy(std::exchange(watch_->comm, nullptr));
-    // What cannot be finalized is aborted.
+    // A communicator that cannot be finalized is aborted.
     if (watch_->comm)
       watch_->failure.Update(absl::UnavailableError("the group cannot be left"));
     watch_->is_over = true;

@@ -70,7 +70,7 @@ public:
   bool ShouldGiveUp() const override;
 
 private:
-  /// What the thread that aborts the communicator shares with the group.
+  /// State that the thread that aborts the communicator shares with the group.
   struct Watch {
     std::mutex mutex;
     std::condition_variable changed;

@@ -27,7 +27,7 @@ struct FakeNccl {
 
   bool abort_ends_work = true;
 
-  int comms = 0; // That exist.
+  int comms = 0; // Communicators that exist.
   int aborted = 0;
   int blocking = 1;               // The option of the last communicator.
   std::vector<std::string> calls; // Collectives that were enqueued: "ncclAllReduce 12 7", the count and the type.
