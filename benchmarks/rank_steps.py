@@ -20,13 +20,18 @@ Row = dict[str, object]
 
 
 def table_columns(document: Row) -> list[Row]:
-    """Return the descriptions of the columns whose values are single, and not all missing."""
+    """Return the descriptions of the columns for a table.
 
-    def is_shown(key: object) -> bool:
-        values = [row.get(key) for row in document["results"] if row.get(key) is not None]
-        return bool(values) and not any(isinstance(value, list | dict) for value in values)
+    Left out are columns without values, columns of lists and objects, and settings that several rows have in common.
+    """
 
-    return [column for column in document["columns"] if is_shown(column["key"])]
+    def is_shown(column: Row) -> bool:
+        values = [row.get(column["key"]) for row in document["results"]]
+        if all(value is None for value in values) or any(isinstance(value, list | dict) for value in values):
+            return False
+        return column["role"] != "setting" or len(values) == 1 or any(value != values[0] for value in values)
+
+    return [column for column in document["columns"] if is_shown(column)]
 
 
 def format_value(value: object) -> str:
