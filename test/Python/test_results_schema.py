@@ -107,6 +107,7 @@ def test_every_command_that_measures_names_its_steps() -> None:
             "forward_mean_ms": ["forward_step_ms"],
             "backward_median_ms": ["forward_backward_step_ms", "loss_step_ms"],
             "backward_mean_ms": ["forward_backward_step_ms", "loss_step_ms"],
+            "both_median_ms": ["forward_backward_step_ms"],
         },
         "allreduce": {"time_ms": ["times_ms"]},
         "ddp": {"mean_ms": ["step_ms"], "median_ms": ["step_ms"], "event_ms": ["event_step_ms"]},
