@@ -79,7 +79,8 @@ SHORTENED = [
     # Ranks that are interrupted report each other's end.
     Shortened(r"^(.*\bcs336\.launch\b.*\btrain_text\.py.*)", MINUTES, instead=r"\1 --steps 2 --sample-tokens 2"),
     Shortened(r"\btrain_text\.py", MINUTES, seconds=4),
-    Shortened(r"--device cuda.*--random-inputs", "needs a GPU", seconds=60, unless="there is no CUDA driver"),
+    Shortened(r"--device cuda.*--(random-)?inputs", "needs a GPU", seconds=60, unless="there is no CUDA driver"),
+    Shortened(r"^(.*\brank_steps\.py.*)", "has no history of git", instead=r"CS336_COMMIT=none \1"),
     Shortened(r"^ssh-keygen (.*)", "needs OpenSSH", seconds=10, unless="ssh-keygen: command not found"),
     Shortened(r"cs336\.results", "needs pandas, matplotlib or MLflow", seconds=60, unless=r"cs336.results needs"),
     Shortened(r"torch\.from_dlpack", "needs PyTorch, a model in it, and a GPU", only_flags=True),

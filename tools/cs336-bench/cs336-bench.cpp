@@ -56,7 +56,7 @@ Attention alone, forward and backward, pass by pass beside PyTorch:
 The bandwidth of all-reduces between processes and between threads of this host:
   cs336-bench allreduce --backend tcp,threads --ranks 2,4 --size 1MB,10MB
 Training steps on two ranks by the mode of exchange, and the share of communication that no computation hides:
-  cs336-bench ddp --size small --distribute none,flat,overlap,bucket --ranks 2
+  cs336-bench ddp --size tiny --distribute none,flat,overlap,bucket --ranks 2
 What published write-ups measured, under the names of their problems:
   cs336-bench study --list
   cs336-bench study benchmarking_script --help
