@@ -146,7 +146,8 @@ std::map<std::string, CUfunc_st> &Functions() {
       {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
       {"scale_mapped_rows", {3, ScaleMappedRows, /*takes_structure=*/false, /*tensor_maps=*/1}},
       {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
-      {"advance", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
+      {"advance",
+       {1, [](void *const *operands) { __atomic_fetch_add(Operand<int64_t>(operands, 0), 1, __ATOMIC_RELEASE); }}},
       {"check_bound", {5, CheckBound}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };

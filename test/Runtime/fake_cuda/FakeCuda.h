@@ -18,6 +18,7 @@
 #ifndef CS336_TEST_RUNTIME_FAKECUDA_H
 #define CS336_TEST_RUNTIME_FAKECUDA_H
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +28,21 @@
 struct CUstream_st;
 
 namespace cs336::runtime::testing {
+
+/// A boolean that several threads use, and that can be copied.
+class SharedFlag {
+public:
+  SharedFlag(bool value = false) : value_(value) {}
+  SharedFlag(const SharedFlag &other) : value_(other.value_.load()) {}
+  SharedFlag &operator=(const SharedFlag &other) {
+    value_ = other.value_.load();
+    return *this;
+  }
+  operator bool() const { return value_; }
+
+private:
+  std::atomic<bool> value_;
+};
 
 /// The simulated machine, and the work that the driver was given.
 struct FakeCuda {
@@ -61,7 +77,7 @@ struct FakeCuda {
   /// stream waits for that stream.
   std::function<void()> default_stream_work;
   /// The device does not get done, like one that waits for another rank forever.
-  bool is_busy = false;
+  SharedFlag is_busy;
   bool drops_work = false; // Work that is enqueued does not run.
   /// Streams that were created with the highest priority.
   int urgent_streams = 0;
