@@ -16,6 +16,7 @@
 
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/format/KernelSignature.h"
+#include "format/BytePieces.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
 #include "format/Verifier.h"
@@ -74,8 +75,8 @@ public:
   /// Records that integers in `range` were written to a buffer in the arena.
   void Write(const format::BufferT &buffer, const IntegerRange &range) {
     int64_t begin = buffer.byte_offset, end = EndOf(buffer);
-    SplitAt(begin);
-    SplitAt(end);
+    SplitAt(pieces_, begin);
+    SplitAt(pieces_, end);
     bool is_known = range != AnyInteger(), is_dense = IsDense(Layout(buffer));
     for (auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first < end;) {
       // Elements between the written ones keep their values.
@@ -99,18 +100,7 @@ private:
 
   static int64_t EndOf(const format::BufferT &buffer) { return buffer.byte_offset + ExtentBytes(Layout(buffer)); }
 
-  void SplitAt(int64_t byte) {
-    auto next = pieces_.lower_bound(byte);
-    if (next == pieces_.begin())
-      return;
-    Piece &piece = std::prev(next)->second;
-    if (piece.end <= byte)
-      return;
-    pieces_.insert(next, {byte, piece});
-    piece.end = byte;
-  }
-
-  std::map<int64_t, Piece> pieces_;
+  BytePieces<Piece> pieces_;
 };
 
 /// Visits the commands of an entry in order.

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "format/BytePieces.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
 #include "format/Verifier.h"
@@ -52,8 +53,8 @@ public:
   /// Calls `visit` with the accesses to pieces of [begin, end), which cover it without gaps afterwards.
   template <typename Function>
   absl::Status ForEachPiece(int64_t begin, int64_t end, Function &&visit) {
-    SplitAt(begin);
-    SplitAt(end);
+    SplitAt(pieces_, begin);
+    SplitAt(pieces_, end);
     for (int64_t next = begin; next < end;) {
       auto piece = pieces_.lower_bound(next);
       if (piece == pieces_.end() || piece->first > next)
@@ -77,18 +78,7 @@ private:
     Accesses accesses;
   };
 
-  void SplitAt(int64_t byte) {
-    auto next = pieces_.lower_bound(byte);
-    if (next == pieces_.begin())
-      return;
-    Piece &piece = std::prev(next)->second;
-    if (piece.end <= byte)
-      return;
-    pieces_.insert(next, {byte, piece});
-    piece.end = byte;
-  }
-
-  std::map<int64_t, Piece> pieces_;
+  BytePieces<Piece> pieces_;
 };
 
 /// Visits the commands of an entry in order.
