@@ -123,7 +123,7 @@ TEST(LayoutTest, UnknownColumnsListTheKnownOnes) {
   EXPECT_TRUE(checkColumns({"length", "squared"}, heads).ok());
   EXPECT_TRUE(checkColumns({"all"}, heads).ok());
   EXPECT_EQ(checkColumns({"length", "size"}, heads).message(),
-            "--columns: there is no column 'size'; the columns are batch_size, length, time_ms, squared, remark, "
+            "--columns: unknown column 'size'; the columns are batch_size, length, time_ms, squared, remark, "
             "all_data; or all");
   EXPECT_EQ(checkColumns({"length", "length"}, heads).message(), "--columns names 'length' twice");
   EXPECT_EQ(checkColumns({"length", "length"}, heads, "--profile-columns").message(),

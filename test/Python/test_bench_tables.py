@@ -124,7 +124,7 @@ def test_unknown_columns_are_refused_before_anything_runs(command: str) -> None:
     arguments = COMMANDS[command] + ["--columns", "nothing"]
     process = subprocess.run(["cs336-bench", *arguments], capture_output=True, text=True, env=os.environ)
     assert process.returncode == 1 and process.stdout == ""
-    assert process.stderr.startswith("cs336-bench: error: --columns: there is no column 'nothing'; the columns are ")
+    assert process.stderr.startswith("cs336-bench: error: --columns: unknown column 'nothing'; the columns are ")
 
 
 def test_files_are_replaced_only_by_a_whole_report(tmp_path: Path) -> None:

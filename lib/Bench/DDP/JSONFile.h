@@ -30,7 +30,8 @@ inline absl::Status writeJSON(const llvm::json::Value &value, llvm::StringRef pa
   return absl::UnavailableError(absl::StrCat("cannot write '", path.str(), "': ", llvm::toString(std::move(error))));
 }
 
-/// Reads a value that `fromJSON` takes. NOT_FOUND if there is no such file, INVALID_ARGUMENT if it has other content.
+/// Reads a value that `fromJSON` takes. Returns NOT_FOUND if the file does not exist, INVALID_ARGUMENT if its content
+/// does not describe such a value.
 template <typename Value>
 absl::StatusOr<Value> readJSONFile(llvm::StringRef path) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(path);

@@ -70,7 +70,7 @@ absl::Status cs336::bench::checkColumns(llvm::ArrayRef<std::string> keys, llvm::
       return absl::InvalidArgumentError(absl::StrCat(flag.str(), " names '", key, "' twice"));
     if (llvm::none_of(heads, [&](const ColumnHead &head) { return head.key == key; }))
       return absl::InvalidArgumentError(absl::StrCat(
-          flag.str(), ": there is no column '", key, "'; the columns are ",
+          flag.str(), ": unknown column '", key, "'; the columns are ",
           llvm::join(llvm::map_range(heads, [](const ColumnHead &head) { return head.key; }), ", "), "; or all"));
   }
   return absl::OkStatus();

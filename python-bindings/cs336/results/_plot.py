@@ -75,8 +75,8 @@ def plot(
     KeyError
         If the frame lacks a column.
     ValueError
-        If there is no number to draw, if a column of `y` has text, if rows share `x` and `by`, or if there is no `y`
-        and the frame has no descriptions of columns (version 1).
+        If a column of `y` has text, if no row has a number to draw, if rows share `x` and `by`, or if `y` is missing
+        and the frame does not describe its columns (version 1).
     """
     figures = need("matplotlib.figure")
     rows, choice = choose(frame, y, x, by)

@@ -76,7 +76,7 @@ struct MatmulHeuristicResult {
 /// The functions of libcublasLt.so.13.
 class CublasLtApi {
 public:
-  /// Loads the library. Returns NOT_FOUND if there is no such library,
+  /// Loads the library. Returns NOT_FOUND if the library does not exist,
   /// FAILED_PRECONDITION if it lacks one of these functions.
   static absl::StatusOr<std::shared_ptr<const CublasLtApi>> Load(const std::string &library = "libcublasLt.so.13");
 

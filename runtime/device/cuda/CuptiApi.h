@@ -113,7 +113,7 @@ using CompleteBuffer = void (*)(CUcontext, uint32_t stream, uint8_t *buffer, siz
 /// The functions of libcupti.so.13.
 class CuptiApi {
 public:
-  /// Loads the library. Returns NOT_FOUND if there is no such library,
+  /// Loads the library. Returns NOT_FOUND if the library does not exist,
   /// FAILED_PRECONDITION if it lacks one of these functions.
   static absl::StatusOr<std::shared_ptr<const CuptiApi>> Load(const std::string &library = "libcupti.so.13");
 

@@ -59,7 +59,7 @@ public:
   /// CUDA 13.0, in the encoding of cuDriverGetVersion.
   static constexpr int kRequiredVersion = 13000;
 
-  /// Loads the driver. Returns NOT_FOUND if there is no such library,
+  /// Loads the driver. Returns NOT_FOUND if the library does not exist,
   /// FAILED_PRECONDITION if the driver is older than CUDA 13.0 or cannot start.
   static absl::StatusOr<std::shared_ptr<const DriverApi>> Load(const std::string &library = "libcuda.so.1");
 

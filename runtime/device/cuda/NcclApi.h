@@ -78,7 +78,7 @@ public:
   /// NCCL 2.28.3, as GetVersion counts.
   static constexpr int kRequiredVersion = 22803;
 
-  /// Loads the library. Returns NOT_FOUND if there is no such library,
+  /// Loads the library. Returns NOT_FOUND if the library does not exist,
   /// FAILED_PRECONDITION if it is older than NCCL 2.28.3.
   static absl::StatusOr<std::shared_ptr<const NcclApi>> Load(const std::string &library = "libnccl.so.2");
 

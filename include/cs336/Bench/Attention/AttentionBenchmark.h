@@ -49,7 +49,7 @@ struct AttentionMemory {
 };
 
 struct AttentionMeasurement {
-  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice.
+  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice.
   absl::Status forwardStatus, backwardStatus;
   /// The results of @forward, @loss and @forward_backward.
   StepTimes forward, loss, both;

@@ -27,7 +27,7 @@ namespace cs336::bench {
 
 /// The steps of one program on one number of ranks.
 struct DDPMeasurement {
-  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice on a rank.
+  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice on a rank.
   absl::Status status;
   /// The longest time of each step among the ranks, by the host's clock and by the GPU's.
   std::vector<double> stepMilliseconds, deviceMilliseconds;

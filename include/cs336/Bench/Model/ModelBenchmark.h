@@ -51,8 +51,8 @@ struct MeasureOptions {
 /// One cell of a sweep.
 struct Measurement {
   int64_t warmup = 0;
-  /// OK, or why there are no times: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program was asked
-  /// to stop.
+  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program was
+  /// asked to stop.
   absl::Status status;
   /// By both clocks; see StepTimes.
   std::vector<double> stepMilliseconds;
