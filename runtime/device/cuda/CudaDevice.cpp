@@ -126,8 +126,12 @@ CudaDevice::~CudaDevice() {
     context_->SetMonitor(nullptr);
 }
 
+absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const {
+  return CublasLt::Create(*context_, group_ ? GemmAlgorithms::kKernelsOnly : GemmAlgorithms::kAll);
+}
+
 void CudaDevice::WarmUp() {
-  if (auto library = CublasLt::Create(*context_); library.ok())
+  if (auto library = CreateCublasLt(); library.ok())
     cublaslt_ = *std::move(library);
 }
 
@@ -150,7 +154,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareLaunch(const
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareGemm(const CommandContext &context,
                                                                          const format::GemmT &gemm) {
   if (!cublaslt_) {
-    CS336_ASSIGN_OR_RETURN(cublaslt_, CublasLt::Create(*context_));
+    CS336_ASSIGN_OR_RETURN(cublaslt_, CreateCublasLt());
   }
   void *workspace = nullptr;
   int64_t workspace_bytes = 0;

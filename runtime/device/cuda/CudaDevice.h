@@ -78,6 +78,7 @@ public:
   void EndRun() override;
 
 private:
+  absl::StatusOr<std::unique_ptr<CublasLt>> CreateCublasLt() const;
   absl::StatusOr<CudaEvent *> FindEvent(uint32_t number);
   explicit CudaDevice(bool use_graphs) : use_graphs_(use_graphs) {}
 

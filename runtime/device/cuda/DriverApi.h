@@ -137,6 +137,8 @@ public:
   Function<decltype(cuGraphInstantiate)> GraphInstantiate{*this, "cuGraphInstantiateWithFlags"};
   Function<decltype(cuGraphUpload)> GraphUpload{*this, "cuGraphUpload"};
   Function<decltype(cuGraphLaunch)> GraphLaunch{*this, "cuGraphLaunch"};
+  Function<decltype(cuGraphGetNodes)> GraphGetNodes{*this, "cuGraphGetNodes"};
+  Function<decltype(cuGraphNodeGetType)> GraphNodeGetType{*this, "cuGraphNodeGetType"};
   Function<decltype(cuGraphDestroy)> GraphDestroy{*this, "cuGraphDestroy"};
   Function<decltype(cuGraphExecDestroy)> GraphExecDestroy{*this, "cuGraphExecDestroy"};
 

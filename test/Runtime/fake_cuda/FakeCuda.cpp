@@ -388,6 +388,16 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
       return result;
   return CUDA_SUCCESS;
 }
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
+  for (size_t i = 0; nodes && i != *count; ++i)
+    nodes[i] = reinterpret_cast<CUgraphNode>(&graph->nodes[i]);
+  *count = graph->nodes.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *type) {
+  *type = CU_GRAPH_NODE_TYPE_KERNEL;
+  return CUDA_SUCCESS;
+}
 CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
 CUresult cuGraphExecDestroy(CUgraphExec executable) { return Destroy(executable); }
 

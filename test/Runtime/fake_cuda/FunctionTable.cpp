@@ -119,6 +119,8 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuGraphInstantiate>("cuGraphInstantiateWithFlags"),
       Counted<cuGraphUpload>("cuGraphUpload"),
       Counted<cuGraphLaunch>("cuGraphLaunch"),
+      Counted<cuGraphGetNodes>("cuGraphGetNodes"),
+      Counted<cuGraphNodeGetType>("cuGraphNodeGetType"),
       Counted<cuGraphDestroy>("cuGraphDestroy"),
       Counted<cuGraphExecDestroy>("cuGraphExecDestroy"),
       Counted<cuModuleLoadData>("cuModuleLoadData"),
