@@ -33,7 +33,7 @@ enum Result : int {
   kInsufficientPrivileges = 35,
   kMultipleSubscribers = 39,
 };
-enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10 };
+enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10, kMemcpyBetweenDevices = 22 };
 enum MemcpyKind : uint8_t { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 8 };
 constexpr uint32_t kFlushForced = 1;
 constexpr int kResourceDomain = 3;
@@ -71,6 +71,17 @@ struct __attribute__((packed, aligned(8))) ActivityMemcpy {
   uint64_t bytes, start, end;
   uint32_t device, context, stream, correlation, runtime_correlation;
   uint32_t padding;
+  void *reserved;
+  uint64_t graph_node;
+};
+
+/// The first fields of CUpti_ActivityMemcpyPtoP4.
+struct __attribute__((packed, aligned(8))) ActivityMemcpyBetweenDevices {
+  int32_t kind;
+  uint8_t copy_kind, source_kind, destination_kind, flags;
+  uint64_t bytes, start, end;
+  uint32_t device, context, stream, source_device, source_context, destination_device, destination_context;
+  uint32_t correlation;
   void *reserved;
   uint64_t graph_node;
 };

@@ -27,7 +27,8 @@ KernelProfiler::~KernelProfiler() = default;
 
 namespace {
 
-constexpr cupti::ActivityKind kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset};
+constexpr cupti::ActivityKind kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset,
+                                          cupti::kMemcpyBetweenDevices};
 
 /// Returns the name of a kernel for readers: with its template arguments,
 /// without its parameters.
@@ -136,6 +137,9 @@ private:
       AddSpan(MemcpyName(copy.copy_kind), copy);
       break;
     }
+    case cupti::kMemcpyBetweenDevices:
+      AddSpan("[CUDA memcpy Peer-to-Peer]", reinterpret_cast<const cupti::ActivityMemcpyBetweenDevices &>(activity));
+      break;
     case cupti::kMemset:
       AddSpan("[CUDA memset]", reinterpret_cast<const cupti::ActivityMemset &>(activity));
       break;
