@@ -14,7 +14,7 @@ namespace cs336::runtime {
 
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(DeviceId id, const SessionOptions &options) {
   if (id.kind == DeviceKind::kCuda)
-    return CudaDevice::Create(id.ordinal, options.communicator, options.use_graphs);
+    return CudaDevice::Create(id.ordinal, options.communicator, options.use_graphs, options.exchange);
   return std::make_unique<CpuDevice>(options.communicator);
 }
 

@@ -42,14 +42,14 @@ constexpr char kSource[] = R"(
 absl::StatusOr<std::unique_ptr<CollectiveProgress>> CollectiveProgress::Create(const CudaContext &context,
                                                                                DeviceMemory &memory) {
   auto progress = std::make_unique<CollectiveProgress>();
-  CS336_ASSIGN_OR_RETURN(progress->memory_, memory.AllocateStaging(sizeof(int64_t)));
-  progress->counter_ = new (progress->memory_.data()) int64_t(0);
+  CS336_ASSIGN_OR_RETURN(progress->memory_, memory.AllocateStaging(sizeof(Words)));
+  progress->words_ = new (progress->memory_.data()) Words{};
   CS336_ASSIGN_OR_RETURN(progress->kernel_, PtxKernel::Load(context, kSource, "advance"));
   return progress;
 }
 
 absl::Status CollectiveProgress::Advance() {
-  return kernel_->Launch(/*blocks=*/1, /*threads=*/1, {ToDevicePointer(counter_)});
+  return kernel_->Launch(/*blocks=*/1, /*threads=*/1, {ToDevicePointer(&words_->done)});
 }
 
 int64_t CollectiveProgress::Expect(const std::vector<std::string> &names) {

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <cuda.h>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@ namespace cs336::runtime {
 
 /// Counts the collectives that the GPU has done, in memory that the host reads
 /// without a wait, and compares them with those of the runs that were enqueued.
+/// Tells kernels that wait for other ranks when to give up.
 class CollectiveProgress {
 public:
   /// The context and the memory must outlive the object.
@@ -34,6 +36,10 @@ public:
 
   /// Enqueues one more in the context's current stream. A graph may capture it.
   absl::Status Advance();
+
+  /// Sets the word at abandoned(), which kernels read, to 1. May be called by another thread.
+  void Abandon() { __atomic_store_n(&words_->abandoned, 1, __ATOMIC_RELEASE); }
+  CUdeviceptr abandoned() const { return reinterpret_cast<CUdeviceptr>(&words_->abandoned); }
 
   /// Tells that a run with collectives of these names is enqueued next. The names
   /// must outlive the run. Returns the number of collectives enqueued so far.
@@ -52,10 +58,16 @@ private:
     int64_t end() const { return begin + static_cast<int64_t>(names->size()); }
   };
 
-  int64_t done() const { return __atomic_load_n(counter_, __ATOMIC_ACQUIRE); }
+  /// In memory of the host that the device accesses.
+  struct Words {
+    int64_t done;
+    int64_t abandoned;
+  };
+
+  int64_t done() const { return __atomic_load_n(&words_->done, __ATOMIC_ACQUIRE); }
 
   MemoryBlock memory_;
-  int64_t *counter_ = nullptr; // In memory that the device writes to.
+  Words *words_ = nullptr;
   std::unique_ptr<PtxKernel> kernel_;
   std::mutex mutex_;
   // Guarded by mutex_.

@@ -16,6 +16,7 @@
 #include "device/cuda/CudaInputFeed.h"
 #include "device/cuda/CudaLaunch.h"
 #include "device/cuda/NcclCollective.h"
+#include "device/cuda/PeerCollective.h"
 #include "device/cuda/StreamSequence.h"
 #include "status/StatusMacros.h"
 
@@ -101,9 +102,10 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CudaDevice>>
-CudaDevice::Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs) {
-  std::unique_ptr<CudaDevice> device(new CudaDevice(use_graphs));
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
+                                                               const std::shared_ptr<Communicator> &communicator,
+                                                               bool use_graphs, GpuExchange exchange) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(use_graphs, exchange));
   CS336_ASSIGN_OR_RETURN(device->context_, CudaContext::Create(ordinal));
   if (communicator && communicator->size() != 1) {
     CS336_ASSIGN_OR_RETURN(device->group_, NcclGroup::Create(*device->context_, communicator));
@@ -135,7 +137,16 @@ void CudaDevice::WarmUp() {
     cublaslt_ = *std::move(library);
 }
 
+absl::Status CudaDevice::ConnectPeers(const Executable &executable) {
+  // Ranks prepare collectives together, so their programs must be equal.
+  CS336_RETURN_IF_ERROR(group_->ranks().CompareProgram(executable.description().program_hash));
+  CS336_ASSIGN_OR_RETURN(peers_, PeerGroup::Connect(*context_, group_->ranks(), *memory_, group_->abandoned()));
+  return absl::OkStatus();
+}
+
 absl::Status CudaDevice::LoadKernels(const Executable &executable) {
+  if (group_ && exchange_ == GpuExchange::kPeers)
+    CS336_RETURN_IF_ERROR(ConnectPeers(executable));
   CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
   return absl::OkStatus();
 }
@@ -176,6 +187,12 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const C
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(const CommandContext &context,
                                                                                const format::CollectiveT &collective) {
+  if (peers_ && peers_->TakesStream(context.command.stream)) {
+    CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> command,
+                           PreparePeerCollective(*context_, *group_, *peers_, context.buffers, collective));
+    if (command)
+      return command;
+  }
   if (group_)
     return PrepareNcclCollective(*context_, *group_, context.buffers, collective);
   return runtime::PrepareCollective(*single_rank_, context.buffers, collective);

@@ -10,12 +10,14 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/Device.h"
+#include "cs336/runtime/GpuExchange.h"
 #include "device/cuda/CublasLtGemm.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaKernels.h"
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/NcclGroup.h"
+#include "device/cuda/PeerGroup.h"
 
 #include "absl/types/optional.h"
 
@@ -26,14 +28,13 @@
 namespace cs336::runtime {
 
 /// Runs each stream of an executable in a CUDA stream. Each entry is one CUDA
-/// graph, or a list of commands. Ranks exchange data through NCCL.
+/// graph, or a list of commands. Ranks exchange data through NCCL, or through each other's memory.
 class CudaDevice : public Device {
 public:
-  /// Creates a device. `use_graphs` is SessionOptions::use_graphs. With a
-  /// communicator of several ranks, connects their GPUs, which all ranks must do
-  /// together; each rank has a GPU of its own.
+  /// Creates a device. `use_graphs` and `exchange` are those of SessionOptions. With a communicator of several ranks,
+  /// connects their GPUs, which all ranks must do together; each rank has a GPU of its own.
   static absl::StatusOr<std::unique_ptr<CudaDevice>>
-  Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs = true);
+  Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs, GpuExchange exchange);
 
   ~CudaDevice() override;
 
@@ -43,6 +44,7 @@ public:
 
   /// Loads cuBLASLt.
   void WarmUp() override;
+  /// With several ranks that exchange data through memory, compares their programs first.
   absl::Status LoadKernels(const Executable &executable) override;
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
@@ -80,12 +82,15 @@ public:
 private:
   absl::StatusOr<std::unique_ptr<CublasLt>> CreateCublasLt() const;
   absl::StatusOr<CudaEvent *> FindEvent(uint32_t number);
-  explicit CudaDevice(bool use_graphs) : use_graphs_(use_graphs) {}
+  absl::Status ConnectPeers(const Executable &executable);
+  CudaDevice(bool use_graphs, GpuExchange exchange) : use_graphs_(use_graphs), exchange_(exchange) {}
 
   bool use_graphs_;
+  GpuExchange exchange_;
   std::unique_ptr<CudaContext> context_; // Outlives all other members.
   std::unique_ptr<NcclGroup> group_;     // Null for one rank. Outlives the memory.
   std::unique_ptr<CudaMemory> memory_;
+  std::unique_ptr<PeerGroup> peers_;          // Null unless the GPUs of all ranks access each other's memory.
   std::unique_ptr<Communicator> single_rank_; // Collectives of programs for one rank.
   std::map<uint32_t, CudaEvent> events_;      // By number in the entries, which run one after the other.
   CudaKernels kernels_;

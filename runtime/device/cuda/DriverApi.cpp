@@ -36,6 +36,8 @@ absl::StatusCode CodeOf(CUresult result) {
     return absl::StatusCode::kDataLoss;
   case CUDA_ERROR_NOT_READY:
     return absl::StatusCode::kCancelled;
+  case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
+    return absl::StatusCode::kAlreadyExists;
   case CUDA_ERROR_NOT_SUPPORTED:
     return absl::StatusCode::kUnimplemented;
   default:

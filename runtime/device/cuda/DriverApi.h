@@ -105,6 +105,11 @@ public:
   Function<decltype(cuMemGetInfo)> MemGetInfo{*this, "cuMemGetInfo"};
   Function<decltype(cuMemAlloc)> MemAlloc{*this, "cuMemAlloc"};
   Function<decltype(cuMemFree)> MemFree{*this, "cuMemFree"};
+  Function<decltype(cuMemGetAddressRange)> MemGetAddressRange{*this, "cuMemGetAddressRange"};
+  Function<decltype(cuIpcGetMemHandle)> IpcGetMemHandle{*this, "cuIpcGetMemHandle"};
+  Function<decltype(cuIpcOpenMemHandle)> IpcOpenMemHandle{*this, "cuIpcOpenMemHandle"};
+  Function<decltype(cuIpcCloseMemHandle)> IpcCloseMemHandle{*this, "cuIpcCloseMemHandle"};
+  Function<decltype(cuCtxEnablePeerAccess)> CtxEnablePeerAccess{*this, "cuCtxEnablePeerAccess"};
   Function<decltype(cuMemHostRegister)> MemHostRegister{*this, "cuMemHostRegister"};
   Function<decltype(cuMemHostUnregister)> MemHostUnregister{*this, "cuMemHostUnregister"};
   Function<decltype(cuMemHostGetDevicePointer)> MemHostGetDevicePointer{*this, "cuMemHostGetDevicePointer"};

@@ -97,8 +97,11 @@ void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_
       watch->changed.wait(lock, is_over);
       break;
     }
-    if (!watch->failure.ok())
+    if (!watch->failure.ok()) {
       aborted = std::exchange(watch->comm, nullptr);
+      if (watch->progress)
+        watch->progress->Abandon();
+    }
     watch->progress = nullptr;
   }
   // Ends the collectives at once, then waits for graphs that contain some to be destroyed.

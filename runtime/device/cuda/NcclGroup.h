@@ -49,6 +49,7 @@ public:
   int rank() const { return ranks_->rank(); }
   int size() const { return ranks_->size(); }
   const NcclApi &api() const { return *api_; }
+  Communicator &ranks() const { return *ranks_; }
 
   /// Calls `enqueue` with the communicator, as one group of NCCL's calls, and
   /// waits until the calls are enqueued. `call` names them in errors.
@@ -62,6 +63,9 @@ public:
   void StopCounting();
   /// Enqueues, in the context's current stream, what counts one more.
   absl::Status Advance() { return progress_ ? progress_->Advance() : absl::OkStatus(); }
+  /// Returns the address of a word of 64 bits that is set to 1 when the group fails. Valid between CountCollectives()
+  /// and StopCounting().
+  CUdeviceptr abandoned() const { return progress_->abandoned(); }
   /// Tells that a run with these collectives is enqueued next. The names must
   /// outlive the run.
   void Expect(const std::vector<std::string> &names);

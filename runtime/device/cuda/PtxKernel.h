@@ -24,9 +24,10 @@ namespace cs336::runtime {
 /// without a compiler. Its parameters have 64 bits each.
 class PtxKernel {
 public:
-  /// Loads the entry `name` of `source`. The context must outlive the kernel.
+  /// Loads the entry `name` of `source`, whose blocks have `shared_bytes` of dynamic shared memory. The context must
+  /// outlive the kernel.
   static absl::StatusOr<std::unique_ptr<PtxKernel>> Load(const CudaContext &context, const std::string &source,
-                                                         const char *name);
+                                                         const char *name, int64_t shared_bytes = 0);
 
   /// Enqueues a grid of one dimension in the context's stream. A graph may
   /// capture it.
@@ -38,6 +39,7 @@ private:
   const CudaContext &context_;
   CudaModule module_;
   CUfunction function_ = nullptr;
+  unsigned shared_bytes_ = 0;
 };
 
 } // namespace cs336::runtime

@@ -133,6 +133,36 @@ void CheckBound(void *const *operands) {
   }
 }
 
+/// Same as the runtime's own kernel of this name, without the wait.
+void Synchronise(void *const *operands) {
+  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
+  auto block = [&](uint64_t rank) {
+    return reinterpret_cast<uint64_t *>(ToHostUnified(Operand<uint64_t>(operands, 0)[rank] + number(3)));
+  };
+  uint64_t call = ++block(number(1))[number(2)];
+  for (uint64_t rank = 0; rank != number(2); ++rank)
+    block(rank)[number(1)] = call;
+  FakeCuda &fake = TheFakeCuda();
+  ++fake.barriers;
+  if (fake.at_barrier)
+    fake.at_barrier(fake.barriers);
+}
+
+/// Same as the runtime's own kernel of this name.
+void ReducePeersMeanF32(void *const *operands) {
+  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
+  const auto *record = Operand<uint64_t>(operands, 0);
+  uint64_t ranks = number(2), targets = number(3);
+  for (uint64_t operand = 0; operand != number(1); ++operand, record += 1 + ranks + targets)
+    for (uint64_t i = 0; i != 4 * record[0]; ++i) {
+      float sum = 0;
+      for (uint64_t rank = 0; rank != ranks; ++rank)
+        sum += reinterpret_cast<const float *>(ToHostUnified(record[1 + rank]))[i];
+      for (uint64_t target = 0; target != targets; ++target)
+        reinterpret_cast<float *>(ToHostUnified(record[1 + ranks + target]))[i] = sum / static_cast<float>(ranks);
+    }
+}
+
 /// Streams that take part in a capture.
 std::set<CUstream> &CapturingStreams() {
   static std::set<CUstream> streams;
@@ -149,6 +179,8 @@ std::map<std::string, CUfunc_st> &Functions() {
       {"advance",
        {1, [](void *const *operands) { __atomic_fetch_add(Operand<int64_t>(operands, 0), 1, __ATOMIC_RELEASE); }}},
       {"check_bound", {5, CheckBound}},
+      {"synchronise", {5, Synchronise}},
+      {"reduce_peers_mean_f32", {5, ReducePeersMeanF32}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
   return functions;
@@ -210,6 +242,8 @@ int cs336::runtime::testing::EnqueueWork(CUstream stream, std::function<void()> 
 char *cs336::runtime::testing::ToHostAddress(const void *device) {
   return ToHostUnified(reinterpret_cast<CUdeviceptr>(device));
 }
+
+uint64_t cs336::runtime::testing::ToDeviceAddress(void *host) { return ToDevice(host); }
 
 extern "C" {
 
@@ -284,6 +318,17 @@ CUresult cuMemFree(CUdeviceptr address) {
   FreeBlock(ToHost(address), TheFakeCuda().allocated_bytes);
   return CUDA_SUCCESS;
 }
+CUresult cuMemGetAddressRange(CUdeviceptr *start, size_t *bytes, CUdeviceptr address) {
+  if (TheFakeCuda().refuses_sharing)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  *start = address;
+  *bytes = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuIpcGetMemHandle(CUipcMemHandle *, CUdeviceptr) { return CUDA_SUCCESS; }
+CUresult cuIpcOpenMemHandle(CUdeviceptr *, CUipcMemHandle, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuIpcCloseMemHandle(CUdeviceptr) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) { return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED; }
 CUresult cuMemHostRegister(void *address, size_t bytes, unsigned) {
   if (TheFakeCuda().refuses_pinning)
     return CUDA_ERROR_OPERATING_SYSTEM;
@@ -414,8 +459,8 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
   *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 512 : 0;
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
-  return value > kSharedBytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
+  return value > kSharedBytes && function->body != ReducePeersMeanF32 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
   size_t pointers = function->takes_structure ? 1 : function->parameters;

@@ -53,6 +53,7 @@ struct FakeCuda {
   int broken_device = -1;       // A device that does not start, like one that fell off the bus.
   bool refuses_capture = false; // Like a command that cannot be captured.
   bool refuses_pinning = false; // Like a limit on locked memory.
+  bool refuses_sharing = true;  // Like a container that does not share memory with others.
   uint64_t pinned_offset = 0;   // From the host's address of pinned memory to the device's.
 
   int64_t allocated_bytes = 0;
@@ -79,6 +80,9 @@ struct FakeCuda {
   /// The device does not get done, like one that waits for another rank forever.
   SharedFlag is_busy;
   bool drops_work = false; // Work that is enqueued does not run.
+  /// Does what other ranks have done when a barrier of ranks is reached. Its argument counts the calls, from 1 on.
+  std::function<void(int)> at_barrier;
+  int barriers = 0;
   /// Streams that were created with the highest priority.
   int urgent_streams = 0;
 };
@@ -90,6 +94,7 @@ FakeCuda &TheFakeCuda();
 /// ToHostAddress() converts them.
 int EnqueueWork(CUstream_st *stream, std::function<void()> work);
 char *ToHostAddress(const void *device);
+uint64_t ToDeviceAddress(void *host);
 
 } // namespace cs336::runtime::testing
 

@@ -11,6 +11,7 @@
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/GpuExchange.h"
 #include "cs336/runtime/RunObserver.h"
 #include "cs336/runtime/Tensor.h"
 
@@ -50,6 +51,8 @@ struct SessionOptions {
   /// such as Nsight Systems and Nsight Compute. The results are the same bits.
   /// INVALID_ARGUMENT on the CPU, which has no graphs.
   bool use_graphs = true;
+  /// The way in which ranks on GPUs exchange data.
+  GpuExchange exchange = GpuExchange::kNccl;
   /// Runs collectives; null stands for a group of one rank. It must have as many
   /// ranks as the program was compiled for.
   std::shared_ptr<Communicator> communicator;

@@ -1,0 +1,111 @@
+//===- PeerCollective.cpp - Collectives over peers' memory ----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/PeerCollective.h"
+
+#include "device/CollectiveCommand.h"
+#include "device/cuda/CudaMemory.h"
+#include "device/cuda/PeerWork.h"
+#include "status/StatusMacros.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cs336::runtime {
+
+namespace {
+
+/// Larger reductions are staged.
+constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
+
+bool IsVectors(const void *address, int64_t bytes) {
+  return ToDevicePointer(address) % kVectorBytes == 0 && bytes % kVectorBytes == 0;
+}
+
+/// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
+bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind) {
+  bool gathers = kind == format::CollectiveKind::all_gather;
+  if (!gathers && kind != format::CollectiveKind::reduce_scatter && kind != format::CollectiveKind::all_reduce)
+    return false;
+  return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer &each) {
+    int64_t part = std::min(each.src_count, each.dst_count) * ByteSize(each.dtype);
+    bool is_reduced = each.dtype == DType::kF32 || each.dtype == DType::kBF16 || each.dtype == DType::kF16;
+    return gathers || (is_reduced && each.dtype == transfers.front().dtype && IsVectors(each.src, part) &&
+                       IsVectors(each.dst, part));
+  });
+}
+
+class PeerCollective : public PreparedCommand {
+public:
+  PeerCollective(const CudaContext &context, NcclGroup &group, const PeerGroup &peers, int64_t barrier,
+                 std::unique_ptr<PeerWork> work)
+      : context_(context), group_(group), peers_(peers), barrier_(barrier), work_(std::move(work)) {}
+
+  absl::Status Execute() override {
+    CurrentContext current(context_);
+    CS336_RETURN_IF_ERROR(current.status());
+    CS336_RETURN_IF_ERROR(work_->Enqueue([this] { return peers_.Synchronise(barrier_); }));
+    return group_.Advance();
+  }
+
+private:
+  const CudaContext &context_;
+  NcclGroup &group_;
+  const PeerGroup &peers_;
+  int64_t barrier_;
+  std::unique_ptr<PeerWork> work_;
+};
+
+absl::StatusOr<std::vector<PeerTransfer>> Share(PeerGroup &peers, const std::vector<Transfer> &transfers) {
+  std::vector<const void *> own;
+  for (const Transfer &each : transfers)
+    own.insert(own.end(), {each.src, each.dst});
+  CS336_ASSIGN_OR_RETURN(PeerMemory::Addresses addresses, peers.peers().Share(own));
+  std::vector<PeerTransfer> shared;
+  for (size_t i = 0; i != transfers.size(); ++i) {
+    shared.push_back({transfers[i], {}, {}});
+    for (const std::vector<CUdeviceptr> &rank : addresses) {
+      shared.back().sources.push_back(rank[2 * i]);
+      shared.back().targets.push_back(rank[2 * i + 1]);
+    }
+  }
+  return shared;
+}
+
+absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(const CudaContext &context, PeerGroup &peers,
+                                                      const std::vector<PeerTransfer> &transfers,
+                                                      const format::CollectiveT &collective) {
+  if (collective.kind == format::CollectiveKind::all_gather)
+    return GatherFromPeers(context, peers, transfers);
+  PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
+                             collective.kind == format::CollectiveKind::all_reduce};
+  int64_t bytes = 0;
+  for (const PeerTransfer &each : transfers)
+    bytes += each.src_bytes();
+  return bytes > kMostDirectBytes ? ReduceStaged(context, peers, transfers, reduction)
+                                  : ReduceFromPeers(peers, transfers, reduction);
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(const CudaContext &context, NcclGroup &group,
+                                                                       PeerGroup &peers,
+                                                                       absl::Span<const MutableTensorView> buffers,
+                                                                       const format::CollectiveT &collective) {
+  std::vector<Transfer> transfers = BindTransfers(buffers, collective);
+  if (transfers.empty() || !IsSupported(transfers, collective.kind))
+    return nullptr;
+  absl::optional<int64_t> barrier = peers.ReserveBarrier();
+  if (!barrier)
+    return nullptr;
+  CS336_ASSIGN_OR_RETURN(std::vector<PeerTransfer> shared, Share(peers, transfers));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(context, peers, shared, collective));
+  return std::make_unique<PeerCollective>(context, group, peers, *barrier, std::move(work));
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,117 @@
+//===- PeerWork.cpp - The work of collectives over peers' memory ----------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cuda/PeerWork.h"
+
+#include "device/cuda/CudaMemory.h"
+#include "device/cuda/PeerKernels.h"
+#include "status/StatusMacros.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cs336::runtime {
+
+absl::Status PeerCopies::Enqueue(const CudaContext &context) const {
+  for (const Copy &copy : copies_)
+    CS336_RETURN_IF_ERROR(context.driver().MemcpyAsync(copy.dst, copy.src, copy.bytes, context.stream()));
+  return absl::OkStatus();
+}
+
+void PeerSums::Add(int64_t vectors, const std::vector<CUdeviceptr> &addresses) {
+  records_.push_back(static_cast<uint64_t>(vectors));
+  records_.insert(records_.end(), addresses.begin(), addresses.end());
+  ++count_;
+  most_vectors_ = std::max(most_vectors_, vectors);
+}
+
+absl::Status PeerSums::Prepare(PeerGroup &peers, DType dtype, Reduction reduction, unsigned most_blocks) {
+  auto bytes = static_cast<int64_t>(records_.size() * sizeof(uint64_t));
+  CS336_ASSIGN_OR_RETURN(table_, peers.memory().Allocate(bytes, /*alignment=*/256));
+  CS336_RETURN_IF_ERROR(peers.memory().CopyFromHost(table_.data(), records_.data(), bytes));
+  CS336_ASSIGN_OR_RETURN(kernel_, peers.FindReduction(dtype, reduction));
+  int64_t useful = (most_vectors_ + kReduceThreads - 1) / kReduceThreads;
+  blocks_ = static_cast<unsigned>(std::clamp<int64_t>(useful, 1, most_blocks));
+  return absl::OkStatus();
+}
+
+absl::Status PeerSums::Enqueue(const PeerGroup &peers) const {
+  if (count_ == 0)
+    return absl::OkStatus();
+  return kernel_->Launch(blocks_, kReduceThreads,
+                         {ToDevicePointer(table_.data()), count_, static_cast<uint64_t>(peers.size()),
+                          static_cast<uint64_t>(targets_), peers.abandoned()});
+}
+
+namespace {
+
+class Gather : public PeerWork {
+public:
+  Gather(const CudaContext &context, PeerCopies copies) : context_(context), copies_(std::move(copies)) {}
+
+  absl::Status Enqueue(Barrier synchronise) const override {
+    CS336_RETURN_IF_ERROR(synchronise());
+    CS336_RETURN_IF_ERROR(copies_.Enqueue(context_));
+    return synchronise();
+  }
+
+private:
+  const CudaContext &context_;
+  PeerCopies copies_;
+};
+
+class DirectReduction : public PeerWork {
+public:
+  DirectReduction(const PeerGroup &peers, PeerSums sums) : peers_(peers), sums_(std::move(sums)) {}
+
+  absl::Status Enqueue(Barrier synchronise) const override {
+    CS336_RETURN_IF_ERROR(synchronise());
+    CS336_RETURN_IF_ERROR(sums_.Enqueue(peers_));
+    return synchronise();
+  }
+
+private:
+  const PeerGroup &peers_;
+  PeerSums sums_;
+};
+
+/// The fastest for a reduction of at most 8 MiB.
+constexpr unsigned kDirectBlocks = 32;
+
+} // namespace
+
+std::unique_ptr<PeerWork> GatherFromPeers(const CudaContext &context, const PeerGroup &peers,
+                                          const std::vector<PeerTransfer> &transfers) {
+  PeerCopies copies;
+  // Each rank begins with another one, so that no GPU receives from all at once.
+  for (int step = 1; step <= peers.size(); ++step)
+    for (const PeerTransfer &each : transfers)
+      copies.Add(each.targets[(peers.rank() + step) % peers.size()] + peers.rank() * each.src_bytes(),
+                 ToDevicePointer(each.own.src), each.src_bytes());
+  return std::make_unique<Gather>(context, std::move(copies));
+}
+
+absl::StatusOr<std::unique_ptr<PeerWork>> ReduceFromPeers(PeerGroup &peers, const std::vector<PeerTransfer> &transfers,
+                                                          PeerReduction reduction) {
+  PeerSums sums(reduction.is_for_all ? peers.size() : 1);
+  for (const PeerTransfer &each : transfers) {
+    int64_t first = each.first(peers.rank()), offset = first * kVectorBytes;
+    std::vector<CUdeviceptr> addresses;
+    for (CUdeviceptr source : each.sources)
+      addresses.push_back(source + offset);
+    if (reduction.is_for_all)
+      for (CUdeviceptr target : each.targets)
+        addresses.push_back(target + offset);
+    else
+      addresses.push_back(ToDevicePointer(each.own.dst));
+    sums.Add(each.first(peers.rank() + 1) - first, addresses);
+  }
+  CS336_RETURN_IF_ERROR(sums.Prepare(peers, transfers.front().own.dtype, reduction.reduction, kDirectBlocks));
+  return std::make_unique<DirectReduction>(peers, std::move(sums));
+}
+
+} // namespace cs336::runtime

@@ -1,0 +1,176 @@
+//===- PeerGroupTest.cpp - Collectives over the memory of another GPU -----===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NcclGroupFixture.h"
+
+#include <cstring>
+#include <deque>
+#include <gmock/gmock.h>
+#include <map>
+
+namespace cs336::runtime::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Rank 0 of two, whose peer shares a block of memory for each address that rank 0 shares.
+class SharingRanks : public AgreeingRanks {
+public:
+  absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
+    auto *mine = static_cast<int64_t *>(dst), *other = mine + count;
+    std::memcpy(mine, src, count * sizeof(int64_t));
+    std::memcpy(other, src, count * sizeof(int64_t));
+    for (int64_t place = 0; place != count; place += kWords) {
+      own.push_back(reinterpret_cast<float *>(ToHostAddress(reinterpret_cast<void *>(mine[place + kStart]))));
+      peer.emplace_back(floats.contains(peer.size()) ? floats[peer.size()] : 64);
+      other[place + kStart] = static_cast<int64_t>(ToDeviceAddress(peer.back().data()));
+    }
+    return absl::OkStatus();
+  }
+
+  // Words of what a rank tells the others of an address.
+  static constexpr int64_t kWords = 12, kStart = 2;
+  std::map<size_t, int64_t> floats; // Of the peer's blocks by position, if not 64.
+  // By position: signals, then source and target of each collective.
+  std::vector<float *> own;
+  std::deque<std::vector<float>> peer;
+};
+
+class PeerGroupTest : public NcclGroupTest {
+protected:
+  void SetUp() override {
+    NcclGroupTest::SetUp();
+    fake.refuses_sharing = false;
+    ranks = sharing;
+    exchange = GpuExchange::kPeers;
+  }
+
+  std::shared_ptr<SharingRanks> sharing = std::make_shared<SharingRanks>();
+};
+
+TEST_F(PeerGroupTest, EachRankReducesAPartAndWritesItToAll) {
+  for (bool use_graphs : {true, false}) {
+    fake.barriers = 0;
+    sharing->own.clear();
+    sharing->peer.clear();
+    auto session = CreateRank(TwoRankProgram(), use_graphs);
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_EQ(sharing->peer.size(), 5u);
+    std::fill_n(sharing->peer[1].begin(), 12, 10.0f);
+    fake.at_barrier = [&](int barrier) {
+      if (barrier == 2) // The end of all_reduce: the peer has reduced the other two vectors.
+        std::fill_n(sharing->own[2] + 4, 8, 7.0f);
+      if (barrier == 4) // The end of all_gather.
+        std::fill_n(sharing->own[4] + 12, 12, 8.0f);
+    };
+    ASSERT_TRUE(Run(**session).ok());
+    EXPECT_EQ(fake.barriers, 4);
+    EXPECT_THAT(Row(**session, "total", 0), ElementsAre(5, 6, 7, 8));
+    EXPECT_THAT(Row(**session, "total", 2), ElementsAre(7, 7, 7, 7));
+    EXPECT_THAT(Row(**session, "whole", 0), ElementsAre(5, 6, 7, 8));
+    EXPECT_THAT(Row(**session, "whole", 5), ElementsAre(8, 8, 8, 8));
+    std::vector<float> &target = sharing->peer[2], &whole = sharing->peer[4];
+    EXPECT_THAT(std::vector<float>(target.begin(), target.begin() + 5), ElementsAre(5, 6, 7, 8, 0));
+    EXPECT_THAT(std::vector<float>(whole.begin(), whole.begin() + 5), ElementsAre(5, 6, 7, 8, 7));
+    EXPECT_EQ(whole[12], 0) << "the peer writes its part itself";
+  }
+  EXPECT_THAT(nccl.calls, IsEmpty());
+}
+
+TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
+  constexpr int64_t kElements = int64_t{36} << 20; // 144 MiB, of which this rank reduces 72 MiB.
+  ProgramBuilder program = TwoRankProgram();
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  uint32_t large = entry.Input("large", MakeType(DType::kF32, {kElements}));
+  uint32_t mean = entry.Output("mean", MakeType(DType::kF32, {kElements}));
+  uint32_t part = entry.Output("part", MakeType(DType::kF32, {kElements / 2}));
+  entry.Collective(format::CollectiveKind::all_reduce, large, mean, format::Reduction::mean);
+  entry.entry().commands.back()->stream = 1;
+  entry.Collective(format::CollectiveKind::reduce_scatter, large, part, format::Reduction::mean);
+  entry.entry().commands.back()->stream = 1;
+  fake.memory_bytes = int64_t{4} << 30;
+  sharing->floats = {{6, kElements / 2}, {7, kElements / 2}};
+  auto session = CreateRank(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  // Positions: signals, four operands, source and target of the mean, staging memory, source and target of the part.
+  ASSERT_EQ(sharing->peer.size(), 10u);
+  const int64_t round = (int64_t{64} << 20) / 4, half = kElements / 2;
+  auto stage = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i != end; ++i)
+      sharing->own[7][i - begin] = static_cast<float>(i % 1000) + 2;
+  };
+  fake.at_barrier = [&](int barrier) {
+    bool is_sum = barrier <= 9; // Barriers 1 to 4 belong to the other collectives; 5 to 9 to the mean.
+    int place = is_sum ? barrier - 4 : barrier - 9;
+    if (place == 2)
+      stage(0, round);
+    if (place == 4)
+      stage(round, half);
+    if (is_sum && place == 5)
+      std::fill_n(sharing->own[6] + half, half, 5.0f);
+  };
+  Tensor x = *Tensor::Create({DType::kF32, {3, 4}}), values = *Tensor::Create({DType::kF32, {kElements}});
+  std::fill_n(x.mutable_values<float>().data(), 12, 2.0f);
+  for (int64_t i = 0; i != kElements; ++i)
+    values.mutable_values<float>()[i] = static_cast<float>(i % 1000);
+  ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"large", values}}, nullptr).ok());
+  EXPECT_EQ(fake.barriers, 13);
+  absl::StatusOr<TensorView> got_mean = (*session)->Output("forward", "mean");
+  absl::StatusOr<TensorView> got_part = (*session)->Output("forward", "part");
+  ASSERT_TRUE(got_mean.ok() && got_part.ok());
+  int64_t wrong = 0;
+  for (int64_t i = 0; i != half; ++i) {
+    float expected = static_cast<float>(i % 1000) + 1;
+    wrong += got_mean->values<float>()[i] != expected;
+    wrong += got_part->values<float>()[i] != expected;
+    wrong += got_mean->values<float>()[half + i] != 5;
+    wrong += sharing->peer[6][i] != expected; // The result in the peer's memory.
+  }
+  // The peer's part of this rank's values, in the peer's staging memory: the last round's.
+  for (int64_t i = round; i != half; ++i)
+    wrong += sharing->peer[7][i - round] != static_cast<float>((half + i) % 1000);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(PeerGroupTest, NcclExchangesOddElementsAndOtherStreams) {
+  ProgramBuilder program = TwoRankProgram();
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  uint32_t odd = entry.Input("odd", MakeType(DType::kF32, {3})), sum = entry.Output("sum", MakeType(DType::kF32, {3}));
+  entry.Collective(format::CollectiveKind::all_reduce, odd, sum);
+  entry.entry().commands.back()->stream = 1;
+  uint32_t even = entry.Input("even", MakeType(DType::kF32, {8})),
+           other = entry.Output("other", MakeType(DType::kF32, {8}));
+  entry.Collective(format::CollectiveKind::all_reduce, even, other);
+  auto session = CreateRank(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_THAT(nccl.calls, ElementsAre("ncclAllReduce 3 7", "ncclAllReduce 8 7"));
+}
+
+TEST_F(PeerGroupTest, MemoryThatCannotBeSharedIsAnError) {
+  fake.refuses_sharing = true;
+  ranks = std::make_shared<AgreeingRanks>();
+  absl::Status status = CreateRank(TwoRankProgram()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("GPUs of 1 ranks cannot access the memory of the others; here: "));
+}
+
+TEST_F(PeerGroupTest, OlderGpusAreRefused) {
+  fake.major = 7;
+  fake.minor = 5;
+  ranks = std::make_shared<AgreeingRanks>();
+  ProgramBuilder program = TwoRankProgram();
+  program.executable().objects.clear();
+  AddObject(program, "sm_75");
+  absl::Status status = CreateRank(program).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("compute capability 8.0"));
+}
+
+} // namespace
+} // namespace cs336::runtime::testing
