@@ -84,7 +84,7 @@ static std::vector<CollectiveCase> listCases(Collective collective, DType dtype,
 }
 
 absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::shared_ptr<Communicator> communicator,
-                                                                      const std::string &device,
+                                                                      const std::string &device, GpuExchange exchange,
                                                                       const AllReducePlan &plan, double &startup) {
   absl::StatusOr<DeviceId> id = ParseDevice(device);
   if (!id.ok())
@@ -102,6 +102,7 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::share
     SessionOptions options;
     options.device = device;
     options.communicator = communicator;
+    options.exchange = exchange;
     Clock::time_point begin = Clock::now();
     absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(executable), options);
     if (!session.ok())
@@ -135,7 +136,7 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, a
   for (int rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
       // A rank that failed leaves, which ends those that wait for it.
-      results[rank] = measureCollectives(std::move(group[rank]), "cpu", plan, startups[rank]);
+      results[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kNccl, plan, startups[rank]);
     });
   for (std::thread &thread : threads)
     thread.join();

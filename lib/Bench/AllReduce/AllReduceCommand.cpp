@@ -43,7 +43,7 @@ static constexpr llvm::StringLiteral kVariants[] = {"plain", "graph"};
 /// The column with the time of every collective.
 static constexpr const char *kStepsKey = "times_ms";
 static constexpr Named<Backend> kBackends[] = {
-    {"tcp", Backend::Tcp}, {"threads", Backend::Threads}, {"nccl", Backend::NCCL}};
+    {"tcp", Backend::Tcp}, {"threads", Backend::Threads}, {"nccl", Backend::NCCL}, {"peers", Backend::Peers}};
 
 /// Returns INVALID_ARGUMENT with the known names if a name of the flag is not among them.
 template <typename Value, size_t Size>
@@ -73,11 +73,13 @@ AllReduceCommand::AllReduceCommand(std::string program)
                  cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       ranks("ranks", cl::desc("Numbers of ranks (default 2)"), cl::value_desc("number,..."), cl::CommaSeparated,
             cl::cat(category), cl::sub(subcommand)),
-      backends("backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
-               cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),
-                          clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory"),
-                          clEnumValN(Backend::NCCL, "nccl", "processes, each with the GPU of its number")),
-               cl::cat(category), cl::sub(subcommand)),
+      backends(
+          "backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
+          cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),
+                     clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory"),
+                     clEnumValN(Backend::NCCL, "nccl", "processes, each with the GPU of its number"),
+                     clEnumValN(Backend::Peers, "peers", "the same, where GPUs read and write each other's memory")),
+          cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Runs before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
              cl::cat(category), cl::sub(subcommand)),
       steps("steps", cl::desc("Timed runs (default 20)"), cl::value_desc("number"), cl::init(20), cl::cat(category),
@@ -85,7 +87,8 @@ AllReduceCommand::AllReduceCommand(std::string program)
       timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends the run (default 30)"),
               cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
       peer(kVariants,
-           "Compare backends tcp and nccl with torch.distributed: torch, or torch:VARIANT,... with variants plain "
+           "Compare backends tcp, nccl and peers with torch.distributed: torch, or torch:VARIANT,... with variants "
+           "plain "
            "(default) and graph, which replays CUDA graphs",
            category, subcommand),
       output(category, subcommand) {}
@@ -125,7 +128,7 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
              llvm::StringRef own = getName(kBackends, row.backend);
              if (row.peer.empty())
                return Cell(own);
-             return Cell("torch " + row.peer + (row.backend == Backend::NCCL ? " nccl" : " gloo"));
+             return Cell("torch " + row.peer + (isOnGPUs(row.backend) ? " nccl" : " gloo"));
            },
            Show::Setting},
           {"collective", "collective",
@@ -196,16 +199,18 @@ absl::Status AllReduceCommand::check() const {
 
 /// Before any rank is started: a rank without a GPU would be reported by the group as a rank that failed.
 absl::Status AllReduceCommand::checkGPUs() const {
-  if (!llvm::is_contained(backends, Backend::NCCL))
+  auto found = llvm::find_if(backends, isOnGPUs);
+  if (found == backends.end())
     return absl::OkStatus();
+  std::string flag = absl::StrCat("--backend ", getName(kBackends, *found).str(), ": ");
   absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda();
   if (!info.ok())
-    return absl::Status(info.status().code(), absl::StrCat("--backend nccl: ", info.status().message()));
+    return absl::Status(info.status().code(), absl::StrCat(flag, info.status().message()));
   constexpr int kDefaultRanks = 2;
   int most = ranks.empty() ? kDefaultRanks : *std::max_element(ranks.begin(), ranks.end());
   if (most > static_cast<int>(info->devices.size()))
     return absl::InvalidArgumentError(
-        absl::StrCat("--backend nccl: ", most, " ranks need as many GPUs, and this host has ", info->devices.size()));
+        absl::StrCat(flag, most, " ranks need as many GPUs, and this host has ", info->devices.size()));
   return absl::OkStatus();
 }
 
@@ -239,10 +244,11 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
   double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
          startup = 0;
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
-  runtime::DeviceId kind{backend == Backend::NCCL ? runtime::DeviceKind::kCuda : runtime::DeviceKind::kCpu};
+  runtime::DeviceId kind{isOnGPUs(backend) ? runtime::DeviceKind::kCuda : runtime::DeviceKind::kCpu};
   std::string device = ToString(DeviceOfRank(kind, place.local_rank));
-  absl::StatusOr<std::vector<AllReduceTimes>> results =
-      measureCollectives(*std::move(joined), device, getPlan(), startup);
+  absl::StatusOr<std::vector<AllReduceTimes>> results = measureCollectives(
+      *std::move(joined), device,
+      backend == Backend::Peers ? runtime::GpuExchange::kPeers : runtime::GpuExchange::kNccl, getPlan(), startup);
   if (!results.ok())
     return results.status();
   std::vector<AllReduceRow> rows;
@@ -328,7 +334,7 @@ absl::StatusOr<std::unique_ptr<CollectivePeer>> AllReduceCommand::startPeer() co
 /// Measures the peer's variants of the same cases, between processes. Its rows follow.
 static absl::Status measurePeer(CollectivePeer &torch, llvm::ArrayRef<AllReduceRow> own,
                                 std::vector<AllReduceRow> &rows) {
-  bool isOnGPU = own.front().backend == Backend::NCCL;
+  bool isOnGPU = isOnGPUs(own.front().backend);
   int ranks = own.front().ranks;
   for (const std::string &variant : torch.getVariants()) {
     std::vector<CollectiveCase> cases;
@@ -389,7 +395,7 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
   if (!place.ok())
     return place.status();
   runtime::DeviceId device;
-  if (llvm::is_contained(backends, Backend::NCCL))
+  if (llvm::any_of(backends, isOnGPUs))
     device.kind = runtime::DeviceKind::kCuda;
   std::vector<AllReduceRow> rows;
   std::unique_ptr<CollectivePeer> torch;

@@ -14,10 +14,22 @@ namespace json = llvm::json;
 
 namespace cs336::bench {
 
+/// In the order of GpuExchange.
+static constexpr llvm::StringLiteral kExchanges[] = {"nccl", "peers"};
+
+static llvm::StringRef getName(runtime::GpuExchange exchange) { return kExchanges[static_cast<size_t>(exchange)]; }
+
+static bool parse(llvm::StringRef name, runtime::GpuExchange &exchange) {
+  const auto *found = llvm::find(kExchanges, name);
+  exchange = static_cast<runtime::GpuExchange>(found - std::begin(kExchanges));
+  return found != std::end(kExchanges);
+}
+
 static bool fromJSON(const json::Value &value, RankJob &job, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("folder", job.folder) && map.map("device", job.device) &&
-         map.map("num_threads", job.numThreads) && map.map("seed", job.seed) &&
+  std::string exchange;
+  return map && map.map("exchange", exchange) && parse(exchange, job.exchange) && map.map("folder", job.folder) &&
+         map.map("device", job.device) && map.map("num_threads", job.numThreads) && map.map("seed", job.seed) &&
          map.map("memory_limit_bytes", job.memoryLimitBytes) && map.map("warmup", job.warmup) &&
          map.map("steps", job.steps) && map.map("timeout_seconds", job.timeoutSeconds) && map.map("beta1", job.beta1) &&
          map.map("profile", job.profile) && map.map("trace", job.trace) && map.map("give", job.give);
@@ -34,6 +46,7 @@ absl::Status cs336::bench::writeRankJob(const RankJob &job, llvm::StringRef path
                                 {"warmup", job.warmup},
                                 {"steps", job.steps},
                                 {"timeout_seconds", job.timeoutSeconds},
+                                {"exchange", getName(job.exchange)},
                                 {"beta1", job.beta1},
                                 {"profile", job.profile},
                                 {"trace", job.trace},

@@ -60,6 +60,7 @@ absl::Status RankRun::join() {
   options.device = ToString(DeviceOfRank(*device, place ? place->local_rank : 0));
   options.num_threads = static_cast<int>(job.numThreads);
   options.memory_limit_bytes = job.memoryLimitBytes;
+  options.exchange = job.exchange;
   if (!place)
     return absl::OkStatus();
   Clock::time_point start = Clock::now();

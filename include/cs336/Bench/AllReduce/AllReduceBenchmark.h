@@ -9,6 +9,7 @@
 #define CS336_BENCH_ALLREDUCE_ALLREDUCEBENCHMARK_H
 
 #include "cs336/Bench/AllReduce/Collective.h"
+#include "cs336/runtime/GpuExchange.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -21,7 +22,9 @@
 namespace cs336::bench {
 
 /// The way in which ranks exchange data.
-enum class Backend : uint8_t { Tcp, Threads, NCCL };
+enum class Backend : uint8_t { Tcp, Threads, NCCL, Peers };
+/// Returns whether ranks are processes with a GPU each.
+inline bool isOnGPUs(Backend backend) { return backend == Backend::NCCL || backend == Backend::Peers; }
 
 /// The collectives that every group measures.
 struct AllReducePlan {
@@ -43,11 +46,12 @@ struct AllReduceTimes {
 };
 
 /// Runs the plan as one rank, in compiled programs of collectives on variables in the device's memory: what training
-/// steps run. `device` is "cpu", or the GPU of this rank. All ranks of the group call it. `startup` gets the
-/// milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if the blocks do not fit into memory.
+/// steps run. `device` is "cpu", or the GPU of this rank, which exchanges data as `exchange` says. All ranks of the
+/// group call it. `startup` gets the milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if the
+/// blocks do not fit into memory.
 absl::StatusOr<std::vector<AllReduceTimes>> measureCollectives(std::shared_ptr<runtime::Communicator> communicator,
-                                                               const std::string &device, const AllReducePlan &plan,
-                                                               double &startup);
+                                                               const std::string &device, runtime::GpuExchange exchange,
+                                                               const AllReducePlan &plan, double &startup);
 
 /// Runs the plan on threads of this process, and returns the results of rank 0. `startup` gets the milliseconds until
 /// the group and its sessions exist.

@@ -66,6 +66,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   RealFlag timeout;
+  llvm::cl::opt<runtime::GpuExchange> exchange;
   PeerFlags peer;
   llvm::cl::opt<bool> noProfile;
   llvm::cl::opt<bool> memoryTables;

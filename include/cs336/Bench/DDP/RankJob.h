@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_DDP_RANKJOB_H
 #define CS336_BENCH_DDP_RANKJOB_H
 
+#include "cs336/runtime/GpuExchange.h"
 #include "llvm/Support/JSON.h"
 
 #include "absl/status/statusor.h"
@@ -30,6 +31,8 @@ struct RankJob {
   int64_t warmup = 5, steps = 10;
   /// Seconds after which a silent rank ends the run.
   double timeoutSeconds = 30;
+  /// The way in which ranks on GPUs exchange data.
+  runtime::GpuExchange exchange = runtime::GpuExchange::kNccl;
   /// AdamW's coefficient, by which the first moments give the gradients' norm.
   double beta1 = 0.9;
   /// Run the steps again under a profiler.
