@@ -17,7 +17,8 @@
 // and Wgmma::Matmul<columns> has two functions `run<isRightTransposed>(sums, left, right, adds)`, where left is the
 // description of a matrix in shared memory, or four registers of a left operand. They start sums + left · right, or
 // left · right if `adds` is 0, over 16 elements of the reduction axis. The rows of `right` in memory are along the
-// result's columns, or along the reduction axis if `isRightTransposed`.
+// result's columns, or along the reduction axis if `isRightTransposed`. Where needed, `runLeftTransposed` does the same
+// with two matrices in shared memory whose rows are both along the reduction axis.
 
 #ifdef __CUDACC__
 

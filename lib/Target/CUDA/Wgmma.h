@@ -13,8 +13,10 @@
 namespace cs336::cuda {
 
 /// Writes the structure `name` of instructions (runtime/kernels/wgmma.cuh) for elements of bf16 or f16, and results of
-/// these numbers of columns, multiples of 8 up to 256.
-void emitWgmma(llvm::raw_ostream &os, llvm::StringRef name, mlir::Type element, llvm::ArrayRef<int64_t> columns);
+/// these numbers of columns, multiples of 8 up to 256, in ascending order. Those for `leftTransposed` numbers, which
+/// `columns` contains, have a function for a left operand with rows of memory along the reduction axis.
+void emitWgmma(llvm::raw_ostream &os, llvm::StringRef name, mlir::Type element, llvm::ArrayRef<int64_t> columns,
+               llvm::ArrayRef<int64_t> leftTransposed = {});
 
 } // namespace cs336::cuda
 
