@@ -92,6 +92,14 @@ public:
     advance();
   }
 
+  /// Returns the stage before the current one.
+  __device__ int getPreviousStage() const { return (stage == 0 ? stages : stage) - 1; }
+  /// Ends the use of the buffer before the current one, to which `advance` has gone.
+  __device__ void releasePrevious(bool isElected) const {
+    if (isElected)
+      arrive(barriers + 16 * getPreviousStage() + 8);
+  }
+
 private:
   unsigned barriers;
   int stage = 0;

@@ -55,15 +55,33 @@ struct SlabTile {
     }
   }
 
-  /// Starts result = left · tileᵀ, where left is 64 rows of a tile of `LeftTile`.
+  /// Writes the warpgroup's part of a left operand of one slab, as packLeft returns it, to 64 rows that begin at
+  /// `rows`.
+  template <int size>
+  __device__ static void writeLeft(unsigned rows, const unsigned (&left)[size]) {
+    static_assert(slabs == 1 && size == columns / 4);
+    const int lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+    // The chunks of a row differ in bits of the address, so that one register has the parts of all. The statement keeps
+    // the compiler from computing all of them before a loop.
+    unsigned first = getChunk(0, row, lane / 16);
+    asm volatile("" : "+r"(first));
+#pragma unroll
+    for (int step = 0; step < columns / 16; ++step) {
+      const unsigned matrices[4] = {left[4 * step], left[4 * step + 1], left[4 * step + 2], left[4 * step + 3]};
+      storeMatrices(rows + (first ^ step << 5), matrices);
+    }
+  }
+
+  /// Starts result = left · tileᵀ, or result += left · tileᵀ if `adds` is not 0, where left is 64 rows of a tile of
+  /// `LeftTile`.
   template <class LeftTile, int size>
-  __device__ static void multiplyTransposed(float (&result)[size], unsigned left, unsigned tile) {
+  __device__ static void multiplyTransposed(float (&result)[size], unsigned left, unsigned tile, int adds = 0) {
     const unsigned long long leftMatrix = describe(left), rightMatrix = describe(tile);
 #pragma unroll
     for (int step = 0; step < columns / 16; ++step)
       Wgmma::template Matmul<rows>::template run<0>(
           result, leftMatrix + (step / 4 * LeftTile::slabBytes + step % 4 * 32) / 16,
-          rightMatrix + (step / 4 * slabBytes + step % 4 * 32) / 16, step != 0);
+          rightMatrix + (step / 4 * slabBytes + step % 4 * 32) / 16, step != 0 || adds);
     commitMatmuls();
   }
 
@@ -76,6 +94,19 @@ struct SlabTile {
     for (int step = 0; step < rows / 16; ++step)
       Wgmma::template Matmul<columns>::template run<1>(result, left + 4 * step, matrix + step * 2048 / 16,
                                                        step != 0 || adds);
+    commitMatmuls();
+  }
+
+  /// Starts result = leftᵀ · slab, where left is a slab of a tile of `LeftTile`, and `slab` is a slab of this one or
+  /// the first columns of it. Both have as many rows.
+  template <class LeftTile, int size>
+  __device__ static void multiplyLeftTransposed(float (&result)[size], unsigned left, unsigned slab) {
+    static_assert(LeftTile::rows == rows && size * 2 <= slabColumns);
+    const unsigned long long leftMatrix = describe(left), rightMatrix = describe(slab);
+#pragma unroll
+    for (int step = 0; step < rows / 16; ++step)
+      Wgmma::template Matmul<size * 2>::runLeftTransposed(result, leftMatrix + step * 2048 / 16,
+                                                          rightMatrix + step * 2048 / 16, step != 0);
     commitMatmuls();
   }
 

@@ -1,0 +1,80 @@
+//===- WarpgroupAttentionKernel.h - Kernels of attention on sm_90a -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_WARPGROUPATTENTIONKERNEL_H
+#define CS336_LIB_TARGET_CUDA_WARPGROUPATTENTIONKERNEL_H
+
+#include "AttentionProblem.h"
+#include "WarpgroupTiles.h"
+
+#include <set>
+
+namespace cs336::cuda {
+
+/// A kernel of the schedule `warpgroup_attention`: one function for attention; for the gradient two functions that each
+/// compute the probabilities, or three functions of which one does (WarpgroupGradientTiles).
+class WarpgroupAttentionKernel : public ScheduledKernel {
+public:
+  /// The number of times that the gradient computes the probabilities: 1 or 2; not used by attention itself.
+  enum class Passes { One = 1, Two = 2 };
+
+  WarpgroupAttentionKernel(const DeviceKernel &kernel, AttentionProblem attention, Passes passes,
+                           const TargetDescription &target);
+
+  /// Returns `{passes = 1 : i64}`.
+  static mlir::DictionaryAttr getParameters(Passes passes, mlir::MLIRContext *context);
+
+  llvm::SmallVector<KernelFunction> getFunctions() const override;
+  int64_t getWorkspaceBytes() const override { return workspaceBytes; }
+  void collectDeviceSources(DeviceSources &sources) const override;
+  std::string describe() const override;
+  mlir::DictionaryAttr getParameters() const override;
+  void emit(llvm::raw_ostream &os) const override;
+
+private:
+  /// A tensor map that a function takes, named for a role in lower camel case, and the rows that one copy moves.
+  struct RoleMap {
+    llvm::StringRef role;
+    int64_t rows;
+  };
+  /// A function of the kernel: the template that it instantiates, a constant of it for each number that the launch was
+  /// computed from, and the arguments that it passes on.
+  struct Function {
+    KernelFunction launch;
+    std::string description, instance, check;
+    llvm::SmallVector<std::string> mapNames;
+    std::string arguments;
+  };
+
+  std::string getProblemName() const { return kernel.name + "_problem"; }
+  std::string getWgmmaName() const { return kernel.name + "_wgmma"; }
+
+  /// Makes a function that computes tiles of the given sizes; `paddedQueries` is that of the queries' statistics.
+  Function makeFunction(llvm::StringRef suffix, const WarpgroupTiles &tiles, int64_t paddedQueries);
+  void addForward();
+  void addTwoPasses();
+  void addOnePass();
+  /// Adds tensor maps and arguments to a function, and the function to the kernel.
+  void add(Function function, llvm::ArrayRef<RoleMap> maps, llvm::ArrayRef<llvm::StringRef> pointers,
+           llvm::StringRef last = "");
+  TensorMapRecipe getMap(unsigned operand, int64_t rows) const;
+  void emitFunction(llvm::raw_ostream &os, const Function &function) const;
+
+  const DeviceKernel kernel;
+  const AttentionProblem problem;
+  const Passes passes;
+  const int64_t multiprocessors;
+  llvm::SmallVector<Function> functions;
+  int64_t workspaceBytes = 0;
+  /// Columns of results for which instructions are emitted (emitWgmma).
+  std::set<int64_t> columns;
+  llvm::SmallVector<int64_t, 2> leftTransposedColumns;
+};
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_WARPGROUPATTENTIONKERNEL_H

@@ -1,0 +1,90 @@
+//===- WarpgroupGradientTiles.cpp - The gradient in one pass --------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpgroupGradientTiles.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace cs336::cuda;
+
+static constexpr int64_t slabColumns = WarpgroupTiles::slabColumns;
+
+/// Returns how many key heads blocks compute at the same time. Many heads keep blocks from waiting for each other, as
+/// long as their queries, dO, and dQ in float32 stay in the second-level cache. Two groups at least, so that the last
+/// one can balance the blocks (runtime/kernels/warpgroup_key_order.cuh). All groups are about equal.
+static int64_t chooseHeadsPerGroup(const AttentionSizes &sizes) {
+  constexpr int64_t bytesPerElement = 2 + 2 + 4, usualBytes = 16 << 20, mostBytes = 32 << 20, fewHeads = 8;
+  int64_t heads = sizes.batches * sizes.keyHeads;
+  int64_t bytesPerHead = sizes.queryHeads / sizes.keyHeads * sizes.queries * sizes.headDim * bytesPerElement;
+  int64_t most = std::min(mostBytes / bytesPerHead, std::max(usualBytes / bytesPerHead, fewHeads));
+  most = std::clamp(most, int64_t(1), std::max(heads / 2, int64_t(1)));
+  return llvm::divideCeilSigned(heads, llvm::divideCeilSigned(heads, most));
+}
+
+// Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are shared memory, and 208 registers per
+// thread for dK and dV.
+WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes)
+    : sizes(sizes), headsPerGroup(chooseHeadsPerGroup(sizes)) {
+  bool isNarrow = sizes.headDim <= slabColumns;
+  queryStages = isNarrow ? 4 : 2;
+  slopeStages = isNarrow ? 2 : 1;
+  overlaps = isNarrow;
+}
+
+bool WarpgroupGradientTiles::isFaster(const AttentionSizes &sizes) {
+  constexpr int64_t maxMedium = 96;
+  int64_t least = sizes.headDim <= maxMedium ? 1024 : 2048;
+  return sizes.queries >= least && sizes.keys >= least;
+}
+
+int64_t WarpgroupGradientTiles::getColumns() const { return llvm::alignTo(sizes.headDim, 16); }
+int64_t WarpgroupGradientTiles::getSlabs() const { return llvm::divideCeilSigned(getColumns(), slabColumns); }
+
+int64_t WarpgroupGradientTiles::getQueryTiles() const {
+  return sizes.batches * sizes.queryHeads * llvm::divideCeilSigned(sizes.queries, queriesPerTile);
+}
+int64_t WarpgroupGradientTiles::getKeyTiles() const {
+  return sizes.batches * sizes.keyHeads * llvm::divideCeilSigned(sizes.keys, keysPerTile);
+}
+
+int64_t WarpgroupGradientTiles::getTileBytes(int64_t rows) const { return getSlabs() * slabColumns * 2 * rows; }
+
+int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
+  // Barriers take 16 bytes per stage, and those of keys, with two words, 32 bytes. The first tile begins at a multiple
+  // of 1024 bytes.
+  constexpr int64_t alignment = 1024, ring = 16, keyBarriers = 32;
+  int64_t tiles = 3 * getTileBytes(keysPerTile) + queryStages * 2 * getTileBytes(queriesPerTile) +
+                  slopeStages * keysPerTile * queriesPerTile * 2 + sumStages * queriesPerTile * slabColumns * 4;
+  int64_t statistics = queryStages * 2 * queriesPerTile * 4;
+  return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + alignment;
+}
+
+int64_t WarpgroupGradientTiles::getRoundSharedBytes() const { return getTileBytes(queriesPerTile) + 1024; }
+
+int64_t WarpgroupGradientTiles::getWorkspaceBytes() const {
+  int64_t sumsAndStatistics = queriesPerTile * (getColumns() + 2), turns = getSlabs(), nextTile = 1;
+  return 4 * (getQueryTiles() * (sumsAndStatistics + turns) + sizes.batches * sizes.keyHeads * getColumns() + nextTile);
+}
+
+SmallVector<int64_t, 2> WarpgroupGradientTiles::getLeftTransposedColumns() const {
+  int64_t last = getColumns() - (getSlabs() - 1) * slabColumns;
+  return getSlabs() == 1 ? SmallVector<int64_t, 2>{last} : SmallVector<int64_t, 2>{slabColumns, last};
+}
+
+std::string WarpgroupGradientTiles::getPrepareTemplate(StringRef problem, StringRef element) const {
+  return "WarpgroupGradientPrepare<" + problem.str() + ", " + element.str() + ">";
+}
+std::string WarpgroupGradientTiles::getSumsTemplate(StringRef problem, StringRef wgmma) const {
+  std::string text = "WarpgroupGradientSums<" + problem.str() + ", " + wgmma.str();
+  for (int64_t number : {headsPerGroup, queryStages, slopeStages, sumStages})
+    text += ", " + std::to_string(number);
+  return text + (overlaps ? ", true>" : ", false>");
+}
+std::string WarpgroupGradientTiles::getRoundTemplate(StringRef problem, StringRef wgmma) const {
+  return "WarpgroupGradientRound<" + problem.str() + ", " + wgmma.str() + ">";
+}

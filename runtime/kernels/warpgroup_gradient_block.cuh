@@ -1,0 +1,115 @@
+//===- warpgroup_gradient_block.cuh - Shared memory of a block --*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// The parts that the warpgroups of WarpgroupGradientSums share: tiles in shared memory, and the rings through which
+/// they pass them on. Each thread has its own copy, with its own positions in the rings.
+///
+///   ring       from                             to                                a stage contains
+///   queryRing  copies                           dK and dV                         queries, dO, statistics
+///   slopeRing  dK and dV, each 64 of 128 rows   dQ                                dS
+///   sumRing    dQ                               the thread that adds this stage   dQ of a slab
+///
+/// A tile of keys, its values and its number have one buffer, with three barriers: it is full, it is free, and dQ does
+/// not read the keys any more. Each has a phase per tile. Beside the tile's number are the parity of this phase and the
+/// numbers of queries' tiles, because the warpgroups for dK and dV have no registers to keep them.
+template <class ProblemOfBlock, class Wgmma, int headsPerGroup, int queryStages, int slopeStages, int sumStages>
+struct GradientBlock {
+  using Problem = ProblemOfBlock;
+  using Element = typename Wgmma::Element;
+  using Workspace = GradientWorkspace<Problem>;
+  /// Warpgroups that compute dK and dV. One more copies and adds, and one sums dQ.
+  static constexpr int warpgroups = 2, adders = sumStages;
+  static constexpr int queriesPerTile = Workspace::queriesPerTile, keysPerTile = rowsPerWarpgroup * warpgroups;
+  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
+  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
+  /// dS: rows are keys.
+  using Slopes = SlabTile<Wgmma, queriesPerTile, keysPerTile>;
+  using Tile = KeyTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
+  static constexpr int statisticsBytes = Workspace::statisticsPerTile * 4;
+  static constexpr int sumBytes = queriesPerTile * Workspace::slabColumns * 4;
+  static_assert(adders <= 3, "the first warpgroup has three warps beside the one that copies");
+
+  // Offsets in shared memory.
+  static constexpr int values = Keys::bytes, centredKeys = values + Keys::bytes, queries = centredKeys + Keys::bytes;
+  static constexpr int gradients = queries + queryStages * Queries::bytes;
+  static constexpr int slopes = gradients + queryStages * Queries::bytes;
+  static constexpr int sums = slopes + slopeStages * Slopes::bytes, statistics = sums + sumStages * sumBytes;
+  static constexpr int keyBarriers = statistics + queryStages * statisticsBytes;
+  static constexpr int fullBarrier = keyBarriers, freeBarrier = keyBarriers + 8, centredBarrier = keyBarriers + 16;
+  static constexpr int tileWord = keyBarriers + 24, lengthWord = keyBarriers + 28, queryBarriers = keyBarriers + 32;
+  static constexpr int slopeBarriers = queryBarriers + Ring<queryStages>::bytes;
+  static constexpr int sumBarriers = slopeBarriers + Ring<slopeStages>::bytes;
+  /// With the bytes by which the first tile may have to be moved for its alignment.
+  static constexpr int sharedBytes = sumBarriers + Ring<sumStages>::bytes + 1024;
+
+  __device__ explicit GradientBlock(unsigned char *memory)
+      : workspace{memory}, shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + queryBarriers),
+        slopeRing(shared + slopeBarriers), sumRing(shared + sumBarriers) {}
+
+  /// Called by one thread.
+  __device__ void initBarriers() const {
+    constexpr int warps = 4;
+    initBarrier(shared + fullBarrier, 1);
+    initBarrier(shared + freeBarrier, warpgroups + 1 + adders);
+    initBarrier(shared + centredBarrier, 1);
+    queryRing.init(1, warpgroups);
+    slopeRing.init(warps * warpgroups, 1);
+    sumRing.init(warps, 1);
+    publishBarriers();
+  }
+
+  /// Waits for the tile of keys whose phase has this parity, 0 first. Returns false after the last tile.
+  __device__ bool awaitTile(unsigned parity) const {
+    awaitPhase(shared + fullBarrier, parity);
+    return getTileNumber() < Tile::count;
+  }
+  __device__ int getTileNumber() const { return loadSharedWord(shared + tileWord) / 2; }
+  __device__ unsigned getTileParity() const { return loadSharedWord(shared + tileWord) % 2; }
+  __device__ int getQueryTilesPerHead() const { return loadSharedWord(shared + lengthWord) / 2; }
+  __device__ int getLeftAtFirst() const {
+    const unsigned word = loadSharedWord(shared + lengthWord);
+    return word % 2 != 0 ? 1 : word / 2;
+  }
+  /// Called by the thread that copies the tile.
+  __device__ void writeTile(int number, unsigned parity, const Tile &tile) const {
+    storeSharedWord(shared + tileWord, 2 * number + parity);
+    storeSharedWord(shared + lengthWord, 2 * tile.queryTilesPerHead + tile.isBackwards);
+  }
+  /// Ends the use of the tile for all threads that the caller stands for, if `isElected`.
+  __device__ void releaseTile(bool isElected) const {
+    if (isElected)
+      arrive(shared + freeBarrier);
+  }
+
+  // Addresses of the current stages.
+  __device__ unsigned getQueries(int stage) const { return shared + queries + stage * Queries::bytes; }
+  __device__ unsigned getQueries() const { return getQueries(queryRing.getStage()); }
+  __device__ unsigned getGradients() const { return shared + gradients + queryRing.getStage() * Queries::bytes; }
+  __device__ unsigned getStatistics() const { return shared + statistics + queryRing.getStage() * statisticsBytes; }
+  __device__ unsigned getSlopes() const { return shared + slopes + slopeRing.getStage() * Slopes::bytes; }
+  __device__ unsigned getSums() const { return shared + sums + sumRing.getStage() * sumBytes; }
+
+  const Workspace workspace;
+  const unsigned shared;
+  Ring<queryStages> queryRing;
+  Ring<slopeStages> slopeRing;
+  Ring<sumStages> sumRing;
+};
+
+/// Ends the part of a warp in filling a stage, which copies or matmuls read next.
+template <int stages>
+__device__ inline void finishWriting(Ring<stages> &ring) {
+  publishSharedWrites();
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    arrive(ring.getFullBarrier());
+  ring.advance();
+}
+
+#endif

@@ -1,0 +1,183 @@
+//===- warpgroup_gradient_keys.cuh - dK and dV in one pass ------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifdef __CUDACC__
+
+/// The work of a warpgroup that sums dK and dV of 64 keys, in registers, and leaves dS in shared memory for dQ. Rows of
+/// the scores are keys. The matmul of a tile's dS with its queries runs with the scores of the next tile; the other
+/// warpgroups multiply while this one computes exponentials. If `overlaps`, dP also runs at the same time as the matmul
+/// for dV, which takes more registers.
+template <class Block, bool overlaps>
+class GradientOfKeys {
+  using Problem = typename Block::Problem;
+  using Queries = typename Block::Queries;
+  using Keys = typename Block::Keys;
+  using Tile = typename Block::Tile;
+  static constexpr int queriesPerTile = Block::queriesPerTile;
+  static constexpr float scale = Problem::scale * log2OfE;
+
+public:
+  __device__ GradientOfKeys(const Block &block, int warpgroup)
+      : block(block), lane(warpgroup), own(block.shared + warpgroup * rowsPerWarpgroup * 128) {}
+
+  __device__ void run(const TensorMap *keyGradientMap, const TensorMap *valueGradientMap) {
+#pragma unroll 1
+    for (unsigned parity = 0; block.awaitTile(parity);) {
+      const Tile tile(block.getTileNumber());
+      clear(keyResult);
+      clear(valueResult);
+      if (tile.queryTilesPerHead > 0)
+        sum(tile);
+      // The loop in between has no registers to keep the parity, nor the tile.
+      parity = block.getTileParity();
+      awaitPhase(block.shared + Block::centredBarrier, parity);
+      parity ^= 1;
+      store(Tile(block.getTileNumber()), keyGradientMap, valueGradientMap);
+    }
+  }
+
+private:
+  __device__ void sum(const Tile &tile) {
+    // The ring is at the tile whose scores are computed. dS of the tile before is multiplied.
+    int left = tile.queryTilesPerHead;
+    startScores();
+    awaitMatmuls<0>();
+    computeTile(left);
+#pragma unroll 1
+    for (int leftOfAll = Tile::members * tile.queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
+      left = Tile::members == 1 ? leftOfAll : left == 1 ? block.getQueryTilesPerHead() : left - 1;
+      startScores();
+      startKeys();
+      finishKeys();
+      computeTile(left);
+    }
+    startKeys();
+    finishKeys();
+  }
+
+  /// Computes P and dS from the scores of a tile of queries, adds to dV, and goes to the next tile.
+  __device__ void computeTile(int left) {
+    pin(scores);
+    if constexpr (Problem::isCausal)
+      mask(Tile::getDistance(left, block.getLeftAtFirst()));
+    exponentiate();
+    if constexpr (overlaps) {
+      startSlopes();
+      startValues();
+      awaitMatmuls<1>();
+      differentiate();
+      awaitMatmuls<0>();
+      pin(valueResult);
+    } else {
+      startValues();
+      awaitMatmuls<0>();
+      pin(valueResult);
+      startSlopes();
+      awaitMatmuls<0>();
+      differentiate();
+    }
+    block.queryRing.advance();
+    packLeft<typename Block::Element>(packed, slopes);
+    block.slopeRing.awaitFree();
+    Block::Slopes::writeLeft(block.getSlopes() + lane.warpgroup * rowsPerWarpgroup * 128, packed);
+    finishWriting(block.slopeRing);
+  }
+
+  /// Hides keys from queries before them. Queries past the last one have infinite sums; keys past the last one have
+  /// results that are not stored, and dS that GradientOfQueries clears.
+  __device__ void mask(int distance) {
+    static_assert(queriesPerTile == rowsPerWarpgroup);
+    if (distance > lane.warpgroup)
+      return;
+    const int key = lane.row - distance * queriesPerTile - lane.column, firsts[2] = {key, key + 8};
+    hideBefore(scores, firsts);
+  }
+  /// Replaces scores by probabilities, and packs these.
+  __device__ void exponentiate() {
+    const unsigned logSums = block.getStatistics() + lane.column * 4;
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 8; ++i) {
+      float pair[2];
+      loadSharedPair(pair, logSums + 32 * i);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, -pair[j % 2]));
+    }
+    packLeft<typename Block::Element>(packed, scores);
+  }
+  /// Replaces dP − D by dS = P ∘ (dP − D).
+  __device__ void differentiate() {
+    pin(slopes);
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 2; ++i)
+      slopes[i] *= scores[i];
+  }
+
+  __device__ void startScores() {
+    block.queryRing.awaitFull();
+    forget(scores);
+    beginMatmuls();
+    Queries::template multiplyTransposed<Keys>(scores, own, block.getQueries());
+  }
+  /// Starts dP − D.
+  __device__ void startSlopes() {
+    const unsigned rowSums = block.getStatistics() + (queriesPerTile + lane.column) * 4;
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 8; ++i) {
+      float pair[2];
+      loadSharedPair(pair, rowSums + 32 * i);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        slopes[4 * i + j] = pair[j % 2];
+    }
+    beginMatmuls();
+    Queries::template multiplyTransposed<Keys>(slopes, own + Block::values, block.getGradients(), /*adds=*/1);
+  }
+  __device__ void startValues() {
+    beginMatmuls();
+    Queries::multiply(valueResult, packed, block.getGradients());
+  }
+  __device__ void startKeys() {
+    beginMatmuls();
+    Queries::multiply(keyResult, packed, block.getQueries(block.queryRing.getPreviousStage()));
+  }
+  __device__ void finishKeys() {
+    awaitMatmuls<0>();
+    pin(keyResult);
+    block.queryRing.releasePrevious(lane.isElected);
+  }
+
+  /// Stores the results through the warpgroup's rows of keys and values, which no warpgroup reads any more.
+  __device__ void store(const Tile &tile, const TensorMap *keyGradientMap, const TensorMap *valueGradientMap) {
+    const float factors[2] = {Problem::scale, Problem::scale}, ones[2] = {1, 1};
+    lane.synchronise();
+    Keys::write(own, keyResult, factors);
+    Keys::write(own + Block::values, valueResult, ones);
+    publishSharedWrites();
+    lane.synchronise();
+    if (lane.isElected) {
+      const int first = tile.first + lane.warpgroup * rowsPerWarpgroup;
+      if (keyGradientMap)
+        Keys::store(*keyGradientMap, own, first, tile.head, tile.batch);
+      if (valueGradientMap)
+        Keys::store(*valueGradientMap, own + Block::values, first, tile.head, tile.batch);
+      awaitStoresRead();
+    }
+    block.releaseTile(lane.isElected);
+  }
+
+  Block block;
+  const WarpgroupLane lane;
+  /// The warpgroup's rows of the keys.
+  const unsigned own;
+  // Per thread: parts of two rows.
+  float scores[queriesPerTile / 2], slopes[queriesPerTile / 2];
+  float keyResult[Keys::columns / 2], valueResult[Keys::columns / 2];
+  unsigned packed[queriesPerTile / 4];
+};
+
+#endif
