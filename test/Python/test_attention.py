@@ -123,6 +123,10 @@ LONG_SHAPES = [
     Shape(1, 777, 2, 96, keys=513),
     Shape(1, 577, 2, 128),
     Shape(1, 4133, 1, 64),
+    Shape(1, 1025, 4, 80, key_heads=1, causal=False, keys=1090),
+    Shape(2, 1111, 2, 96),
+    Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
+    Shape(1, 2130, 1, 104, causal=False, keys=2050),
 ]
 
 
@@ -143,7 +147,13 @@ def test_fused_matches_numpy_and_primitives(shape: Shape) -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    [Shape(1, 130, 2, 64), Shape(1, 130, 2, 80, causal=False), Shape(1, 530, 2, 64), Shape(1, 530, 1, 128)],
+    [
+        Shape(1, 130, 2, 64),
+        Shape(1, 130, 2, 80, causal=False),
+        Shape(1, 530, 2, 64),
+        Shape(1, 530, 1, 128),
+        Shape(1, 1100, 2, 64),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("common", [0, 1, 3])
@@ -182,6 +192,37 @@ def test_low_precision_rounds_operands_and_results_only(shape: Shape, dtype: Any
     assert_gradients_close({n: outputs[n] for n in program.gradients()}, program.gradients(), 4 * rounding)
     # The result was rounded.
     assert relative_error(outputs["y"], dict(program.outputs)["y"].array) > 0.1 * rounding
+
+
+@pytest.mark.parametrize("shape", [Shape(2, 1100, 4, 64, key_heads=2), Shape(1, 2100, 2, 128)], ids=str)
+def test_two_runs_of_long_sequences_agree_to_the_bit(shape: Shape) -> None:
+    """Where several blocks of a GPU add to one gradient, they do so in one order."""
+    program = shape.program()
+    session = open_session(compile_program(program.text("forward_backward"), fusion="flash", dtype="bf16"))
+    session.initialize(0)
+    for name, array in program.parameters.items():
+        session[name] = array
+    first = session.run("attention", {})
+    for _ in range(3):
+        again = session.run("attention", {})
+        assert all(again[name].tobytes() == value.tobytes() for name, value in first.items())
+
+
+@pytest.mark.parametrize("size", [0.0, 5.0], ids=["equal scores", "large scores"])
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_extreme_scores_of_long_sequences(size: float, dtype: Any) -> None:
+    """The keys past the last one, which tiles contain, have a score of 0: e^0 is many times all probabilities."""
+    shape = Shape(1, 1100, 1, 64, causal=False)
+    rng = np.random.default_rng(3)
+    arrays = [np.round(rng.standard_normal((1, 1100, 64)) * 32) / 32 * factor for factor in (size, 1, 1)]
+    # All scores are far below 0.
+    arrays[0][..., 0], arrays[1][..., 0] = -80 * size, 16
+    program = shape.program(arrays=arrays)
+    found, unfused = (run(program, fusion=fusion, dtype=dtype) for fusion in ("flash", "none"))
+    for name, gradient in program.gradients().items():
+        assert np.isfinite(found[name]).all(), name
+        if np.linalg.norm(gradient) > 0:
+            assert relative_error(found[name], gradient) <= 1.2 * relative_error(unfused[name], gradient), name
 
 
 @pytest.mark.parametrize(
