@@ -266,3 +266,33 @@ func.func @attention(%qkv: tensor<2x5x96xf32> {cs336.kind = "input", cs336.name 
   %y = cs336.reshape %o : tensor<2x5x2x16xf32> -> tensor<2x5x32xf32>
   return %y : tensor<2x5x32xf32>
 }
+
+// Attentions that differ in their score functions alone have two kernels; equal ones share a kernel.
+// CHECK-LABEL: exec.entry @score_functions
+// CHECK: exec.launch @[[ONE:attention_.*]] ins(%q, %t :
+// CHECK: exec.launch @[[TWO:attention_.*]] ins(%q, %t :
+// CHECK: exec.launch @[[ONE]] ins(%q, %t :
+func.func @score_functions(%q: tensor<2x5x2x16xf32> {cs336.kind = "input", cs336.name = "q"},
+                           %t: tensor<2xf32> {cs336.kind = "input", cs336.name = "t"})
+    -> (tensor<2x5x2x16xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<2x5x2x16xf32> {cs336.kind = "output", cs336.name = "b"},
+        tensor<2x5x2x16xf32> {cs336.kind = "output", cs336.name = "c"}) attributes {cs336.mode = #cs336.mode<forward>} {
+  %a, %a1 = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32> -> tensor<2x2x5xf32> score(%t : tensor<2xf32>) {
+  ^bb0(%s: tensor<f32>, %n: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<2xf32>):
+    %x = cs336.element %table[%h] : tensor<2xf32>
+    %r = cs336.sub %s, %x : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  %b, %b1 = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32> -> tensor<2x2x5xf32> score(%t : tensor<2xf32>) {
+  ^bb0(%s: tensor<f32>, %n: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<2xf32>):
+    %x = cs336.element %table[%h] : tensor<2xf32>
+    %r = cs336.sub %x, %s : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  %c, %c1 = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32> -> tensor<2x2x5xf32> score(%t : tensor<2xf32>) {
+  ^bb0(%s: tensor<f32>, %n: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<2xf32>):
+    %x = cs336.element %table[%h] : tensor<2xf32>
+    %r = cs336.sub %s, %x : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  return %a, %b, %c : tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32>, tensor<2x5x2x16xf32>
+}

@@ -22,6 +22,28 @@ static FunctionType getSignature(const Group &group, ArrayRef<MemRefType> operan
   return FunctionType::get(group.getLoc().getContext(), operands, results);
 }
 
+/// Appends what distinguishes the operations of a region, which reads no values from outside of it.
+static void encodeRegion(Region &region, std::vector<const void *> &key) {
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto number = [&](Value value) { numbers.try_emplace(value, numbers.size()); };
+  for (Block &block : region) {
+    for (BlockArgument argument : block.getArguments()) {
+      key.push_back(argument.getType().getAsOpaquePointer());
+      number(argument);
+    }
+    for (Operation &op : block) {
+      key.push_back(op.getName().getAsOpaquePointer());
+      key.push_back(op.getAttrDictionary().getAsOpaquePointer());
+      for (Value result : op.getResults()) {
+        key.push_back(result.getType().getAsOpaquePointer());
+        number(result);
+      }
+      for (Value operand : op.getOperands())
+        key.push_back(reinterpret_cast<const void *>(numbers.lookup(operand)));
+    }
+  }
+}
+
 /// Encodes everything that distinguishes kernels: types, operations, attributes, and the operands of each operation.
 /// All of these are uniqued, so that their addresses identify them.
 static std::vector<const void *> encode(const Group &group, FunctionType signature) {
@@ -35,6 +57,8 @@ static std::vector<const void *> encode(const Group &group, FunctionType signatu
     for (Type type : op->getResultTypes())
       key.push_back(type.getAsOpaquePointer());
     llvm::for_each(op->getOperands(), addNumber);
+    for (Region &region : op->getRegions())
+      encodeRegion(region, key);
   }
   llvm::for_each(group.getOutputs(), addNumber);
   return key;

@@ -408,6 +408,9 @@ std::optional<LLVM::LLVMFuncOp> cs336::cpu::emitAttention(exec::KernelOp kernel,
   auto backward = dyn_cast<AttentionBackwardOp>(op);
   if ((!forward && !backward) || !llvm::equal(kernel.getYieldedValues(), op->getResults()))
     return std::nullopt;
+  // The linalg form computes score functions.
+  if (!op->getRegion(0).empty())
+    return std::nullopt;
   AttentionEmitter emitter(kernel, forward ? getAttentionSizes(forward) : getAttentionSizes(backward),
                            op->getOperands(), vectorBits, builder);
   if (!emitter.isSupported())

@@ -93,6 +93,10 @@ FailureOr<AttentionProblem> AttentionProblem::read(const DeviceKernel &kernel, s
     whyNot = "computes more than an attention";
     return failure();
   }
+  if (!operations.begin()->getRegion(0).empty()) {
+    whyNot = "computes scores by a function";
+    return failure();
+  }
   if (auto attention = dyn_cast<AttentionOp>(*operations.begin()))
     return readAs(kernel, attention, /*isBackward=*/false, forward, whyNot);
   return readAs(kernel, cast<AttentionBackwardOp>(*operations.begin()), /*isBackward=*/true, backward, whyNot);

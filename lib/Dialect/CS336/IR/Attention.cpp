@@ -7,8 +7,11 @@
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/ScoreDistances.h"
+#include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -35,14 +38,14 @@ static RankedTensorType getLogSumExpType(RankedTensorType query) {
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key, Value value, double scale,
                         bool causal) {
   build(builder, state, query.getType(), getLogSumExpType(tensorType(query)), query, key, value,
-        builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr());
+        /*tables=*/ValueRange(), builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr());
 }
 
 void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state, AttentionOp forward, Value gradient) {
   Type query = forward.getQuery().getType(), key = forward.getKey().getType();
   build(builder, state, {query, key, key}, forward.getQuery(), forward.getKey(), forward.getValue(),
-        forward.getOutput(), forward.getLogSumExp(), gradient, forward.getScaleAttr(), forward.getCausalAttr(),
-        forward.getPrecisionAttr());
+        forward.getOutput(), forward.getLogSumExp(), gradient, forward.getTables(), forward.getScaleAttr(),
+        forward.getCausalAttr(), forward.getPrecisionAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +81,9 @@ static LogicalResult verifyAttention(Op op) {
 LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
 LogicalResult AttentionBackwardOp::verify() { return verifyAttention(*this); }
 
+LogicalResult AttentionOp::verifyRegions() { return verifyScoreFunction(*this, /*numResults=*/1); }
+LogicalResult AttentionBackwardOp::verifyRegions() { return verifyScoreFunction(*this, /*numResults=*/2); }
+
 //===----------------------------------------------------------------------===//
 // Policy, cost, gradient
 //===----------------------------------------------------------------------===//
@@ -88,18 +94,42 @@ bool AttentionOp::keepsResultType(unsigned result) {
   return result == cast<OpResult>(getLogSumExp()).getResultNumber();
 }
 
-/// Returns the FLOPs of two matmuls of [Sq, D] by [D, Sk] per head. A causal mask leaves half of them.
+bool AttentionOp::keepsOperandType(unsigned operand) {
+  // The tables are the last operands.
+  return operand >= getNumOperands() - getTables().size();
+}
+
+/// Returns the number of pairs of query and key that the operation computes a score of, for all batches and heads.
+template <typename Op>
+static int64_t countPairs(Op op) {
+  auto sizes = op.getSizes();
+  int64_t perHead = ScoreDistances::analyze(op).visible.countPairs(sizes.queries, sizes.keys);
+  return multiplySaturating(perHead, sizes.batch * sizes.heads);
+}
+
+/// Returns the FLOPs of two matmuls of [Sq, D] by [D, Sk] per head. A causal mask leaves half of them; with a score
+/// function, the pairs at visible distances count.
 template <typename Op>
 static int64_t countForward(Op op) {
   auto sizes = op.getSizes();
+  if (op.hasScoreFunction())
+    return multiplySaturating(countPairs(op), 4 * sizes.headDim);
   // Halved for a causal mask before it can saturate.
   int64_t perPair = (op.getCausal() ? 2 : 4) * sizes.headDim;
   return multiplySaturating(multiplySaturating(perPair, sizes.keys), sizes.batch * sizes.heads * sizes.queries);
 }
 
-int64_t AttentionOp::getFlops() { return countForward(*this); }
+/// Returns the FLOPs of the score function.
+template <typename Op>
+static int64_t countFunction(Op op) {
+  return op.hasScoreFunction() ? multiplySaturating(countPairs(op), countScoreFlops(op.getScoreFunction())) : 0;
+}
+
+int64_t AttentionOp::getFlops() { return addSaturating(countForward(*this), countFunction(*this)); }
 /// Counts five matmuls: the scores again, then four gradients.
-int64_t AttentionBackwardOp::getFlops() { return multiplySaturating(countForward(*this) / 2, 5); }
+int64_t AttentionBackwardOp::getFlops() {
+  return addSaturating(multiplySaturating(countForward(*this) / 2, 5), countFunction(*this));
+}
 
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange gradients,
                                         SmallVectorImpl<Value> &operandGradients) {
@@ -107,5 +137,15 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &builder, ValueRange gradients
     return emitOpError() << "has no gradient of log_sum_exp, which the loss depends on; compute it from the scores";
   auto backward = AttentionBackwardOp::create(builder, getLoc(), *this, gradients[0]);
   llvm::append_range(operandGradients, backward.getResults());
+  if (!hasScoreFunction())
+    return success();
+  IRMapping mapping;
+  getScore().cloneInto(&backward.getScore(), mapping);
+  if (failed(appendScoreDerivative(backward.getScoreFunction())))
+    return failure();
+  FailureOr<SmallVector<Value>> ofTables = buildTableGradients(*this, builder, gradients[0]);
+  if (failed(ofTables))
+    return failure();
+  llvm::append_range(operandGradients, *ofTables);
   return success();
 }

@@ -12,6 +12,7 @@
 
 #include "ScalarConversion.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -37,8 +38,9 @@ using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 class StatementBuilder {
 public:
   template <typename Op>
-  StatementBuilder(OpBuilder &builder, Op op)
+  StatementBuilder(OpBuilder &builder, Op op, ValueRange tables)
       : builder(builder), loc(op.getLoc()), isCausal(op.getCausal()), scale(op.getScale().convertToDouble()),
+        function(op.hasScoreFunction() ? &op.getScoreFunction() : nullptr), tables(tables),
         compute(getComputeType(op.getQuery().getType().getElementType())) {
     auto sizes = op.getSizes();
     group = sizes.group;
@@ -56,6 +58,11 @@ public:
 
   /// Computes scale · Σ_d q·k, over [b, i, k, g, j].
   Indexed buildScores(Value query, Value key);
+  bool hasScoreFunction() const { return function != nullptr; }
+  /// Applies the score function to scaled scores, and returns the value that it yields as number `result`.
+  Indexed applyFunction(Indexed scores, unsigned result);
+  /// With a score function, −∞ is the maximum and the log-sum-exp of a row that sees nothing. Returns 0 in its place.
+  Value shiftBy(OpBuilder &b, Location at, Value number);
   /// Returns `number` if query i sees key j, else `hidden`, inside a statement over [b, i, k, g, j].
   Value hide(OpBuilder &b, Location at, Value number, double hidden);
 
@@ -75,6 +82,8 @@ private:
   Location loc;
   bool isCausal;
   double scale;
+  Block *function;
+  ValueRange tables;
   Type compute;
   int64_t group;
   llvm::SmallDenseMap<char, int64_t> sizeOf;
@@ -177,27 +186,58 @@ Value StatementBuilder::hide(OpBuilder &b, Location at, Value number, double hid
   return arith::SelectOp::create(b, at, sees, number, constant(b, at, hidden));
 }
 
+Indexed StatementBuilder::applyFunction(Indexed scores, unsigned result) {
+  return map(scores, kScores, [&](OpBuilder &b, Location at, ValueRange x) {
+    auto index = [&](char axis) -> Value { return linalg::IndexOp::create(b, at, kScores.find(axis)); };
+    auto toI32 = [&](Value value) -> Value { return arith::IndexCastOp::create(b, at, b.getI32Type(), value); };
+    Value head = arith::MulIOp::create(b, at, index('k'), arith::ConstantIndexOp::create(b, at, group));
+    head = arith::AddIOp::create(b, at, head, index('g'));
+    Value arguments[] = {x[0], toI32(index('b')), toI32(head), toI32(index('i')), toI32(index('j'))};
+    auto readElement = [&](OpBuilder &b, Location at, unsigned table, ValueRange indices) -> Value {
+      auto places = llvm::map_to_vector(
+          indices, [&](Value each) -> Value { return arith::IndexCastOp::create(b, at, b.getIndexType(), each); });
+      return tensor::ExtractOp::create(b, at, tables[table], places);
+    };
+    return buildScoreScalars(b, at, *function, arguments, readElement)[result];
+  });
+}
+
+Value StatementBuilder::shiftBy(OpBuilder &b, Location at, Value number) {
+  if (!function)
+    return number;
+  Value infinite = constant(b, at, -std::numeric_limits<double>::infinity());
+  Value isEmpty = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, number, infinite);
+  return arith::SelectOp::create(b, at, isEmpty, constant(b, at, 0.0), number);
+}
+
 FusionKind AttentionOp::getFusionKind() { return FusionKind::Opaque; }
 bool AttentionOp::readsContiguousRows() { return true; }
 
 Lowered AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
-  StatementBuilder s(builder, *this);
+  StatementBuilder s(builder, *this, inputs.drop_front(3));
   Value query = inputs[0], key = inputs[1], value = inputs[2];
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Indexed scores = s.buildScores(query, key);
+  if (s.hasScoreFunction())
+    scores = s.applyFunction(scores, 0);
   Indexed visible = s.map(scores, s.kScores,
                           [&](OpBuilder &b, Location at, ValueRange x) { return s.hide(b, at, x[0], -kInfinity); });
   Indexed maximum = s.reduce(visible, /*isMax=*/true);
-  Indexed powers = s.map({visible, maximum}, s.kScores, [](OpBuilder &b, Location at, ValueRange x) -> Value {
-    return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
+  Indexed powers = s.map({visible, maximum}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+    return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], s.shiftBy(b, at, x[1])));
   });
   Indexed sum = s.reduce(powers, /*isMax=*/false);
   Indexed sums = s.contract(powers, {value, "bjkd"}, "bikgd");
-  Indexed quotients = s.map({sums, sum}, "bikgd", [](OpBuilder &b, Location at, ValueRange x) -> Value {
-    return arith::DivFOp::create(b, at, x[0], x[1]);
+  Indexed quotients = s.map({sums, sum}, "bikgd", [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+    Value quotient = arith::DivFOp::create(b, at, x[0], x[1]);
+    if (!s.hasScoreFunction())
+      return quotient;
+    Value zero = s.constant(b, at, 0.0);
+    Value isEmpty = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, x[1], zero);
+    return arith::SelectOp::create(b, at, isEmpty, zero, quotient);
   });
-  Indexed logarithms = s.map({maximum, sum}, s.kRows, [](OpBuilder &b, Location at, ValueRange x) -> Value {
-    return arith::AddFOp::create(b, at, x[0], math::LogOp::create(b, at, x[1]));
+  Indexed logarithms = s.map({maximum, sum}, s.kRows, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
+    return arith::AddFOp::create(b, at, s.shiftBy(b, at, x[0]), math::LogOp::create(b, at, x[1]));
   });
   return SmallVector<Value>{s.write(quotients, {inits[0], "biHd"}), s.write(logarithms, {inits[1], "bHi"})};
 }
@@ -206,14 +246,15 @@ FusionKind AttentionBackwardOp::getFusionKind() { return FusionKind::Opaque; }
 bool AttentionBackwardOp::readsContiguousRows() { return true; }
 
 Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
-  StatementBuilder s(builder, *this);
+  StatementBuilder s(builder, *this, inputs.drop_front(6));
   Indexed query{inputs[0], "biHd"}, key{inputs[1], "bjkd"}, value{inputs[2], "bjkd"}, output{inputs[3], "biHd"},
       logSumExp{inputs[4], "bHi"}, gradient{inputs[5], "biHd"};
   double scale = getScale().convertToDouble();
 
-  Indexed scores = s.buildScores(query.tensor, key.tensor);
+  Indexed scaled = s.buildScores(query.tensor, key.tensor);
+  Indexed scores = s.hasScoreFunction() ? s.applyFunction(scaled, 0) : scaled;
   Indexed probabilities = s.map({scores, logSumExp}, s.kScores, [&](OpBuilder &b, Location at, ValueRange x) -> Value {
-    Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], x[1]));
+    Value power = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x[0], s.shiftBy(b, at, x[1])));
     return s.hide(b, at, power, 0.0);
   });
   Indexed slopes = s.contract(gradient, value, s.kScores);
@@ -226,6 +267,10 @@ Lowered AttentionBackwardOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs
         Value slope = arith::MulFOp::create(b, at, x[0], arith::SubFOp::create(b, at, x[1], x[2]));
         return arith::MulFOp::create(b, at, slope, s.constant(b, at, scale));
       });
+  if (s.hasScoreFunction())
+    scoreGradients = s.map(
+        {scoreGradients, s.applyFunction(scaled, 1)}, s.kScores,
+        [](OpBuilder &b, Location at, ValueRange x) -> Value { return arith::MulFOp::create(b, at, x[0], x[1]); });
   return SmallVector<Value>{s.write(s.contract(scoreGradients, key, "bikgd"), {inits[0], "biHd"}),
                             s.write(s.contract(scoreGradients, query, "bjkd"), {inits[1], "bjkd"}),
                             s.write(s.contract(probabilities, gradient, "bjkd"), {inits[2], "bjkd"})};

@@ -178,6 +178,29 @@ static void printReal(OpAsmPrinter &printer, Operation *, FloatAttr attribute) {
   printer.printAttributeWithoutType(attribute);
 }
 
+/// Parses `score(tables : types) { … }`, or nothing.
+static ParseResult parseScoreFunction(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &tables,
+                                      SmallVectorImpl<Type> &types, Region &score) {
+  if (failed(parser.parseOptionalKeyword("score")))
+    return success();
+  if (parser.parseLParen())
+    return failure();
+  if (failed(parser.parseOptionalRParen()) &&
+      (parser.parseOperandList(tables) || parser.parseColon() || parser.parseTypeList(types) || parser.parseRParen()))
+    return failure();
+  return parser.parseRegion(score);
+}
+static void printScoreFunction(OpAsmPrinter &printer, Operation *, OperandRange tables, TypeRange types,
+                               Region &score) {
+  if (score.empty() && tables.empty())
+    return;
+  printer << " score(";
+  if (!tables.empty())
+    printer << tables << " : " << types;
+  printer << ") ";
+  printer.printRegion(score);
+}
+
 /// A predicate has the shape of the values that it selects: nothing is printed.
 static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &predicate) {
   auto tensor = dyn_cast<RankedTensorType>(result);

@@ -68,6 +68,22 @@ func.func @attention(%q: tensor<1x32x4x8xf32>, %k: tensor<1x16x2x8xf32>) {
   return
 }
 
+// With a score function, the pairs count that it can show: 16·3 − 3 with a window of 3 keys, of 4·8 + 3 FLOPs forward.
+// CHECK-LABEL: @window{{$}}
+// CHECK: cs336.attention 1 1575 2112
+func.func @window(%q: tensor<1x16x1x8xf32>) {
+  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64, causal} : tensor<1x16x1x8xf32>, tensor<1x16x1x8xf32> -> tensor<1x1x16xf32> score() {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+    %distance = cs336.sub %i, %j : tensor<i32>
+    %last = cs336.constant dense<2> : tensor<i32>
+    %near = cs336.compare le %distance, %last : tensor<i32>
+    %hidden = cs336.constant dense<0xFF800000> : tensor<f32>
+    %r = cs336.select %near, %s, %hidden : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  return
+}
+
 // Ring algorithms send 2·256·3/4 bytes for an all-reduce of 256 bytes, and 32·3/4 for an all-gather of 32 bytes.
 // CHECK-LABEL: @collectives{{$}}
 // CHECK-NEXT: phase operation count FLOPs bytes

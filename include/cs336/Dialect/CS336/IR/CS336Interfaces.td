@@ -48,7 +48,22 @@ def CS336_AutocastOpInterface : OpInterface<"AutocastOpInterface"> {
     InterfaceMethod<"Allows a float32 GEMM to round its inputs to tf32. Other operations ignore the call.",
       "void", "allowTF32", (ins), "", "return;">,
     InterfaceMethod<"Returns whether a result keeps its type while the others get the type of the policy.",
-      "bool", "keepsResultType", (ins "unsigned":$result), "", "return false;">];
+      "bool", "keepsResultType", (ins "unsigned":$result), "", "return false;">,
+    InterfaceMethod<"Returns whether an operand keeps its type while the others get the type of the policy.",
+      "bool", "keepsOperandType", (ins "unsigned":$operand), "", "return false;">];
+}
+
+def CS336_ScalarOpInterface : OpInterface<"ScalarOpInterface"> {
+  let cppNamespace = "::cs336";
+  let description = [{
+    An element-wise operation: an element of the result is computed from the same element of every operand. Kernels that
+    are not linalg, such as those of attention, build their code from it.
+  }];
+  let methods = [InterfaceMethod<[{
+      Builds arith and math operations that compute one element of the result's element type. `scalars` has one element
+      per operand.
+    }], "::mlir::Value", "buildScalar",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$scalars)>];
 }
 
 def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {

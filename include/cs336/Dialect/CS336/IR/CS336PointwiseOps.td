@@ -13,7 +13,8 @@ include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 // Each element of the result depends on the same element of every operand. The operation defines the scalar
 // computation (`buildScalar`). The lowering to linalg and the cost are derived from it.
 class CS336_PointwiseOp<string mnemonic, list<Trait> traits = []>
-    : CS336_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape, Fusible, CS336_CostOpInterface]> {
+    : CS336_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape, Fusible, CS336_ScalarOpInterface,
+                                 CS336_CostOpInterface]> {
   string scalarDeclaration = [{
     /// Builds the computation of one element, of the result's element type.
     ::mlir::Value buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange scalars);

@@ -41,9 +41,10 @@ def CS336_FusedOp : CS336_Op<"fused", [IsolatedFromAbove, SingleBlockImplicitTer
   let hasVerifier = 1;
 }
 
-def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["FusedOp"]>]> {
-  let summary = "Terminates a fusion group and yields its results";
-  let description = "See `cs336.fused`.";
+def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["FusedOp", "AttentionOp",
+                                                                          "AttentionBackwardOp"]>]> {
+  let summary = "Terminates a fusion group or a score function and yields its results";
+  let description = "See `cs336.fused` and `cs336.attention`.";
   let arguments = (ins Variadic<CS336_Tensor>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
   let builders = [OpBuilder<(ins), "">];

@@ -137,9 +137,17 @@ std::optional<Choice> Autocast::choose(Operation *op) {
 }
 
 void Autocast::castOperands(Operation *op, FloatType type) {
-  for (OpOperand &operand : op->getOpOperands())
-    if (getFloatType(operand.get().getType()))
+  auto policyOp = dyn_cast<AutocastOpInterface>(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!getFloatType(operand.get().getType()))
+      continue;
+    bool keepsType = policyOp && policyOp.keepsOperandType(operand.getOperandNumber());
+    FloatType before = original.lookup(operand.get());
+    if (!keepsType)
       operand.set(getCast(operand.get(), type, op));
+    else if (before)
+      operand.set(getCast(operand.get(), before, op));
+  }
 }
 
 /// Restores the operands' types, also in the regions of `op`. Casts for these are in front of `op` too.

@@ -190,3 +190,24 @@ func.func @attention(%q: tensor<2x5x4x16xf32>, %k: tensor<2x7x2x16xf32>) -> (ten
   %o, %lse = cs336.attention %q, %k, %k {scale = 2.5e-01 : f64, causal} : tensor<2x5x4x16xf32>, tensor<2x7x2x16xf32> -> tensor<2x4x5xf32>
   return %o, %lse : tensor<2x5x4x16xf32>, tensor<2x4x5xf32>
 }
+
+// Tables of a score function keep their type, or get back the one that they had.
+// CHECK-LABEL: func.func @score_function
+// CHECK: %[[LOW:.*]] = cs336.matmul {{.*}} -> tensor<4x2xbf16>
+// CHECK: %[[WIDE:.*]] = cs336.cast %[[LOW]] : tensor<4x2xbf16> -> tensor<4x2xf32>
+// CHECK: cs336.attention {{.*}} : tensor<1x5x4x16xbf16>, tensor<1x5x4x16xbf16> -> tensor<1x4x5xf32> score(%[[WIDE]], %arg3 : tensor<4x2xf32>, tensor<f32>) {
+// CHECK: cs336.mul %{{.*}}, %{{.*}} : tensor<f32>
+func.func @score_function(%q: tensor<1x5x4x16xf32>, %a: tensor<4x3xf32>, %b: tensor<3x2xf32>, %c: tensor<f32>) -> tensor<1x5x4x16xf32> {
+  %t = cs336.matmul %a, %b : tensor<4x3xf32>, tensor<3x2xf32> -> tensor<4x2xf32>
+  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64}
+      : tensor<1x5x4x16xf32>, tensor<1x5x4x16xf32> -> tensor<1x4x5xf32> score(%t, %c : tensor<4x2xf32>, tensor<f32>) {
+  ^bb0(%s: tensor<f32>, %n: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<4x2xf32>, %number: tensor<f32>):
+    %zero = cs336.constant dense<0> : tensor<i32>
+    %x = cs336.element %table[%h, %zero] : tensor<4x2xf32>
+    %y = cs336.element %number[] : tensor<f32>
+    %z = cs336.mul %x, %y : tensor<f32>
+    %r = cs336.add %s, %z : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  return %o : tensor<1x5x4x16xf32>
+}

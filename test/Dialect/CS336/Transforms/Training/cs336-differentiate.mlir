@@ -152,3 +152,49 @@ func.func @attention(%q: tensor<2x5x4x16xf32> {cs336.kind = "parameter", cs336.n
   %loss = cs336.reduce sum %o axes = [0, 1, 2, 3] : tensor<2x5x4x16xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// The score function of the gradient yields its derivative too. No gradient of the table is needed, and nothing of
+// [queries, keys] is left.
+// CHECK-LABEL: @score_function
+func.func @score_function(%q: tensor<2x5x4x16xf32> {cs336.kind = "parameter", cs336.name = "q"},
+                          %t: tensor<4xf32> {cs336.kind = "input", cs336.name = "t"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  // CHECK: cs336.attention_backward %{{.*}} score(%arg1 : tensor<4xf32>) {
+  // CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>, %{{.*}}: tensor<i32>, %[[H:.*]]: tensor<i32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<i32>, %[[T:.*]]: tensor<4xf32>):
+  // CHECK: %[[LIMIT:.*]] = cs336.element %[[T]][%[[H]]]
+  // CHECK: %[[TANH:.*]] = cs336.tanh %[[S]]
+  // CHECK: %[[R:.*]] = cs336.mul %[[TANH]], %[[LIMIT]]
+  // CHECK: cs336.mul %[[TANH]], %[[TANH]]
+  // CHECK: cs336.sub
+  // CHECK: %[[D:.*]] = cs336.mul
+  // CHECK-NEXT: cs336.yield %[[R]], %[[D]]
+  // CHECK-NOT: 5x5x
+  // CHECK: return
+  %o, %lse = cs336.attention %q, %q, %q {scale = 2.5e-01 : f64, causal}
+      : tensor<2x5x4x16xf32>, tensor<2x5x4x16xf32> -> tensor<2x4x5xf32> score(%t : tensor<4xf32>) {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<4xf32>):
+    %limit = cs336.element %table[%h] : tensor<4xf32>
+    %tanh = cs336.tanh %s : tensor<f32>
+    %r = cs336.mul %tanh, %limit : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  %loss = cs336.reduce sum %o axes = [0, 1, 2, 3] : tensor<2x5x4x16xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// The gradient of a table is a sum over batches, queries and keys.
+// CHECK-LABEL: @table_gradient
+// CHECK: cs336.reduce sum %{{.*}} axes = [0, 2, 3] : tensor<2x4x5x5xf32> -> tensor<4xf32>
+func.func @table_gradient(%q: tensor<2x5x4x16xf32> {cs336.kind = "input", cs336.name = "q"},
+                          %t: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "t"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"}) attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %o, %lse = cs336.attention %q, %q, %q {scale = 2.5e-01 : f64}
+      : tensor<2x5x4x16xf32>, tensor<2x5x4x16xf32> -> tensor<2x4x5xf32> score(%t : tensor<4xf32>) {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %table: tensor<4xf32>):
+    %bias = cs336.element %table[%h] : tensor<4xf32>
+    %r = cs336.mul %s, %bias : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  %loss = cs336.reduce sum %o axes = [0, 1, 2, 3] : tensor<2x5x4x16xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -1,0 +1,46 @@
+//===- ScoreDistances.h - Which pairs a score function can show -*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Interval analysis of the comparisons of a score function. Kernels use it to skip tiles that nothing is visible in,
+// and to leave out the mask in tiles in which it hides nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_DIALECT_CS336_IR_SCOREDISTANCES_H
+#define CS336_DIALECT_CS336_IR_SCOREDISTANCES_H
+
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace cs336 {
+
+/// An interval of distances i − j between query i and key j, both ends included.
+struct DistanceRange {
+  int64_t first, last;
+
+  /// Returns the number of pairs of `queries` queries and `keys` keys at these distances.
+  int64_t countPairs(int64_t queries, int64_t keys) const;
+};
+
+/// The parts of an attention's pairs that its causal mask and its score function tell apart by distance.
+struct ScoreDistances {
+  /// Pairs at other distances are hidden for every batch and head. The range is not empty.
+  DistanceRange visible;
+  /// The largest range of visible distances in which every comparison that depends on the distance alone has one
+  /// result, which is in `interiorComparisons`.
+  DistanceRange interior;
+  llvm::DenseMap<mlir::Operation *, bool> interiorComparisons;
+  /// True if every score is the scaled score or −∞. A positive scale can then be applied after the function.
+  bool onlyHides;
+
+  static ScoreDistances analyze(AttentionOp op);
+  static ScoreDistances analyze(AttentionBackwardOp op);
+};
+
+} // namespace cs336
+
+#endif // CS336_DIALECT_CS336_IR_SCOREDISTANCES_H
