@@ -14,9 +14,13 @@
 #include "AttentionKernel.h"
 
 #include "BlockBuilder.h"
+#include "ScoreLanes.h"
+#include "cs336/Codegen/ScoreToScalars.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/ScoreDistances.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -37,12 +41,15 @@ struct AttentionSizes {
   int64_t batch, queries, keys, heads, keyHeads, group, headDim;
   double scale;
   bool isCausal;
+  /// The score function as scalar code; null if there is none. The range holds with one only.
+  func::FuncOp function;
+  DistanceRange visible;
 };
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &sizes, ValueRange operands, int64_t vectorBits,
-                   OpBuilder &builder);
+  AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &sizes, ValueRange operands, ValueRange tables,
+                   int64_t vectorBits, OpBuilder &builder);
 
   /// Returns whether the operands have the layout in which blocks are read, and panels fit on the stack.
   bool isSupported();
@@ -65,13 +72,18 @@ private:
   Value getSumIndex(unsigned storage, Value batch, Value head, Value query);
   void forEachMet(Value from, Value to, function_ref<void(Value, Value)> body);
   Value hideBefore(bool lanesAreQueries, Value lanesFirst, Value met, Value value, double hidden);
+  SmallVector<Value> applyFunction(const Place &place, Value head, bool lanesAreQueries, Value met, Value score);
+  std::pair<Value, Value> getVisibleKeys(const Place &place);
+  std::pair<Value, Value> getVisibleQueries(const Place &place);
+  /// With a score function, −∞ is the maximum and the log-sum-exp of a row that sees nothing. Returns 0 in its place.
+  Value shiftBy(Value number);
 
   void emitQueries(const Place &place);
   void emitQueryGradient(const Place &place);
   void emitKeyGradients(const Place &place);
-  Value emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value end, Value logSumExp);
+  Value emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value begin, Value end, Value logSumExp);
   void emitScoreGradients(Value count, function_ref<Value(Value)> logSumExp, function_ref<Value(Value)> delta,
-                          function_ref<Value(Value, Value)> hide);
+                          function_ref<Value(Value, Value)> hide, function_ref<SmallVector<Value>(Value, Value)> apply);
 
   exec::KernelOp kernel;
   AttentionSizes sizes;
@@ -84,8 +96,9 @@ private:
   int64_t lanes;
   /// Storages of the kernel; positions of the operation's operands and results among them.
   KernelPlan plan;
-  SmallVector<unsigned> operands;
+  SmallVector<unsigned> operands, tables;
   unsigned firstResult;
+  std::optional<KernelMemory> memory;
   std::optional<BlockBuilder> blocks;
   /// Panels: the operands in lanes (queries, or keys and values), scores, sums, and values per lane.
   unsigned left = 0, right = 0, scores = 0, slopes = 0, sums = 0, otherSums = 0, numbers = 0;
@@ -97,7 +110,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 AttentionEmitter::AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &sizes, ValueRange values,
-                                   int64_t vectorBits, OpBuilder &builder)
+                                   ValueRange tableValues, int64_t vectorBits, OpBuilder &builder)
     : kernel(kernel), sizes(sizes), vectorBits(vectorBits), builder(builder), loc(kernel.getLoc()) {
   Type element = getElementTypeOrSelf(values.front().getType());
   compute = element.isF64() ? FloatType(builder.getF64Type()) : FloatType(builder.getF32Type());
@@ -112,6 +125,8 @@ AttentionEmitter::AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &
   }
   for (Value value : values)
     operands.push_back(cast<BlockArgument>(value).getArgNumber());
+  for (Value table : tableValues)
+    tables.push_back(cast<BlockArgument>(table).getArgNumber());
   firstResult = kernel.getInTypes().size();
 }
 
@@ -124,7 +139,10 @@ bool AttentionEmitter::isSupported() {
   int64_t panelRows = 4 * sizes.headDim + 2 * kMetPositions + 2;
   if (sizes.headDim % 8 != 0 || panelRows * lanes * compute.getWidth() / 8 > kMaxPanelBytes)
     return false;
-  return llvm::all_of(plan.storages, [](const Storage &storage) { return storage.strides.back() == 1; });
+  auto isContiguous = [&](const Storage &storage) {
+    return storage.strides.empty() || storage.strides.back() == 1 || llvm::is_contained(tables, storage.operand);
+  };
+  return llvm::all_of(plan.storages, isContiguous);
 }
 
 /// One head of [batch, positions, heads, head_dim].
@@ -152,8 +170,8 @@ LLVM::LLVMFuncOp AttentionEmitter::emit(StringRef symbol, function_ref<void(Valu
   auto function = LLVM::LLVMFuncOp::create(builder, loc, symbol, type);
   Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
-  KernelMemory memory(plan, builder, loc, entry->getArgument(0));
-  blocks.emplace(memory, builder, loc, compute, lanes, vectorBits);
+  memory.emplace(plan, builder, loc, entry->getArgument(0));
+  blocks.emplace(*memory, builder, loc, compute, lanes, vectorBits);
   auto toIndex = [&](Value value) -> Value {
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
   };
@@ -193,6 +211,46 @@ Value AttentionEmitter::hideBefore(bool lanesAreQueries, Value lanesFirst, Value
 }
 
 //===----------------------------------------------------------------------===//
+// Score function
+//===----------------------------------------------------------------------===//
+
+/// Applies the score function to scaled scores of query head `head`. The lanes are positions of one side, and `met` is
+/// a position of the other.
+SmallVector<Value> AttentionEmitter::applyFunction(const Place &place, Value head, bool lanesAreQueries, Value met,
+                                                   Value score) {
+  BlockBuilder &b = *blocks;
+  Value inLanes = b.getPositions(place.first, (lanesAreQueries ? sizes.queries : sizes.keys) - 1);
+  Value other = b.toI32(met);
+  Value arguments[] = {score, b.toI32(place.batch), b.toI32(head), lanesAreQueries ? inLanes : other,
+                       lanesAreQueries ? other : inLanes};
+  return buildScoreLanes(sizes.function, plan, *memory, tables, lanes, arguments, builder, loc);
+}
+
+/// Returns the first key that a query of the block can see, and the one after the last.
+std::pair<Value, Value> AttentionEmitter::getVisibleKeys(const Place &place) {
+  BlockBuilder &b = *blocks;
+  Value zero = b.index(0), end = b.index(sizes.keys), endQuery = b.addIndex(place.first, place.count);
+  if (!sizes.function)
+    return {zero, sizes.isCausal ? b.minIndex(end, endQuery) : end};
+  return {b.maxIndex(zero, b.subIndex(place.first, b.index(sizes.visible.last))),
+          b.minIndex(end, b.subIndex(endQuery, b.index(sizes.visible.first)))};
+}
+
+/// Returns the first query that can see a key of the block, and the one after the last.
+std::pair<Value, Value> AttentionEmitter::getVisibleQueries(const Place &place) {
+  BlockBuilder &b = *blocks;
+  Value zero = b.index(0), end = b.index(sizes.queries);
+  if (!sizes.function)
+    return {sizes.isCausal ? place.first : zero, end};
+  return {b.maxIndex(zero, b.addIndex(place.first, b.index(sizes.visible.first))),
+          b.minIndex(end, b.addIndex(b.addIndex(place.first, place.count), b.index(sizes.visible.last)))};
+}
+
+Value AttentionEmitter::shiftBy(Value number) {
+  return sizes.function ? blocks->replaceLanes(number, -std::numeric_limits<double>::infinity(), 0.0) : number;
+}
+
+//===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
 
@@ -215,33 +273,38 @@ void AttentionEmitter::emitQueries(const Place &place) {
   b.fill(sums, sizes.headDim, 0.0);
 
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Value scale = b.splat(sizes.scale), end = b.index(sizes.keys);
-  if (sizes.isCausal)
-    end = b.minIndex(end, b.addIndex(place.first, place.count));
+  Value scale = b.splat(sizes.scale);
+  auto [begin, end] = getVisibleKeys(place);
   SmallVector<Value> inits = {b.splat(-kInfinity), b.splat(0.0)};
-  SmallVector<Value> totals = b.loop(zero, end, kMetPositions, inits, [&](Value first, ValueRange carried) {
+  SmallVector<Value> totals = b.loop(begin, end, kMetPositions, inits, [&, end = end](Value first, ValueRange carried) {
     Value met = b.minIndex(b.index(kMetPositions), b.subIndex(end, first));
     b.multiply(key, first, zero, met, headDim, left, scores, /*accumulates=*/false);
     Value maximum = b.loop(zero, met, 1, carried[0], [&](Value position, ValueRange so) {
                        Value score = b.mul(b.load(scores, position), scale);
+                       if (sizes.function)
+                         score = applyFunction(place, place.head, true, b.addIndex(first, position), score).front();
                        score = hideBefore(true, place.first, b.addIndex(first, position), score, -kInfinity);
                        b.store(score, scores, position);
                        return SmallVector<Value>{b.max(score, so[0])};
                      }).front();
+    Value shift = shiftBy(maximum);
     Value sum = b.loop(zero, met, 1, b.splat(0.0), [&](Value position, ValueRange so) {
-                   Value power = b.exp(b.sub(b.load(scores, position), maximum));
+                   Value power = b.exp(b.sub(b.load(scores, position), shift));
                    b.store(power, scores, position);
                    return SmallVector<Value>{b.add(so[0], power)};
                  }).front();
-    Value shrink = b.exp(b.sub(carried[0], maximum));
+    Value shrink = b.exp(b.sub(carried[0], shift));
     b.loop(zero, headDim, 1, [&](Value row) { b.store(b.mul(b.load(sums, row), shrink), sums, row); });
     b.multiply(value.transposed(), zero, first, headDim, met, scores, sums, /*accumulates=*/true);
     return SmallVector<Value>{maximum, b.add(b.mul(carried[1], shrink), sum)};
   });
 
-  b.loop(zero, headDim, 1, [&](Value row) { b.store(b.div(b.load(sums, row), totals[1]), sums, row); });
+  // The sum of a row that sees nothing is 0, and so are the quotients.
+  Value divisor = sizes.function ? b.replaceLanes(totals[1], 0.0, 1.0) : totals[1];
+  b.loop(zero, headDim, 1, [&](Value row) { b.store(b.div(b.load(sums, row), divisor), sums, row); });
   b.unpack(sums, getHead(firstResult, place.batch, place.head), place.first, place.count, sizes.headDim);
-  b.store(b.add(totals[0], b.log(totals[1])), numbers, zero);
+  // The maximum of such a row is −∞.
+  b.store(b.add(totals[0], b.log(divisor)), numbers, zero);
   b.loop(zero, place.count, 1, [&](Value lane) {
     Value index = getSumIndex(firstResult + 1, place.batch, place.head, b.addIndex(place.first, lane));
     b.storeNumber(b.loadNumber(numbers, lane), firstResult + 1, index);
@@ -276,34 +339,44 @@ LLVM::LLVMFuncOp AttentionEmitter::emitBackward(StringRef symbol) {
   });
 }
 
-/// Replaces q·k in `scores` with probabilities p, and dO·v in `slopes` with scale·p·(slope − Δ), row by row.
+/// Replaces q·k in `scores` with probabilities p, and dO·v in `slopes` with scale·f'·p·(slope − Δ), row by row. `apply`
+/// returns f and f' of a row's scaled scores.
 void AttentionEmitter::emitScoreGradients(Value count, function_ref<Value(Value)> logSumExp,
-                                          function_ref<Value(Value)> delta, function_ref<Value(Value, Value)> hide) {
+                                          function_ref<Value(Value)> delta, function_ref<Value(Value, Value)> hide,
+                                          function_ref<SmallVector<Value>(Value, Value)> apply) {
   BlockBuilder &b = *blocks;
   Value scale = b.splat(sizes.scale);
   b.loop(b.index(0), count, 1, [&](Value row) {
-    Value score = b.mul(b.load(scores, row), scale);
-    Value probability = hide(row, b.exp(b.sub(score, logSumExp(row))));
+    Value score = b.mul(b.load(scores, row), scale), factor = scale;
+    if (sizes.function) {
+      SmallVector<Value> applied = apply(row, score);
+      score = applied[0];
+      factor = b.mul(scale, applied[1]);
+    }
+    Value probability = hide(row, b.exp(b.sub(score, shiftBy(logSumExp(row)))));
     b.store(probability, scores, row);
     Value slope = b.sub(b.load(slopes, row), delta(row));
-    b.store(b.mul(b.mul(probability, slope), scale), slopes, row);
+    b.store(b.mul(b.mul(probability, slope), factor), slopes, row);
   });
 }
 
 /// Computes Δ = Σ p·(dO·v) over the keys of the lanes' queries. Δ equals dO·O, but if O is rounded, Σ p·(dO·v − dO·O)
 /// is not zero as it should be, and dQ would contain a multiple of the part that all keys share.
-Value AttentionEmitter::emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value end,
+Value AttentionEmitter::emitDelta(const Place &place, const Matrix &key, const Matrix &value, Value begin, Value end,
                                   Value logSumExp) {
   BlockBuilder &b = *blocks;
   Value zero = b.index(0), headDim = b.index(sizes.headDim), scale = b.splat(sizes.scale);
   return b
-      .loop(zero, end, kMetPositions, b.splat(0.0),
+      .loop(begin, end, kMetPositions, b.splat(0.0),
             [&](Value first, ValueRange carried) {
               Value met = b.minIndex(b.index(kMetPositions), b.subIndex(end, first));
               b.multiply(key, first, zero, met, headDim, left, scores, /*accumulates=*/false);
               b.multiply(value, first, zero, met, headDim, right, slopes, /*accumulates=*/false);
               return b.loop(zero, met, 1, carried, [&](Value row, ValueRange so) {
-                Value power = b.exp(b.sub(b.mul(b.load(scores, row), scale), logSumExp));
+                Value score = b.mul(b.load(scores, row), scale);
+                if (sizes.function)
+                  score = applyFunction(place, place.head, true, b.addIndex(first, row), score).front();
+                Value power = b.exp(b.sub(score, shiftBy(logSumExp)));
                 Value probability = hideBefore(true, place.first, b.addIndex(first, row), power, 0.0);
                 return SmallVector<Value>{b.add(so[0], b.mul(probability, b.load(slopes, row)))};
               });
@@ -331,16 +404,16 @@ void AttentionEmitter::emitQueryGradient(const Place &place) {
     if (!outputIsRounded)
       b.storeNumber(b.dot(gradient, output, query, sizes.headDim), numbers, b.addIndex(b.index(lanes), lane));
   });
-  Value logSumExp = b.load(numbers, zero), end = b.index(sizes.keys);
-  if (sizes.isCausal)
-    end = b.minIndex(end, b.addIndex(place.first, place.count));
-  Value delta = outputIsRounded ? emitDelta(place, key, value, end, logSumExp) : b.load(numbers, one);
-  forEachMet(zero, end, [&](Value first, Value met) {
+  Value logSumExp = b.load(numbers, zero);
+  auto [begin, end] = getVisibleKeys(place);
+  Value delta = outputIsRounded ? emitDelta(place, key, value, begin, end, logSumExp) : b.load(numbers, one);
+  forEachMet(begin, end, [&](Value first, Value met) {
     b.multiply(key, first, zero, met, headDim, left, scores, /*accumulates=*/false);
     b.multiply(value, first, zero, met, headDim, right, slopes, /*accumulates=*/false);
     emitScoreGradients(
         met, [&](Value) { return logSumExp; }, [&](Value) { return delta; },
-        [&](Value row, Value number) { return hideBefore(true, place.first, b.addIndex(first, row), number, 0.0); });
+        [&](Value row, Value number) { return hideBefore(true, place.first, b.addIndex(first, row), number, 0.0); },
+        [&](Value row, Value score) { return applyFunction(place, place.head, true, b.addIndex(first, row), score); });
     b.multiply(key.transposed(), zero, first, headDim, met, slopes, sums, /*accumulates=*/true);
   });
   b.unpack(sums, getHead(firstResult, place.batch, place.head), place.first, place.count, sizes.headDim);
@@ -358,8 +431,8 @@ void AttentionEmitter::emitKeyGradients(const Place &place) {
     Value head = b.addIndex(b.mulIndex(place.head, sizes.group), member);
     Matrix query = getHead(operands[0], place.batch, head), output = getHead(operands[3], place.batch, head);
     Matrix gradient = getHead(operands[5], place.batch, head);
-    Value from = sizes.isCausal ? place.first : zero;
-    forEachMet(from, b.index(sizes.queries), [&](Value first, Value met) {
+    auto [begin, end] = getVisibleQueries(place);
+    forEachMet(begin, end, [&](Value first, Value met) {
       b.multiply(query, first, zero, met, headDim, left, scores, /*accumulates=*/false);
       b.multiply(gradient, first, zero, met, headDim, right, slopes, /*accumulates=*/false);
       emitScoreGradients(
@@ -369,7 +442,8 @@ void AttentionEmitter::emitKeyGradients(const Place &place) {
             return b.splat(b.loadNumber(operands[4], index));
           },
           [&](Value row) { return b.splat(b.dot(gradient, output, b.addIndex(first, row), sizes.headDim)); },
-          [&](Value row, Value number) { return hideBefore(false, place.first, b.addIndex(first, row), number, 0.0); });
+          [&](Value row, Value number) { return hideBefore(false, place.first, b.addIndex(first, row), number, 0.0); },
+          [&](Value row, Value score) { return applyFunction(place, head, false, b.addIndex(first, row), score); });
       b.multiply(query.transposed(), zero, first, headDim, met, slopes, sums, /*accumulates=*/true);
       b.multiply(gradient.transposed(), zero, first, headDim, met, scores, otherSums, /*accumulates=*/true);
     });
@@ -391,11 +465,28 @@ static int64_t chooseGrain(int64_t rows, double flops) {
 }
 
 template <typename Op>
-static AttentionSizes getAttentionSizes(Op op) {
+static FailureOr<AttentionSizes> getAttentionSizes(Op op, OpBuilder &builder) {
   auto sizes = op.getSizes();
-  return {sizes.batch,    sizes.queries, sizes.keys,    sizes.heads,
-          sizes.keyHeads, sizes.group,   sizes.headDim, op.getScale().convertToDouble(),
-          op.getCausal()};
+  AttentionSizes result{sizes.batch,
+                        sizes.queries,
+                        sizes.keys,
+                        sizes.heads,
+                        sizes.keyHeads,
+                        sizes.group,
+                        sizes.headDim,
+                        op.getScale().convertToDouble(),
+                        op.getCausal(),
+                        {},
+                        {}};
+  if (!op.hasScoreFunction())
+    return result;
+  result.visible = ScoreDistances::analyze(op).visible;
+  FailureOr<func::FuncOp> scalars =
+      lowerScoreToScalars(op.getScoreFunction(), /*numResults=*/std::is_same_v<Op, AttentionOp> ? 1 : 2, builder);
+  if (failed(scalars))
+    return failure();
+  result.function = *scalars;
+  return result;
 }
 
 std::optional<LLVM::LLVMFuncOp> cs336::cpu::emitAttention(exec::KernelOp kernel, StringRef symbol, int64_t vectorBits,
@@ -408,11 +499,16 @@ std::optional<LLVM::LLVMFuncOp> cs336::cpu::emitAttention(exec::KernelOp kernel,
   auto backward = dyn_cast<AttentionBackwardOp>(op);
   if ((!forward && !backward) || !llvm::equal(kernel.getYieldedValues(), op->getResults()))
     return std::nullopt;
-  // The linalg form computes score functions.
-  if (!op->getRegion(0).empty())
+  FailureOr<AttentionSizes> sizes =
+      forward ? getAttentionSizes(forward, builder) : getAttentionSizes(backward, builder);
+  if (failed(sizes))
     return std::nullopt;
-  AttentionEmitter emitter(kernel, forward ? getAttentionSizes(forward) : getAttentionSizes(backward),
-                           op->getOperands(), vectorBits, builder);
+  auto eraseScalars = llvm::make_scope_exit([&] {
+    if (sizes->function)
+      sizes->function.erase();
+  });
+  AttentionEmitter emitter(kernel, *sizes, op->getOperands(), forward ? forward.getTables() : backward.getTables(),
+                           vectorBits, builder);
   if (!emitter.isSupported())
     return std::nullopt;
   int64_t rows = emitter.getQueryRows() + (backward ? emitter.getKeyRows() : 0);

@@ -237,16 +237,34 @@ Value BlockBuilder::mulAdd(Value a, Value b, Value c) {
   return arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, a, b, contract), c, contract);
 }
 
-Value BlockBuilder::selectLanes(bool fromBound, Value bound, Value value, Value other) {
-  auto type = VectorType::get(lanes, builder.getI32Type());
+Value BlockBuilder::getLaneNumbers() {
   auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
-  Value lane = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-  Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), bound);
+  auto type = VectorType::get(lanes, builder.getI32Type());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+}
+
+Value BlockBuilder::toI32(Value index) { return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index); }
+
+Value BlockBuilder::selectLanes(bool fromBound, Value bound, Value value, Value other) {
+  Value lane = getLaneNumbers(), number = toI32(bound);
   auto predicate = fromBound ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle;
-  Value isChosen =
-      arith::CmpIOp::create(builder, loc, predicate, lane, vector::BroadcastOp::create(builder, loc, type, number));
+  Value isChosen = arith::CmpIOp::create(builder, loc, predicate, lane,
+                                         vector::BroadcastOp::create(builder, loc, lane.getType(), number));
   return arith::SelectOp::create(builder, loc, isChosen, value, other);
+}
+
+Value BlockBuilder::replaceLanes(Value value, double number, double other) {
+  Value isNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, value, splat(number));
+  return arith::SelectOp::create(builder, loc, isNumber, splat(other), value);
+}
+
+Value BlockBuilder::getPositions(Value first, int64_t last) {
+  Value lane = getLaneNumbers();
+  Value start = vector::BroadcastOp::create(builder, loc, lane.getType(), toI32(first));
+  Value limit = vector::BroadcastOp::create(builder, loc, lane.getType(), toI32(index(last)));
+  return arith::MinSIOp::create(builder, loc, arith::AddIOp::create(builder, loc, start, lane), limit);
 }
 
 Value BlockBuilder::subIndex(Value lhs, Value rhs) { return builder.createOrFold<arith::SubIOp>(loc, lhs, rhs); }
 Value BlockBuilder::minIndex(Value lhs, Value rhs) { return builder.createOrFold<arith::MinSIOp>(loc, lhs, rhs); }
+Value BlockBuilder::maxIndex(Value lhs, Value rhs) { return builder.createOrFold<arith::MaxSIOp>(loc, lhs, rhs); }

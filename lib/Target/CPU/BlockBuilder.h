@@ -70,6 +70,11 @@ public:
   mlir::Value log(mlir::Value value);
   /// Returns `value` in the lanes l with l ≥ bound (or l ≤ bound), and `other` in the others.
   mlir::Value selectLanes(bool fromBound, mlir::Value bound, mlir::Value value, mlir::Value other);
+  /// Returns `other` in the lanes in which `value` is `number`, and `value` in the others.
+  mlir::Value replaceLanes(mlir::Value value, double number, double other);
+  /// Returns the positions `first`, `first` + 1, … of the lanes, or `last` for those beyond it, as vector of i32.
+  mlir::Value getPositions(mlir::Value first, int64_t last);
+  mlir::Value toI32(mlir::Value index);
 
   // Indices.
   mlir::Value index(int64_t value) { return memory.constant(loc, value); }
@@ -77,6 +82,7 @@ public:
   mlir::Value mulIndex(mlir::Value lhs, int64_t rhs) { return memory.mul(loc, lhs, rhs); }
   mlir::Value subIndex(mlir::Value lhs, mlir::Value rhs);
   mlir::Value minIndex(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value maxIndex(mlir::Value lhs, mlir::Value rhs);
 
 private:
   using PairBody = llvm::function_ref<void(mlir::Value, mlir::Value)>;
@@ -87,6 +93,7 @@ private:
   mlir::Value getIndex(const Matrix &matrix, mlir::Value row, mlir::Value column);
   void multiplyTile(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value row, int64_t rows,
                     mlir::Value depth, unsigned panel, unsigned result, bool accumulates);
+  mlir::Value getLaneNumbers();
   mlir::Value mulAdd(mlir::Value a, mlir::Value b, mlir::Value c);
 
   KernelMemory &memory;
