@@ -24,7 +24,9 @@ class AttentionBackwardKeys {
   static constexpr int tileBytes = queriesPerTile * Tile::pitch, ownTileBytes = keysPerTile * Tile::pitch;
   static constexpr int stagingBytes = RowBlock::template stagingBytes<queriesPerTile>;
   static constexpr int sumBytes = queriesPerTile * static_cast<int>(sizeof(float));
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
+  using Score = ScoreOf<Problem>;
+  using Derivatives = typename SelectDerivatives<Score, Scores>::Type;
   static_assert(stages >= 2 && Tile::depth % slices == 0);
 
 public:
@@ -35,15 +37,16 @@ public:
   /// `rowSums` holds D as AttentionBackwardQueries has stored it.
   __device__ static void run(const Element *queries, const Element *keys, const Element *values, const float *logSumExp,
                              const Element *outputGradient, Element *keyGradient, Element *valueGradient,
-                             const float *rowSums) {
+                             const float *rowSums, const Score &score = {}) {
     const auto origin =
         HeadTile<keyTiles, keysPerTile, Problem::keyHeads * slices, false>::fromBlock(blockIdx.x, Problem::batches);
     const int firstKey = origin.first, batch = origin.batch;
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
     const int head = origin.head / slices, firstColumn = origin.head % slices * columns;
     // In causal attention, queries before a key do not see it.
-    const int skipped = Problem::isCausal ? firstKey / queriesPerTile : 0;
-    const int perHead = skipped < queryTiles ? queryTiles - skipped : 0, steps = group * perHead;
+    const int skipped = VisiblePairs<Problem>::getFirstQuery(firstKey) / queriesPerTile;
+    const int endTile = countTiles(VisiblePairs<Problem>::getEndQuery(firstKey + keysPerTile), queriesPerTile);
+    const int perHead = skipped < endTile ? endTile - skipped : 0, steps = group * perHead;
 
     const int warp = threadIdx.x / 32, ownFirst = firstKey + warp * RowBlock::perWarp;
     const unsigned keyTile = getSharedMemory(), valueTile = keyTile + ownTileBytes;
@@ -94,23 +97,30 @@ public:
       load(step + stages - 1);
       const int firstQuery = (skipped + step % perHead) * queriesPerTile, stage = step % stages;
       const unsigned queryTile = queryRing + stage * tileBytes, gradientTile = gradientRing + stage * tileBytes;
-      if (Problem::isCausal && firstQuery + queriesPerTile <= ownFirst)
+      if (!VisiblePairs<Problem>::canSee(firstQuery, firstQuery + queriesPerTile, ownFirst,
+                                         ownFirst + RowBlock::perWarp))
         continue;
       Scores scores, gradients;
+      [[maybe_unused]] Derivatives derivatives;
       RowBlock::multiplyTransposed(scores, left, queryTile);
       // Rows past the last query are zeros in all tiles, and therefore add zeros.
-      if (Problem::isCausal && firstQuery < ownFirst + RowBlock::perWarp - 1)
+      if constexpr (Score::exists)
+        applyScoreFunction<Problem, true, RowBlock::perWarp>(score, scores, derivatives, ownFirst, firstQuery, batch,
+                                                             head * group + step / perHead);
+      else if (Problem::isCausal && firstQuery < ownFirst + RowBlock::perWarp - 1)
         maskScores<true, true>(scores, ownFirst, firstQuery, Problem::keys);
       RowBlock::multiplyTransposed(gradients, leftValues, gradientTile);
 #pragma unroll
       for (int j = 0; j < Scores::valuesPerRow; ++j) {
         const int offset = stage * sumBytes + Scores::getColumn(j) * 4;
         const float sum = __uint_as_float(loadSharedWord(sumRing + offset));
-        const float logSum = __uint_as_float(loadSharedWord(logSumRing + offset)) * log2OfE;
+        const float logSum = shiftBy<Problem>(__uint_as_float(loadSharedWord(logSumRing + offset))) * log2OfE;
 #pragma unroll
         for (int i = 0; i < RowBlock::perLane; ++i) {
           scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -logSum));
           gradients.values[i][j] = scores.values[i][j] * (gradients.values[i][j] - sum);
+          if constexpr (hasDerivatives<Derivatives>)
+            gradients.values[i][j] *= derivatives.values[i][j];
         }
       }
       RowBlock::template multiplyAccumulate<Tile>(valueResult, scores, gradientTile, firstColumn, staging);

@@ -28,7 +28,9 @@ class AttentionBackwardQueries {
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
   static constexpr int tileBytes = keysPerTile * Tile::pitch, ownTileBytes = queriesPerTile * Tile::pitch;
   static constexpr int stagingBytes = RowBlock::template stagingBytes<keysPerTile>;
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
+  using Score = ScoreOf<Problem>;
+  using Derivatives = typename SelectDerivatives<Score, Scores>::Type;
   static_assert(stages >= 2);
 
 public:
@@ -39,15 +41,21 @@ public:
   /// `rowSums` receives D as an array of [batches, heads, queries].
   __device__ static void run(const Element *queries, const Element *keys, const Element *values, const Element *output,
                              const float *logSumExp, const Element *outputGradient, Element *queryGradient,
-                             float *rowSums) {
-    const auto origin = HeadTile<queryTiles, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(
+                             float *rowSums, const Score &score = {}) {
+    const auto origin = HeadTile<queryTiles, queriesPerTile, Problem::queryHeads, seesMostLast<Problem>()>::fromBlock(
         blockIdx.x, Problem::batches);
     const int firstQuery = origin.first, head = origin.head, batch = origin.batch;
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
     const Element *keysOfHead = Problem::KeyLayout::getVectors(keys, batch, head / group, 0);
     const Element *valuesOfHead = Problem::ValueLayout::getVectors(values, batch, head / group, 0);
-    const int endQuery = firstQuery + queriesPerTile;
-    const int tiles = countTiles(Problem::isCausal && endQuery < Problem::keys ? endQuery : Problem::keys, keysPerTile);
+    const auto visible = KeyTiles::find<Problem>(firstQuery, firstQuery + queriesPerTile, keysPerTile);
+    const int tiles = visible.end - visible.first;
+    // The first key of the first tile.
+    const int skippedKeys = Score::exists ? visible.first * keysPerTile : 0;
+    if constexpr (Score::exists) {
+      keysOfHead += skippedKeys * Problem::KeyLayout::stride;
+      valuesOfHead += skippedKeys * Problem::ValueLayout::stride;
+    }
 
     const int warp = threadIdx.x / 32, ownFirst = firstQuery + warp * RowBlock::perWarp;
     const unsigned queryTile = getSharedMemory(), gradientTile = queryTile + ownTileBytes;
@@ -59,9 +67,10 @@ public:
       if (tile < tiles) {
         const int first = tile * keysPerTile, offset = tile % stages * tileBytes;
         Tile::template load<typename Problem::KeyLayout, threads, keysPerTile>(
-            keyTiles + offset, keysOfHead + first * Problem::KeyLayout::stride, Problem::keys - first);
+            keyTiles + offset, keysOfHead + first * Problem::KeyLayout::stride, Problem::keys - skippedKeys - first);
         Tile::template load<typename Problem::ValueLayout, threads, keysPerTile>(
-            valueTiles + offset, valuesOfHead + first * Problem::ValueLayout::stride, Problem::keys - first);
+            valueTiles + offset, valuesOfHead + first * Problem::ValueLayout::stride,
+            Problem::keys - skippedKeys - first);
       }
       commitCopies();
     };
@@ -80,7 +89,8 @@ public:
       const int query = ownFirst + Scores::getRow(i);
       const bool isValid = query < Problem::queries;
       logSums[i] =
-          isValid ? *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) * log2OfE : infinity();
+          isValid ? shiftBy<Problem>(*Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query)) * log2OfE
+                  : infinity();
       sums[i] = reduceWarp<RowBlock::lanesPerRow>(
           isValid ? dotRow(Problem::OutputLayout::getVectors(output, batch, head, query),
                            Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query))
@@ -92,6 +102,8 @@ public:
     RowBlock::clear(result);
     [[maybe_unused]] Mean mean;
     float remainders[RowBlock::perLane] = {};
+    // With derivatives f', rows of dS do not sum to zero: a remainder changes them by Σ p · f' times itself.
+    [[maybe_unused]] float weights[RowBlock::perLane] = {};
     waitForCopies<stages - 2>();
     __syncthreads();
     const LeftFragment left(ownQueries), leftGradient(ownGradients);
@@ -102,24 +114,33 @@ public:
         __syncthreads();
       }
       load(tile + stages - 1);
-      const int firstKey = tile * keysPerTile, endKey = firstKey + keysPerTile, offset = tile % stages * tileBytes;
+      const int firstKey = skippedKeys + tile * keysPerTile, endKey = firstKey + keysPerTile,
+                offset = tile % stages * tileBytes;
       if constexpr (outputIsRounded)
         mean.add(keyTiles + offset);
-      if (Problem::isCausal && firstKey >= ownFirst + RowBlock::perWarp)
+      if (!VisiblePairs<Problem>::canSee(ownFirst, ownFirst + RowBlock::perWarp, firstKey, endKey))
         continue;
       Scores scores, gradients;
+      [[maybe_unused]] Derivatives derivatives;
       RowBlock::multiplyTransposed(scores, left, keyTiles + offset);
-      if (endKey > Problem::keys || (Problem::isCausal && endKey > ownFirst + 1))
+      if constexpr (Score::exists)
+        applyScoreFunction<Problem, false, RowBlock::perWarp>(score, scores, derivatives, ownFirst, firstKey, batch,
+                                                              head);
+      else if (endKey > Problem::keys || (Problem::isCausal && endKey > ownFirst + 1))
         maskScores<Problem::isCausal, false>(scores, ownFirst, firstKey, Problem::keys);
       RowBlock::multiplyTransposed(gradients, leftGradient, valueTiles + offset);
 #pragma unroll
       for (int i = 0; i < RowBlock::perLane; ++i)
 #pragma unroll
         for (int j = 0; j < Scores::valuesPerRow; ++j) {
-          gradients.values[i][j] =
-              exp2Approximate(fmaf(scores.values[i][j], scale, -logSums[i])) * (gradients.values[i][j] - sums[i]);
+          const float probability = exp2Approximate(fmaf(scores.values[i][j], scale, -logSums[i]));
+          gradients.values[i][j] = probability * (gradients.values[i][j] - sums[i]);
           if constexpr (outputIsRounded)
             remainders[i] += gradients.values[i][j];
+          if constexpr (hasDerivatives<Derivatives>) {
+            weights[i] += probability * derivatives.values[i][j];
+            gradients.values[i][j] *= derivatives.values[i][j];
+          }
         }
       RowBlock::template multiplyAccumulate<Tile>(result, gradients, keyTiles + offset, 0, staging);
     }
@@ -132,7 +153,11 @@ public:
         rowSums[(batch * Problem::queryHeads + head) * Problem::queries + query] = sums[i] + remainders[i];
     }
     if constexpr (outputIsRounded) {
-      mean.write(keyTiles, tiles, Problem::keys);
+      mean.write(keyTiles, tiles, Problem::keys - skippedKeys);
+      if constexpr (hasDerivatives<Derivatives>)
+#pragma unroll
+        for (int i = 0; i < RowBlock::perLane; ++i)
+          remainders[i] *= reduceWarp<RowBlock::lanesPerRow>(weights[i], [](float a, float b) { return a + b; });
 #pragma unroll
       for (int i = 0; i < RowBlock::perLane; ++i)
 #pragma unroll

@@ -20,7 +20,8 @@ class AttentionForward {
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
   static constexpr int tileBytes = keysPerTile * Tile::pitch;
   static constexpr int stagingBytes = RowBlock::template stagingBytes<keysPerTile>;
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
+  using Score = ScoreOf<Problem>;
   /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
   static constexpr float maxGrowth = 8;
 
@@ -31,20 +32,26 @@ public:
 
   /// Computes the block's tile. `logSumExp` may be null.
   __device__ static void run(const Element *queries, const Element *keys, const Element *values, Element *output,
-                             float *logSumExp) {
-    const auto origin = HeadTile<queryTiles, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(
+                             float *logSumExp, const Score &score = {}) {
+    const auto origin = HeadTile<queryTiles, queriesPerTile, Problem::queryHeads, seesMostLast<Problem>()>::fromBlock(
         blockIdx.x, Problem::batches);
-    AttentionForward(origin.first, origin.head, origin.batch, keys, values).run(queries, output, logSumExp);
+    AttentionForward(origin.first, origin.head, origin.batch, keys, values, score).run(queries, output, logSumExp);
   }
 
 private:
-  __device__ AttentionForward(int firstQuery, int head, int batch, const Element *keys, const Element *values)
-      : firstQuery(firstQuery), head(head), batch(batch) {
+  __device__ AttentionForward(int firstQuery, int head, int batch, const Element *keys, const Element *values,
+                              const Score &score)
+      : firstQuery(firstQuery), head(head), batch(batch), score(score) {
     constexpr int group = Problem::queryHeads / Problem::keyHeads;
     this->keys = Problem::KeyLayout::getVectors(keys, batch, head / group, 0);
     this->values = Problem::ValueLayout::getVectors(values, batch, head / group, 0);
-    const int end = firstQuery + queriesPerTile;
-    tiles = countTiles(Problem::isCausal && end < Problem::keys ? end : Problem::keys, keysPerTile);
+    const auto visible = KeyTiles::find<Problem>(firstQuery, firstQuery + queriesPerTile, keysPerTile);
+    tiles = visible.end - visible.first;
+    if constexpr (Score::exists) {
+      skippedKeys = visible.first * keysPerTile;
+      this->keys += skippedKeys * Problem::KeyLayout::stride;
+      this->values += skippedKeys * Problem::ValueLayout::stride;
+    }
     const int warp = threadIdx.x / 32;
     queryTile = getSharedMemory();
     ownQueries = queryTile + warp * RowBlock::perWarp * Tile::pitch;
@@ -54,18 +61,26 @@ private:
     ownFirst = firstQuery + warp * RowBlock::perWarp;
   }
 
+  /// Returns the number of keys from the tile on.
+  __device__ int countKeys(int tile) const {
+    int count = Problem::keys - tile * keysPerTile;
+    if constexpr (Score::exists)
+      count -= skippedKeys;
+    return count;
+  }
+
   __device__ void loadKeys(int tile) {
     if (tile < tiles)
       Tile::template load<typename Problem::KeyLayout, threads, keysPerTile>(
           keyTiles + tile % stages * tileBytes, keys + tile * keysPerTile * Problem::KeyLayout::stride,
-          Problem::keys - tile * keysPerTile);
+          countKeys(tile));
     commitCopies();
   }
   __device__ void loadValues(int tile) {
     if (tile < tiles)
       Tile::template load<typename Problem::ValueLayout, threads, keysPerTile>(
           valueTiles + tile % stages * tileBytes, values + tile * keysPerTile * Problem::ValueLayout::stride,
-          Problem::keys - tile * keysPerTile);
+          countKeys(tile));
     commitCopies();
   }
 
@@ -104,19 +119,22 @@ private:
     if (__any_sync(0xffffffffu, needsRescaling))
       rescale(tileMaxima, result);
 #pragma unroll
-    for (int i = 0; i < RowBlock::perLane; ++i)
+    for (int i = 0; i < RowBlock::perLane; ++i) {
+      const float reference = shiftBy<Problem>(references[i]);
 #pragma unroll
       for (int j = 0; j < Scores::valuesPerRow; ++j) {
-        scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -references[i]));
+        scores.values[i][j] = exp2Approximate(fmaf(scores.values[i][j], scale, -reference));
         sums[i] += scores.values[i][j];
       }
+    }
   }
 
   /// Raises the references of rows to at least `tileMaxima`, and rescales the sums and the result accordingly.
   __device__ void rescale(const float (&tileMaxima)[RowBlock::perLane], Result &result) {
 #pragma unroll
     for (int i = 0; i < RowBlock::perLane; ++i) {
-      const float largest = fmaxf(references[i], tileMaxima[i]), factor = exp2Approximate(references[i] - largest);
+      const float largest = fmaxf(references[i], tileMaxima[i]),
+                  factor = exp2Approximate(references[i] - shiftBy<Problem>(largest));
       references[i] = largest;
       sums[i] *= factor;
 #pragma unroll
@@ -148,9 +166,12 @@ private:
     const typename RowBlock::template LeftFragment<Tile, keepsQueries> left(ownQueries);
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
-      const int firstKey = tile * keysPerTile;
-      // In a causal tile on the diagonal, all scores of some warps are masked.
-      const bool isSeen = !Problem::isCausal || firstKey < ownFirst + RowBlock::perWarp;
+      int firstKey = tile * keysPerTile;
+      if constexpr (Score::exists)
+        firstKey += skippedKeys;
+      // In a tile at the border of the visible keys, all scores of some warps are masked.
+      const bool isSeen =
+          VisiblePairs<Problem>::canSee(ownFirst, ownFirst + RowBlock::perWarp, firstKey, firstKey + keysPerTile);
       if (tile != 0)
         awaitKeys(tile);
       Scores scores;
@@ -160,8 +181,12 @@ private:
       if (!isSeen)
         continue;
       const int end = firstKey + keysPerTile;
-      if (end > Problem::keys || (Problem::isCausal && end > ownFirst + 1))
+      if constexpr (Score::exists) {
+        NoDerivatives none;
+        applyScoreFunction<Problem, false, RowBlock::perWarp>(score, scores, none, ownFirst, firstKey, batch, head);
+      } else if (end > Problem::keys || (Problem::isCausal && end > ownFirst + 1)) {
         maskScores<Problem::isCausal, false>(scores, ownFirst, firstKey, Problem::keys);
+      }
       exponentiate(scores, result);
       RowBlock::template multiplyAccumulate<Tile>(result, scores, valueTiles + tile % stages * tileBytes, 0, staging);
     }
@@ -172,7 +197,7 @@ private:
 #pragma unroll
     for (int i = 0; i < RowBlock::perLane; ++i) {
       const float sum = reduceWarp<RowBlock::lanesPerRow>(sums[i], [](float a, float b) { return a + b; });
-      const float factor = 1 / sum;
+      const float factor = invertSum<Problem>(sum);
 #pragma unroll
       for (int j = 0; j < Result::valuesPerRow; ++j)
         result.values[i][j] *= factor;
@@ -189,9 +214,10 @@ private:
   }
 
   const int firstQuery, head, batch;
+  const Score score;
   const Element *keys, *values;
-  /// The number of key tiles that some query of the block sees.
-  int tiles;
+  /// The number of key tiles that some query of the block sees, and the keys before them.
+  int tiles, skippedKeys;
   unsigned queryTile, keyTiles, valueTiles;
   /// Addresses of the warp's queries and of its staging memory, and the warp's first query.
   unsigned ownQueries, staging;

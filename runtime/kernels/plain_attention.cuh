@@ -73,6 +73,21 @@ struct PlainGrid {
   static constexpr int threads = 32 * warps, blocks = countTiles(rows, warps);
 };
 
+/// Returns the score of a pair from its q · k, and the derivative with respect to the scaled q · k in `derivative`.
+template <class Problem, class Compute>
+__device__ inline Compute computeScore(const ScoreOf<Problem> &function, Compute dot, int batch, int head, int query,
+                                       int key, Compute &derivative) {
+  using Score = ScoreOf<Problem>;
+  derivative = 1;
+  const Compute scaled = Problem::scale * dot;
+  if constexpr (!Score::exists)
+    return scaled;
+  else if constexpr (Score::returnsDerivative)
+    return function.compute(scaled, batch, head, query, key, derivative);
+  else
+    return function.compute(scaled, batch, head, query, key);
+}
+
 /// A warp computes the output of a query, by online softmax over the keys that it sees.
 template <class Problem, class Elements, int warps>
 struct PlainAttentionForward : PlainGrid<Problem::batches * Problem::queryHeads * Problem::queries, warps> {
@@ -81,26 +96,27 @@ struct PlainAttentionForward : PlainGrid<Problem::batches * Problem::queryHeads 
   using Compute = typename Elements::Compute;
 
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, Type *output,
-                             Compute *logSumExp) {
+                             Compute *logSumExp, const ScoreOf<Problem> &function = {}) {
     const auto [query, head, batch] = WarpRow<Problem::queries, Problem::queryHeads, warps>::find();
     if (batch >= Problem::batches)
       return;
     const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
-    const int end = Problem::isCausal && query + 1 < Problem::keys ? query + 1 : Problem::keys;
+    const int begin = VisiblePairs<Problem>::getFirstKey(query), end = VisiblePairs<Problem>::getEndKey(query + 1);
     const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
     Vector result = {};
-    Compute largest = -infinity(), sum = 0;
-    for (int key = 0; key < end; ++key) {
-      const Compute score =
-          Problem::scale * left.multiply(Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)));
+    Compute largest = -infinity(), sum = 0, derivative;
+    for (int key = begin; key < end; ++key) {
+      const Compute score = computeScore<Problem>(
+          function, left.multiply(Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key))), batch, head,
+          query, key, derivative);
       const Compute before = largest;
       largest = maximum(before, score);
-      const Compute shrink = exp(before - largest), power = exp(score - largest);
+      const Compute shift = shiftBy<Problem>(largest), shrink = exp(before - shift), power = exp(score - shift);
       sum = sum * shrink + power;
       result.scale(shrink);
       result.add(power, Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key)));
     }
-    result.store(Problem::OutputLayout::getVectors(output, batch, head, query), 1 / sum);
+    result.store(Problem::OutputLayout::getVectors(output, batch, head, query), invertSum<Problem>(sum));
     if (logSumExp && threadIdx.x % 32 == 0)
       *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query) = largest + log(sum);
   }
@@ -113,10 +129,11 @@ struct PlainAttentionPair {
   using Compute = typename Elements::Compute;
   Compute probability, scoreGradient;
 
-  __device__ static PlainAttentionPair compute(const Vector &query, const Vector &key, const Vector &value,
+  /// `score` is a score and its derivative.
+  __device__ static PlainAttentionPair compute(Compute score, Compute derivative, const Vector &value,
                                                const Vector &outputGradient, Compute rowSum, Compute logSumExp) {
-    const Compute probability = exp(Problem::scale * query.multiply(key) - logSumExp);
-    return {probability, probability * (outputGradient.multiply(value) - rowSum)};
+    const Compute probability = exp(score - shiftBy<Problem>(logSumExp));
+    return {probability, derivative * probability * (outputGradient.multiply(value) - rowSum)};
   }
 };
 
@@ -128,31 +145,37 @@ struct PlainAttentionBackwardQueries : PlainGrid<Problem::batches * Problem::que
   using Compute = typename Elements::Compute;
 
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
-                             const Compute *logSumExp, const Type *outputGradient, Type *queryGradient) {
+                             const Compute *logSumExp, const Type *outputGradient, Type *queryGradient,
+                             const ScoreOf<Problem> &function = {}) {
     const auto [query, head, batch] = WarpRow<Problem::queries, Problem::queryHeads, warps>::find();
     if (batch >= Problem::batches || !queryGradient)
       return;
     const int keyHead = head / (Problem::queryHeads / Problem::keyHeads);
-    const int end = Problem::isCausal && query + 1 < Problem::keys ? query + 1 : Problem::keys;
+    const int begin = VisiblePairs<Problem>::getFirstKey(query), end = VisiblePairs<Problem>::getEndKey(query + 1);
     const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
     const Vector gradient = Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
     const Compute logSum = *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
-    auto computeScoreGradient = [&, batch = batch](int key, const Vector &right, Compute rowSum) {
+    auto computePair = [&, query = query, head = head, batch = batch](int key, const Vector &right, Compute rowSum,
+                                                                      bool hasDerivative) {
       const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
-      return PlainAttentionPair<Problem, Elements>::compute(left, right, value, gradient, rowSum, logSum).scoreGradient;
+      Compute derivative;
+      const Compute score = computeScore<Problem>(function, left.multiply(right), batch, head, query, key, derivative);
+      return PlainAttentionPair<Problem, Elements>::compute(score, hasDerivative ? derivative : 1, value, gradient,
+                                                            rowSum, logSum)
+          .scoreGradient;
     };
     // With D from a rounded output, rows of dS would not sum to zero, and dQ would add up what the keys have in common.
     Compute rowSum = 0;
     if constexpr (sizeof(Type) < sizeof(Compute)) {
-      for (int key = 0; key < end; ++key)
-        rowSum += computeScoreGradient(key, Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)), 0);
+      for (int key = begin; key < end; ++key)
+        rowSum += computePair(key, Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key)), 0, false);
     } else {
       rowSum = gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
     }
     Vector result = {};
-    for (int key = 0; key < end; ++key) {
+    for (int key = begin; key < end; ++key) {
       const Vector right = Vector::load(Problem::KeyLayout::getVectors(keys, batch, keyHead, key));
-      result.add(computeScoreGradient(key, right, rowSum), right);
+      result.add(computePair(key, right, rowSum, true), right);
     }
     result.store(Problem::QueryGradientLayout::getVectors(queryGradient, batch, head, query), Problem::scale);
   }
@@ -167,7 +190,7 @@ struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHea
 
   __device__ static void run(const Type *queries, const Type *keys, const Type *values, const Type *output,
                              const Compute *logSumExp, const Type *outputGradient, Type *keyGradient,
-                             Type *valueGradient) {
+                             Type *valueGradient, const ScoreOf<Problem> &function = {}) {
     const auto [key, keyHead, batch] = WarpRow<Problem::keys, Problem::keyHeads, warps>::find();
     if (batch >= Problem::batches)
       return;
@@ -176,14 +199,19 @@ struct PlainAttentionBackwardKeys : PlainGrid<Problem::batches * Problem::keyHea
     const Vector value = Vector::load(Problem::ValueLayout::getVectors(values, batch, keyHead, key));
     Vector keyResult = {}, valueResult = {};
     for (int head = keyHead * group; head < (keyHead + 1) * group; ++head)
-      for (int query = Problem::isCausal ? key : 0; query < Problem::queries; ++query) {
+      for (int query = VisiblePairs<Problem>::getFirstQuery(key), end = VisiblePairs<Problem>::getEndQuery(key + 1);
+           query < end; ++query) {
         const Vector left = Vector::load(Problem::QueryLayout::getVectors(queries, batch, head, query));
         const Vector gradient =
             Vector::load(Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query));
         const Compute rowSum =
             gradient.multiply(Vector::load(Problem::OutputLayout::getVectors(output, batch, head, query)));
+        Compute derivative;
+        const Compute score =
+            computeScore<Problem>(function, left.multiply(right), batch, head, query, key, derivative);
         const auto pair = PlainAttentionPair<Problem, Elements>::compute(
-            left, right, value, gradient, rowSum, *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
+            score, derivative, value, gradient, rowSum,
+            *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
         keyResult.add(pair.scoreGradient, left);
         valueResult.add(pair.probability, gradient);
       }

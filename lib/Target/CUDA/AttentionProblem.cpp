@@ -23,10 +23,11 @@ using Role = AttentionProblem::Role;
 static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operation *op, ArrayRef<StringRef> names,
                                               std::string &whyNot) {
   SmallVector<Role> roles;
-  for (auto [name, value] : llvm::zip(names, op->getOperands()))
+  ArrayRef<StringRef> ofOperands = names.drop_back(op->getNumResults());
+  for (auto [name, value] : llvm::zip(ofOperands, op->getOperands()))
     roles.push_back({name, cast<BlockArgument>(value).getArgNumber()});
   unsigned numFound = 0;
-  for (auto [name, result] : llvm::zip_equal(names.drop_front(op->getNumOperands()), op->getResults())) {
+  for (auto [name, result] : llvm::zip_equal(names.take_back(op->getNumResults()), op->getResults())) {
     Role &role = roles.emplace_back(Role{name, std::nullopt});
     for (auto [number, yielded] : llvm::enumerate(exec::KernelOp(kernel.source).getYieldedValues()))
       if (yielded == result)
@@ -40,7 +41,7 @@ static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operat
 }
 
 /// Returns the reason why the kernels cannot access the operand's layout, or an empty string if they can.
-static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned operand) {
+static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned operand, bool isTable) {
   MemRefType type = kernel.operands[operand];
   std::string text = "reads or writes " + kernel.getOperandName(operand);
   SmallVector<int64_t> strides;
@@ -48,8 +49,8 @@ static std::string whyLayoutIsRefused(const DeviceKernel &kernel, unsigned opera
   if (failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(offset) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return text + ", of which strides or the offset are not known";
-  // The sums need no contiguous axis.
-  bool isOfHeads = type.getRank() == 4;
+  // The sums and tables need no contiguous axis.
+  bool isOfHeads = type.getRank() == 4 && !isTable;
   if (isOfHeads && strides.back() != 1 && type.getShape().back() != 1)
     return text + ", which does not lie contiguously along its last axis";
   return "";
@@ -69,13 +70,22 @@ static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, boo
                            isBackward,
                            element,
                            arithmetic,
-                           {}};
+                           {},
+                           std::nullopt};
   FailureOr<SmallVector<Role>> roles = findRoles(kernel, op, names, whyNot);
   if (failed(roles))
     return failure();
   problem.roles = std::move(*roles);
+  SmallVector<unsigned> tables;
+  for (Value table : op.getTables())
+    tables.push_back(cast<BlockArgument>(table).getArgNumber());
   for (unsigned operand = 0; operand < kernel.operands.size() && whyNot.empty(); ++operand)
-    whyNot = whyLayoutIsRefused(kernel, operand);
+    whyNot = whyLayoutIsRefused(kernel, operand, llvm::is_contained(tables, operand));
+  if (op.hasScoreFunction() && whyNot.empty()) {
+    problem.score =
+        ScoreText{&op.getScoreFunction(), ScoreDistances::analyze(op), element.getIntOrFloatBitWidth() == 16, tables};
+    whyNot = problem.score->whyUnknown(kernel);
+  }
   if (!whyNot.empty())
     return failure();
   return problem;
@@ -91,10 +101,6 @@ FailureOr<AttentionProblem> AttentionProblem::read(const DeviceKernel &kernel, s
     return failure();
   if (!llvm::hasSingleElement(operations)) {
     whyNot = "computes more than an attention";
-    return failure();
-  }
-  if (!operations.begin()->getRegion(0).empty()) {
-    whyNot = "computes scores by a function";
     return failure();
   }
   if (auto attention = dyn_cast<AttentionOp>(*operations.begin()))
@@ -131,6 +137,8 @@ std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<
   }
   if (!last.empty())
     arguments.push_back(last.str());
+  if (score)
+    arguments.push_back(score->getInitializer(kernel));
   return llvm::join(arguments, ", ");
 }
 
@@ -151,5 +159,7 @@ void AttentionProblem::emit(raw_ostream &os, const DeviceKernel &kernel, StringR
     os << "  using " << role.name << "Layout = HeadLayout<" << layout.batch << ", " << layout.position << ", "
        << layout.head << ", " << layout.alignment << ">;\n";
   }
+  if (score)
+    score->emit(os, kernel);
   os << "};\n\n";
 }

@@ -9,6 +9,7 @@
 #define CS336_LIB_TARGET_CUDA_ATTENTIONPROBLEM_H
 
 #include "AttentionTiles.h"
+#include "ScoreText.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
 
 namespace cs336::cuda {
@@ -35,7 +36,8 @@ struct AttentionProblem {
 
   /// Returns the kernel's operand for a role; not set for a result that the kernel does not have.
   std::optional<unsigned> getOperand(llvm::StringRef role) const;
-  /// Returns the text of the parameters of these roles, and of `last` if it is not empty.
+  /// Returns the text of the parameters of these roles, of `last` if it is not empty, and of the score function if
+  /// there is one.
   std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names,
                            llvm::StringRef last = "") const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.
@@ -48,6 +50,7 @@ struct AttentionProblem {
   AttentionArithmetic arithmetic;
   /// In the operation's order.
   llvm::SmallVector<Role> roles;
+  std::optional<ScoreText> score;
 };
 
 } // namespace cs336::cuda

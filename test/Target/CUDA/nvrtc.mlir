@@ -5,6 +5,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/rows.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ROWS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/attention-scores.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCORES --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT --implicit-check-not=spilled --implicit-check-not=serialised
@@ -37,6 +38,11 @@
 // ATTENTION: sm_90a: 9 kernels
 // ATTENTION: sm_100a: 9 kernels
 // ATTENTION: sm_120: 9 kernels
+
+// SCORES: sm_80: 4 kernels
+// SCORES: sm_90a: 4 kernels
+// SCORES: sm_100a: 4 kernels
+// SCORES: sm_120: 4 kernels
 
 // PLAIN: sm_80: 4 kernels
 // PLAIN: sm_90a: 4 kernels

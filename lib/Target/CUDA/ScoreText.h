@@ -1,0 +1,41 @@
+//===- ScoreText.h - Score functions as CUDA C++ ----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_SCORETEXT_H
+#define CS336_LIB_TARGET_CUDA_SCORETEXT_H
+
+#include "cs336/Dialect/CS336/IR/ScoreDistances.h"
+#include "cs336/Target/CUDA/KernelSchedule.h"
+
+namespace cs336::cuda {
+
+/// The score function of a kernel's attention.
+struct ScoreText {
+  mlir::Block *function;
+  ScoreDistances distances;
+  /// True if scores only affect results of 16 bits, so that functions may be approximate.
+  bool isRough;
+  /// The kernel's operands for the tables.
+  llvm::SmallVector<unsigned> tables;
+
+  /// Returns the reason why the function has no text, which completes the sentence "it …", or an empty string.
+  std::string whyUnknown(const DeviceKernel &kernel) const;
+  /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
+  void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;
+  /// Returns the initializer of the structure: "{in3, in4}".
+  std::string getInitializer(const DeviceKernel &kernel) const;
+
+private:
+  /// Returns the operands for the tables, once each.
+  llvm::SmallVector<unsigned> getOperands() const;
+  /// Returns 2 if the kernels use the derivative, otherwise 1.
+  unsigned getNumResults() const;
+};
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_SCORETEXT_H
