@@ -116,25 +116,90 @@ __device__ inline float sumOfRow(float part) {
   return reduceWarp<4>(part, [](float a, float b) { return a + b; });
 }
 
+/// The range of a query tile's tiles of keys that are interior for all queries of a warpgroup: from `begin` to `end`
+/// - 1.
+struct InteriorTiles {
+  int begin, end;
+
+  /// `first` is the warpgroup's first query, and tiles are counted from key `skippedKeys` on.
+  template <class Problem, int keysPerTile>
+  __device__ static InteriorTiles find(int first, int skippedKeys) {
+    using Score = ScoreOf<Problem>;
+    const int last = first + rowsPerWarpgroup - 1;
+    // The first key and the end of the keys at interior distances from all queries.
+    const int firstKey = last - Score::lastInterior - skippedKeys, endOfKeys = first - Score::firstInterior + 1;
+    const int end = (endOfKeys < Problem::keys ? endOfKeys : Problem::keys) - skippedKeys;
+    // Functions read tables at existing queries only.
+    if (end < 0 || (!Score::interiorIsScore && last >= Problem::queries))
+      return {0, 0};
+    return {firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
+  }
+};
+
+/// Replaces q · k of a tile by scores. The thread's first row is `query`, and its first column
+/// is `key`.
+template <class Problem, bool isInterior, int size>
+__device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, float (&scores)[size], int query, int key,
+                                          int batch, int head) {
+  if constexpr (isInterior && ScoreOf<Problem>::interiorIsScore)
+    return;
+#pragma unroll
+  for (int i = 0; i < size; ++i) {
+    const int row = query + i / 2 % 2 * 8, column = key + 8 * (i / 4) + i % 2;
+    if constexpr (isInterior && !ScoreOf<Problem>::interiorIsScore) {
+      scores[i] = computeInterior(function, scaleOfDots<Problem> * scores[i], batch, head, row, column);
+      continue;
+    }
+    const bool exists = column < Problem::keys && row < Problem::queries && !(Problem::isCausal && column > row);
+    scores[i] = exists ? function.compute(scaleOfDots<Problem> * scores[i], batch, head, row, column) : -infinity();
+  }
+}
+
 /// A tile of queries of one head, and the number of tiles of keys that some of them see.
 template <class Problem, int queriesPerTile, int keysPerTile>
 struct QueryTile {
   static constexpr int perHead = countTiles(Problem::queries, queriesPerTile);
   static constexpr int count = Problem::batches * Problem::queryHeads * perHead;
   int first, head, keyHead, batch, keyTiles;
+  /// With a score function, the keys before the first tile.
+  int skippedKeys;
 
   /// Tiles are numbered by work, the longest first.
   __device__ explicit QueryTile(int number) {
-    const auto tile =
-        HeadTile<perHead, queriesPerTile, Problem::queryHeads, Problem::isCausal>::fromBlock(number, Problem::batches);
+    const auto tile = HeadTile<perHead, queriesPerTile, Problem::queryHeads, seesMostLast<Problem>()>::fromBlock(
+        number, Problem::batches);
     first = tile.first, head = tile.head, batch = tile.batch;
     keyHead = head / (Problem::queryHeads / Problem::keyHeads);
     const int end = first + queriesPerTile;
-    keyTiles = countTiles(Problem::isCausal && end < Problem::keys ? end : Problem::keys, keysPerTile);
+    if constexpr (ScoreOf<Problem>::exists) {
+      const auto visible = KeyTiles::find<Problem>(first, end, keysPerTile);
+      keyTiles = visible.end - visible.first;
+      skippedKeys = visible.first * keysPerTile;
+    } else {
+      keyTiles = countTiles(Problem::isCausal && end < Problem::keys ? end : Problem::keys, keysPerTile);
+    }
+  }
+
+  /// Returns the first key of a tile of keys.
+  __device__ int getFirstKey(int keyTile) const {
+    if constexpr (ScoreOf<Problem>::exists)
+      return skippedKeys + keyTile * keysPerTile;
+    else
+      return keyTile * keysPerTile;
   }
 
   /// Returns the number of the first tile of keys that some query of the warpgroup does not see as a whole.
   __device__ int getFirstMasked(int warpgroup) const { return (first + warpgroup * rowsPerWarpgroup) / keysPerTile; }
+
+  /// Computes scores from q · k for the keys of a tile.
+  template <bool isInterior, int size>
+  __device__ void apply(const ScoreOf<Problem> &function, float (&scores)[size], int keyTile,
+                        const WarpgroupLane &lane) const {
+    int query = first + lane.row, key = getFirstKey(keyTile) + lane.column;
+    // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
+    asm volatile("" : "+r"(query), "+r"(key));
+    applyScoreFunction<Problem, isInterior>(function, scores, query, key, batch, head);
+  }
 
   /// Hides the keys of a tile that the thread's queries do not see.
   template <int size>

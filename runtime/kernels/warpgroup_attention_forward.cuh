@@ -18,7 +18,8 @@ class WarpgroupAttentionForward {
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
 
-  static constexpr float scale = Problem::scale * log2OfE;
+  using Score = ScoreOf<Problem>;
+  static constexpr float scale = scaleOfScores<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
   /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
   static constexpr float maxGrowth = 8;
@@ -34,7 +35,7 @@ public:
 
   /// `output` and `logSumExp` are null if they are not wanted.
   __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
-                             const TensorMap *output, float *logSumExp) {
+                             const TensorMap *output, float *logSumExp, const Score &score = {}) {
     WarpgroupAttentionForward attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -50,7 +51,7 @@ public:
         attention.load(*queries, *keys, *values);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp);
+      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score);
     }
   }
 
@@ -66,7 +67,8 @@ private:
     prefetchMap(values);
     auto loadTile = [&](const TensorMap &map, unsigned tiles, Ring<stages> &ring, const Tile &tile, int number) {
       const unsigned barrier = ring.startFilling(Keys::bytes);
-      Keys::load(tiles + ring.getStage() * Keys::bytes, map, barrier, number * keysPerTile, tile.keyHead, tile.batch);
+      Keys::load(tiles + ring.getStage() * Keys::bytes, map, barrier, tile.getFirstKey(number), tile.keyHead,
+                 tile.batch);
       ring.advance();
     };
     TileQueue<Tile::count> queue;
@@ -87,7 +89,7 @@ private:
     }
   }
 
-  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp) {
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score) {
     const Turns<warpgroups> turns(lane.warpgroup);
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
@@ -104,7 +106,10 @@ private:
       pin(scores);
       keyRing.release(lane.isElected);
       int keyTile = tile.keyTiles - 1;
-      tile.mask(scores, keyTile, lane);
+      if constexpr (Score::exists)
+        tile.template apply<false>(score, scores, keyTile, lane);
+      else
+        tile.mask(scores, keyTile, lane);
       exponentiate<true>();
       packLeft<Element>(left, scores);
 
@@ -122,8 +127,14 @@ private:
         awaitMatmuls<1>();
         pin(scores);
         keyRing.release(lane.isElected);
-        if (isMasked)
+        if constexpr (Score::exists) {
+          if (isMasked)
+            tile.template apply<false>(score, scores, keyTile, lane);
+          else
+            tile.template apply<true>(score, scores, keyTile, lane);
+        } else if (isMasked) {
           tile.mask(scores, keyTile, lane);
+        }
         exponentiate<false>();
         awaitMatmuls<0>();
         pin(result);
@@ -132,14 +143,29 @@ private:
         rescale();
       };
       --keyTile;
-      // Without a causal mask, only the last tile of keys can have columns without a key.
-      if constexpr (Problem::isCausal)
+      if constexpr (Score::exists) {
+        // The tiles after the interior ones, these, and those before them.
+        const auto interior =
+            InteriorTiles::find<Problem, keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
 #pragma unroll 1
-        for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+        for (; keyTile >= interior.end; --keyTile)
           computeTile(true);
 #pragma unroll 1
-      for (; keyTile >= 0; --keyTile)
-        computeTile(false);
+        for (; keyTile >= interior.begin; --keyTile)
+          computeTile(false);
+#pragma unroll 1
+        for (; keyTile >= 0; --keyTile)
+          computeTile(true);
+      } else {
+        // Without a causal mask, only the last tile of keys can have columns without a key.
+        if constexpr (Problem::isCausal)
+#pragma unroll 1
+          for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+            computeTile(true);
+#pragma unroll 1
+        for (; keyTile >= 0; --keyTile)
+          computeTile(false);
+      }
 
       queryRing.release(lane.isElected);
       valueRing.awaitFull();
@@ -149,7 +175,7 @@ private:
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
         const float sum = sumOfRow(sums[row]);
-        factors[row] = 1 / sum;
+        factors[row] = invertSum<Problem>(sum);
         const int query = tile.first + lane.row + 8 * row;
         if (logSumExp && lane.column == 0 && query < Problem::queries)
           *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query) =
@@ -186,13 +212,13 @@ private:
           largest = fmaxf(largest, scores[i]);
       largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
       if constexpr (isFirst) {
-        // The last tile may be masked for a row.
-        references[row] = largest == -infinity() ? 0 : largest;
+        // The last tile may be masked for a row. With a score function, the row may see nothing.
+        references[row] = largest == -infinity() && !Score::exists ? 0 : largest;
         sums[row] = 0;
       } else {
         const float reference = largest > references[row] + maxGrowth ? largest : references[row];
         needsRescaling |= reference != references[row];
-        growth[row] = exp2Approximate(references[row] - reference);
+        growth[row] = exp2Approximate(references[row] - shiftBy<Problem>(reference));
         references[row] = reference;
         sums[row] *= growth[row];
       }
@@ -200,7 +226,7 @@ private:
 #pragma unroll
     for (int i = 0; i < keysPerTile / 2; ++i) {
       const int row = i / 2 % 2;
-      scores[i] = exp2Approximate(fmaf(scores[i], scale, -references[row]));
+      scores[i] = exp2Approximate(fmaf(scores[i], scale, -shiftBy<Problem>(references[row])));
       sums[row] += scores[i];
     }
   }

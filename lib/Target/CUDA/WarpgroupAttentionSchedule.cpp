@@ -85,8 +85,8 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
   if (failed(problem))
     return nullptr;
   whyNot = WarpgroupTiles::whyNone(problem->sizes, problem->element);
-  if (whyNot.empty() && problem->score)
-    whyNot = "has a score function";
+  if (whyNot.empty() && problem->score && problem->isBackward)
+    whyNot = "is the gradient of an attention with a score function";
   if (whyNot.empty())
     whyNot = whyNotMapped(kernel, *problem);
   if (whyNot.empty() && !isLong(*problem))
