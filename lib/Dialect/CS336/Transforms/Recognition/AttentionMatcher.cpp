@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The match goes from the probabilities backwards: a softmax, masks and scales in any order, a matmul. Names and
-// locations are not used.
+// The match goes from the probabilities backwards: a softmax, element-wise operations, a matmul. If these operations
+// are scales and masks that together are causal or hide nothing, the attention is plain; otherwise they become its
+// score function. Names and locations are not used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,12 @@ private:
   bool matchAll(Operation *op);
   bool matchValues(Value probabilities);
   bool matchScores(Operation *softmax, Value input);
-  bool hide(Operation *op, const Masking &masking);
-  bool refuseBetween(Operation *op);
+  bool matchPlain(Operation *softmax, Value input);
+  bool matchFunction(Operation *softmax, Value input);
+  MatmulOp findScores(Value input, Operation *&blocking);
+  bool collectChain(Value input);
+  void peelScales();
+  void peelMasks();
   bool checkUses();
   bool checkEpilogues();
   bool checkSizes();
@@ -48,9 +53,11 @@ private:
     return false;
   }
 
+  /// Returns keys that are all visible.
+  VisibleKeys showAll();
+
   AttentionMatch match;
   std::optional<AttentionRefusal> refusal;
-  std::optional<VisibleKeys> visible;
 };
 } // namespace
 
@@ -80,6 +87,23 @@ static Operation *findBetween(Value probabilities) {
   return nullptr;
 }
 
+/// Returns whether `op` is computed from a matmul with a result of its own shape or a permutation of it.
+static bool findMatmulBehind(Operation *op) {
+  auto count = [](Operation *each) { return tensorType(each->getResult(0)).getNumElements(); };
+  SmallVector<Operation *> pending = {op};
+  llvm::DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *next = pending.pop_back_val();
+    if (isa<MatmulOp>(next) && count(next) == count(op))
+      return true;
+    if (seen.insert(next).second)
+      for (Value operand : next->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          pending.push_back(producer);
+  }
+  return false;
+}
+
 /// Finds the matmul of the probabilities with the values. Without one this softmax is not of an attention: returns
 /// false without a refusal.
 bool Matcher::matchValues(Value probabilities) {
@@ -101,51 +125,159 @@ bool Matcher::matchValues(Value probabilities) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-bool Matcher::hide(Operation *op, const Masking &masking) {
-  if (visible->hide(masking))
-    return true;
-  if (dependsOnData(masking.selector))
-    return refuse(op, "MaskDependsOnData", "the mask is not known at compile time: it depends on data");
-  return refuse(op, "MaskNotCausal", "the mask is neither provably causal (key <= query) nor does it show all keys");
+VisibleKeys Matcher::showAll() {
+  ArrayRef<int64_t> shape = shapeOf(match.values.getLhs());
+  return VisibleKeys(shape[shape.size() - 2], shape.back());
 }
 
-/// Refuses `op`, which is neither a scale nor a mask, with the reason.
-bool Matcher::refuseBetween(Operation *op) {
-  auto select = dyn_cast<SelectOp>(op);
-  if (select && (getSplatNumber(select.getTrueValue()) || getSplatNumber(select.getFalseValue())))
-    return refuse(op, "HiddenNotInfinite",
-                  "hidden scores are finite instead of -inf, so they count in rows without larger scores");
-  if (isa<AddOp, SelectOp>(op) && llvm::all_of(op->getOperands(), dependsOnData))
-    return refuse(op, "MaskDependsOnData",
-                  "between scores and softmax, " + quote(op) + " adds or selects values that depend on data");
-  if (isPointwise(op))
-    return refuse(op, "NotScaleOrMask", "between scores and softmax, " + quote(op) + " is neither a scale nor a mask");
-  return refuse(op, "NotPointwise", "between scores and softmax, " + quote(op) + " is not pointwise");
-}
-
-/// Walks from the softmax's input back to the matmul of queries and keys.
-bool Matcher::matchScores(Operation *softmax, Value input) {
-  for (Operation *last = softmax;; last = match.chain.back()) {
+/// Walks from the softmax's input back to the matmul of queries and keys, through scales and masks alone.
+bool Matcher::matchPlain(Operation *softmax, Value input) {
+  double scale = 1;
+  VisibleKeys visible = showAll();
+  SmallVector<Operation *> chain;
+  if (auto fused = dyn_cast<SoftmaxOp>(softmax)) {
+    scale = fused.getScale().convertToDouble();
+    if (fused.getMask() && !visible.hide({fused.getOperand(), fused.getMask()}))
+      return false;
+  }
+  MatmulOp scores;
+  while (!scores) {
     // Hidden scores must stay −∞ through all later operations.
-    if (!(match.scale > 0) || !std::isfinite(match.scale))
-      return refuse(last, "ScaleNotPositive", "scores are scaled by a number that is not positive and finite");
     Operation *op = input.getDefiningOp();
-    if (!op)
-      return refuse(softmax, "NoScores", "the softmax's input is not a matmul of queries and keys");
-    if ((match.scores = dyn_cast<MatmulOp>(op)))
-      return true;
+    if (!op || !(scale > 0) || !std::isfinite(scale))
+      return false;
+    if ((scores = dyn_cast<MatmulOp>(op)))
+      break;
     if (std::optional<Scaling> scaling = matchScaling(op)) {
-      match.scale *= scaling->factor;
+      scale *= scaling->factor;
       input = scaling->operand;
-    } else if (std::optional<Masking> masking = matchMasking(op)) {
-      if (!hide(op, *masking))
-        return false;
+    } else if (std::optional<Masking> masking = matchMasking(op); masking && visible.hide(*masking)) {
       input = masking->operand;
     } else {
-      return refuseBetween(op);
+      return false;
     }
-    match.chain.push_back(op);
+    chain.push_back(op);
   }
+  if (!visible.areAll() && !visible.areCausal())
+    return false;
+  match.scores = scores;
+  match.scale = scale;
+  match.isCausal = !visible.areAll();
+  llvm::append_range(match.chain, chain);
+  return true;
+}
+
+/// Returns the matmul that a chain of operations of score functions leads to from `input`. If there is none, `blocking`
+/// is the first other operation on the way to a matmul, or null.
+MatmulOp Matcher::findScores(Value input, Operation *&blocking) {
+  blocking = nullptr;
+  SmallVector<Value> pending = {input};
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second || shapeOf(value) != shapeOf(input))
+      continue;
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      return matmul;
+    if (isa<ScalarOpInterface>(op))
+      llvm::append_range(pending, llvm::reverse(op->getOperands()));
+    else if (!blocking && findMatmulBehind(op))
+      blocking = op;
+  }
+  return nullptr;
+}
+
+/// Collects the operations between the scores and `input`, in reverse order. Refuses those that a score function cannot
+/// contain.
+bool Matcher::collectChain(Value input) {
+  llvm::DenseMap<Value, bool> depends{{match.scores.getResult(), true}};
+  SmallVector<Operation *> chain;
+  SmallVector<Value> pending = {input};
+  while (!pending.empty()) {
+    Value value = pending.back();
+    auto op = value.getDefiningOp<ScalarOpInterface>();
+    if (depends.contains(value) || !op) {
+      depends.try_emplace(value, false);
+      pending.pop_back();
+      continue;
+    }
+    auto unknown = llvm::find_if(op->getOperands(), [&](Value operand) { return !depends.contains(operand); });
+    if (unknown != op->getOperands().end()) {
+      pending.push_back(*unknown);
+      continue;
+    }
+    depends[value] = llvm::any_of(op->getOperands(), [&](Value operand) { return depends.lookup(operand); });
+    if (depends[value])
+      chain.push_back(op);
+    pending.pop_back();
+  }
+  for (Operation *op : chain)
+    if (isa<CastOp>(op) && isa<FloatType>(tensorType(op->getResult(0)).getElementType()))
+      return refuse(op, "NotInScoreFunction", "between scores and softmax, " + quote(op) + " rounds or widens scores");
+  llvm::append_range(match.chain, llvm::reverse(chain));
+  return true;
+}
+
+/// Moves scales of the scores alone from the function to the operation's scale.
+void Matcher::peelScales() {
+  Value &input = match.functionInput;
+  input = match.scores.getResult();
+  while (input != match.functionResult && input.hasOneUse()) {
+    Operation *user = *input.user_begin();
+    std::optional<Scaling> scaling = matchScaling(user);
+    double scale = scaling ? match.scale * scaling->factor : 0;
+    if (!scaling || scaling->operand != input || !(scale > 0) || !std::isfinite(scale))
+      return;
+    match.scale = scale;
+    input = user->getResult(0);
+  }
+}
+
+/// Moves a mask that is causal, or that hides nothing, from the function's end to the operation's own mask.
+void Matcher::peelMasks() {
+  if (match.softmax)
+    return;
+  while (Operation *op = match.functionResult.getDefiningOp()) {
+    std::optional<Masking> masking = llvm::is_contained(match.chain, op) ? matchMasking(op) : std::nullopt;
+    VisibleKeys visible = showAll();
+    if (!masking || !visible.hide(*masking) || (!visible.areAll() && !visible.areCausal()))
+      return;
+    match.isCausal |= !visible.areAll();
+    match.functionResult = masking->operand;
+  }
+}
+
+/// Finds the matmul of queries and keys, and makes what is between it and the softmax the score function.
+bool Matcher::matchFunction(Operation *softmax, Value input) {
+  Operation *blocking;
+  match.scores = findScores(input, blocking);
+  if (!match.scores && blocking && isPointwise(blocking))
+    return refuse(blocking, "NotInScoreFunction",
+                  "between scores and softmax, " + quote(blocking) + " is not an operation of score functions");
+  if (!match.scores && blocking)
+    return refuse(blocking, "NotPointwise", "between scores and softmax, " + quote(blocking) + " is not pointwise");
+  if (!match.scores)
+    return refuse(softmax, "NoScores", "the softmax's input is not a matmul of queries and keys");
+  if (!collectChain(input))
+    return false;
+  if (auto fused = dyn_cast<SoftmaxOp>(softmax)) {
+    VisibleKeys visible = showAll();
+    bool isPlain = !fused.getMask() ||
+                   (visible.hide({fused.getOperand(), fused.getMask()}) && (visible.areAll() || visible.areCausal()));
+    if (isPlain && fused.getScale().isExactlyValue(1.0))
+      match.isCausal = !visible.areAll();
+    else
+      match.softmax = fused;
+  }
+  match.functionResult = input;
+  peelMasks();
+  peelScales();
+  return true;
+}
+
+bool Matcher::matchScores(Operation *softmax, Value input) {
+  return matchPlain(softmax, input) || matchFunction(softmax, input);
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,13 +330,8 @@ bool Matcher::matchAll(Operation *op) {
   auto softmax = matchSoftmax(op);
   if ((!fused && std::holds_alternative<std::monostate>(softmax)) || !matchValues(op->getResult(0)))
     return false;
-  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  visible.emplace(shape[shape.size() - 2], shape.back());
   if (fused) {
     match.chain.push_back(op);
-    match.scale = fused.getScale().convertToDouble();
-    if (fused.getMask() && !hide(op, {fused.getOperand(), fused.getMask()}))
-      return false;
     return matchScores(op, fused.getOperand()) && checkUses() && checkEpilogues() && checkSizes();
   }
   if (auto *notQuite = std::get_if<SoftmaxRefusal>(&softmax))
@@ -217,9 +344,6 @@ bool Matcher::matchAll(Operation *op) {
 Matcher::Result Matcher::run(Operation *op) {
   if (!matchAll(op))
     return refusal ? Result(*refusal) : Result(std::monostate());
-  match.isCausal = !visible->areAll();
-  if (match.isCausal && !visible->areCausal())
-    return AttentionRefusal{match.values, "MaskNotCausal", "the mask hides other keys than those after the query"};
   return match;
 }
 

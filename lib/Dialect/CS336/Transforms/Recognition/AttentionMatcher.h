@@ -14,12 +14,16 @@
 
 namespace cs336 {
 
-/// softmax(scale · Q Kᵀ, masked) V.
+/// softmax(f(scale · Q Kᵀ), masked) V.
 struct AttentionMatch {
   /// Q Kᵀ, and the matmul with V.
   MatmulOp scores, values;
   double scale = 1;
   bool isCausal = false;
+  /// The value that is scale · Q Kᵀ, and the one that is f of it, before the causal mask. Null if f is the identity.
+  mlir::Value functionInput, functionResult;
+  /// A softmax that is one operation, if its own scale or mask is part of f: it applies them last.
+  SoftmaxOp softmax;
   /// The operations from the scores to the probabilities. No other operation uses their results.
   llvm::SmallVector<mlir::Operation *> chain;
 };

@@ -8,6 +8,8 @@
 #include "AttentionMatcher.h"
 #include "EraseDead.h"
 #include "HeadLayout.h"
+#include "ScoreMover.h"
+#include "cs336/Dialect/CS336/IR/ScoreDistances.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
@@ -29,6 +31,7 @@ private:
 
   PassCounter numFused{this, "num-fused", "Number of attentions fused"};
   PassCounter numCausal{this, "num-causal", "Number of fused attentions that are causal"};
+  PassCounter numFunctions{this, "num-score-functions", "Number of fused attentions with a score function"};
   PassCounter numRefused{this, "num-refused", "Number of candidates that were not fused"};
 };
 } // namespace
@@ -51,6 +54,14 @@ static std::string describe(AttentionOp attention) {
   if (sizes.keyHeads != sizes.heads)
     os << " on " << sizes.keyHeads;
   os << (attention.getCausal() ? ", causal" : ", not causal");
+  if (!attention.hasScoreFunction())
+    return text;
+  os << ", with a score function";
+  if (unsigned tables = attention.getTables().size())
+    os << " of " << tables << (tables == 1 ? " table" : " tables");
+  auto visible = ScoreDistances::analyze(attention).visible;
+  if (int64_t pairs = visible.countPairs(sizes.queries, sizes.keys); pairs < sizes.queries * sizes.keys)
+    os << " that shows at most " << pairs << " of " << sizes.queries * sizes.keys << " pairs";
   return text;
 }
 
@@ -58,8 +69,14 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   OpBuilder builder(match.values);
   HeadLayout layout(match.scores, match.values, builder);
   Value query = layout.getQuery(), key = layout.getKey(), value = layout.getValue();
+  Region function;
+  SmallVector<Value> tables;
+  if (match.functionResult)
+    tables = ScoreMover(match, layout.getNumBatchAxes(), builder).build(function);
   auto attention = AttentionOp::create(builder, match.values.getLoc(), query, key, value, match.scale, match.isCausal);
   attention.setPrecision(getPrecision(match));
+  attention.getTablesMutable().assign(tables);
+  attention.getScore().takeBody(function);
   Value result = layout.getMatmulResult(attention.getOutput());
   match.values.getResult().replaceAllUsesWith(result);
   // Merging heads cancels the operations that move the output's axes back.
@@ -78,6 +95,8 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   ++numFused;
   if (match.isCausal)
     ++numCausal;
+  if (attention.hasScoreFunction())
+    ++numFunctions;
   remark::passed(attention.getLoc(), remarkOptions("Fused")) << remark::add("{0}", describe(attention));
   // Called last, so that an attention with an unused result is erased too.
   eraseDead(replaced);

@@ -27,6 +27,9 @@ public:
   mlir::Value getKey();
   mlir::Value getValue();
 
+  /// Returns the number of leading axes of scores that are batch axes. The others are heads.
+  size_t getNumBatchAxes() const { return numBatch; }
+
   /// Returns `output`, [batch, positions, heads, head_dim], in the layout of the matmul of probabilities and values.
   mlir::Value getMatmulResult(mlir::Value output);
 

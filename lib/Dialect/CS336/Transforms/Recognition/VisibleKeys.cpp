@@ -16,7 +16,6 @@
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -317,6 +316,13 @@ bool VisibleKeys::areCausal() const {
   return true;
 }
 
+std::optional<std::pair<int64_t, int64_t>> VisibleKeys::getRange() const {
+  int first = bits.find_first(), last = bits.find_last();
+  if (first < 0 || bits.find_first_unset_in(first, last + 1) >= 0)
+    return std::nullopt;
+  return std::pair(first - (keys - 1), last - (keys - 1));
+}
+
 bool VisibleKeys::hide(const Masking &masking) {
   MaskReader reader(bits.size() - keys + 1, keys);
   Axes axes = MaskReader::getAxes(masking.selector);
@@ -327,16 +333,4 @@ bool VisibleKeys::hide(const Masking &masking) {
     return false;
   bits &= masking.hidesTrue ? read->flip() : *read;
   return true;
-}
-
-bool cs336::dependsOnData(Value value) {
-  llvm::SmallSetVector<Value, 16> values;
-  values.insert(value);
-  for (unsigned next = 0; next < values.size(); ++next) {
-    Operation *op = values[next].getDefiningOp();
-    if (!op)
-      return true;
-    values.insert_range(op->getOperands());
-  }
-  return false;
 }

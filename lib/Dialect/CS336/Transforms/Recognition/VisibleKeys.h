@@ -23,6 +23,10 @@ public:
   /// Returns whether query i sees exactly the keys j ≤ i.
   bool areCausal() const;
 
+  /// Returns the first and the last distance i − j at which keys are visible, or nullopt if keys in between are hidden
+  /// or none is visible.
+  std::optional<std::pair<int64_t, int64_t>> getRange() const;
+
   /// Hides the keys that the mask's selector hides. The selector has the last axes of scores [..., queries, keys].
   /// Returns false if its values are unknown, or do not depend on i − j alone.
   bool hide(const Masking &masking);
@@ -31,9 +35,6 @@ private:
   int64_t keys;
   llvm::BitVector bits;
 };
-
-/// Returns whether the value is computed from arguments, not from constants and indices alone.
-bool dependsOnData(mlir::Value value);
 
 } // namespace cs336
 

@@ -11,14 +11,15 @@
 include "mlir/Pass/PassBase.td"
 
 def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
-  let summary = "Fuse scores, scale, mask, softmax and values into one attention operation";
+  let summary = "Fuse scores, what is computed of them, softmax and values into one attention operation";
   let description = [{
-    Replaces softmax(scale·QKᵀ, masked)·V, written as matmuls and primitives, with `cs336.attention`, which stores no
-    scores. The pass recognises the computation by its structure:
+    Replaces softmax(f(scale·QKᵀ))·V, written as matmuls and primitives, with `cs336.attention`, which stores no scores.
+    The pass recognises the computation by its structure:
 
     - Scale: any number of multiplications and divisions by a constant, or none.
     - Mask: selections of −∞, or additions of 0 and −∞.
     - Leading axes: none, batches, batches and heads, or groups of heads.
+    - Any other element-wise operations of score functions (`ScalarOpInterface`) between the scores and the softmax.
 
     The pass brings operands and result to [batch, positions, heads, head_dim] with layout operations. These compose
     with a head split and merge, which become reshapes. If keys and values are repeated for several query heads, the new
@@ -26,6 +27,20 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
 
     The attention is causal only if the mask provably shows exactly the keys j ≤ i. The mask must be a constant table,
     or a comparison of linear functions of query i and key j. A mask that shows all keys is ignored.
+
+    If there is more than scales and a causal mask, the operations become the score function of the attention, which
+    computes one score from its scaled product, batch, query head, query and key:
+
+    - Indices (`cs336.iota`) become those of the pair, also through broadcasts, transposes and reshapes.
+    - A mask that depends on i − j alone, and shows one range of distances, becomes comparisons of the distance. The
+      kernels skip the pairs outside of this range.
+    - A lookup in a table (`cs336.embedding`) is computed in the function if its indices are provably in bounds.
+    - Other values become tables, which the function reads at the place of the score: what other operations compute, and
+      numbers that do not depend on both query and key. Tables of one axis of heads out of several are repeated.
+    - Scales next to the matmul stay the scale of the attention, and a causal mask at the end stays its mask.
+
+    Sliding windows, soft caps, linear biases (ALiBi), biases by table, padding by lengths, documents by segment ids, and
+    queries that follow cached keys are such functions.
 
     Run it before `cs336-differentiate`, so that the gradient is fused too, and before `cs336-autocast`, whose casts of
     the scores would break the pattern. It may run before or after `cs336-fuse-softmax`. It must run before
@@ -39,11 +54,7 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     | `UsedElsewhere` | another operation reads the scores, or the values are computed from them |
     | `NoSoftmax` | the probabilities are not quite a softmax over the keys |
     | `NoScores` | the input of the softmax is not a matmul of queries and keys |
-    | `MaskDependsOnData` | the mask is not known at compile time |
-    | `MaskNotCausal` | the mask is neither causal nor does it show all keys |
-    | `HiddenNotInfinite` | the mask hides scores with a finite number |
-    | `ScaleNotPositive` | the scale is not positive and finite |
-    | `NotScaleOrMask` | another element-wise operation is between scores and softmax |
+    | `NotInScoreFunction` | between scores and softmax, an element-wise operation is a composite, or rounds or widens scores |
     | `NotPointwise` | an operation that is not element-wise is between scores and softmax |
     | `BetweenSoftmaxAndValues` | an operation is between the softmax and the matmul with the values |
     | `Transposed` | the probabilities are not the left, untransposed operand of the matmul with the values |
@@ -77,8 +88,19 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     %o = cs336.transpose %o1 perm = [0, 2, 1, 3] : tensor<2x9x4x16xf32> -> tensor<2x4x9x16xf32>
     ```
 
-    Counts `num-fused`, attentions fused; `num-causal`, how many of them are causal; `num-refused`, candidates that were
-    not fused.
+    With `%y = cs336.tanh %x` between the scale and the softmax, the attention has a score function:
+
+    ```mlir
+    %o1, %lse = cs336.attention %q1, %k1, %v1 {scale = 2.5e-01 : f64}
+        : tensor<2x9x4x16xf32>, tensor<2x9x4x16xf32> -> tensor<2x4x9xf32> score() {
+    ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+      %y = cs336.tanh %s : tensor<f32>
+      cs336.yield %y : tensor<f32>
+    }
+    ```
+
+    Counts `num-fused`, attentions fused; `num-causal`, how many of them are causal; `num-score-functions`, how many have
+    a score function; `num-refused`, candidates that were not fused.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }

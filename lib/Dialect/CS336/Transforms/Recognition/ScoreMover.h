@@ -1,0 +1,69 @@
+//===- ScoreMover.h - From tensors to a score function ----------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_SCOREMOVER_H
+#define CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_SCOREMOVER_H
+
+#include "AttentionMatcher.h"
+
+#include <map>
+
+namespace cs336 {
+
+/// Builds the score function of a match: copies the computation of the scores, on tensors of [..., queries, keys], to
+/// one of a single score. Indices are computed again from the place of the score. Other values become tables: those
+/// that something else than element-wise operations computes, and numbers that do not depend on both query and key.
+class ScoreMover {
+public:
+  /// Builds layout operations on tables with `outer`. The first `numBatchAxes` leading axes of scores are batch axes,
+  /// and the others are heads.
+  ScoreMover(const AttentionMatch &match, size_t numBatchAxes, mlir::OpBuilder &outer);
+
+  /// Fills the region and returns its tables.
+  llvm::SmallVector<mlir::Value> build(mlir::Region &region);
+
+private:
+  /// For each axis of a tensor, the axis of scores with the same index, or nullopt for an axis of size 1.
+  using Axes = llvm::SmallVector<std::optional<int64_t>>;
+
+  Axes getAllAxes(int64_t rank) const;
+  mlir::Value move(mlir::Value value, const Axes &axes);
+  mlir::Value copy(mlir::Value value, const Axes &axes);
+  mlir::Value copyMask(mlir::Operation *op, const Axes &axes);
+  mlir::Value copyConstant(mlir::Value value);
+  mlir::Value copyIota(IotaOp op, const Axes &axes);
+  mlir::Value copyEmbedding(EmbeddingOp op, const Axes &axes);
+  mlir::Value copyScalar(mlir::Operation *op, const Axes &axes);
+  std::optional<Axes> getOperandAxes(mlir::Operation *view, const Axes &axes) const;
+
+  /// Returns a value of the function that is the element of `tensor`, which becomes a table.
+  mlir::Value readTable(mlir::Value tensor, Axes axes);
+  mlir::Value readElement(mlir::Value tensor, mlir::ValueRange indices);
+  mlir::Value getTable(mlir::Value tensor);
+
+  bool isTable(mlir::Value value, const Axes &axes) const;
+  /// Returns the index of scores along an axis, or null if several axes share it.
+  mlir::Value getIndex(int64_t axis) const;
+  /// Returns the axes of scores that share an index with `axis`.
+  std::pair<int64_t, int64_t> getGroup(int64_t axis) const;
+  mlir::RankedTensorType getScalarType(mlir::Type type) const;
+  mlir::Value convert(mlir::Value value, mlir::Type element);
+
+  const AttentionMatch &match;
+  int64_t numBatchAxes;
+  mlir::OpBuilder &outer, inner;
+  mlir::Location loc;
+  llvm::SmallVector<int64_t> shape;
+  mlir::FloatType compute;
+  mlir::Block *function = nullptr;
+  llvm::SmallVector<mlir::Value> tables;
+  std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value> moved;
+};
+
+} // namespace cs336
+
+#endif // CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_SCOREMOVER_H

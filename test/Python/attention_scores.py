@@ -1,0 +1,243 @@
+# ===- attention_scores.py - Attentions with score functions --------------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""Attentions whose scores are more than scale and mask, as programs of primitives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dialect_program import Program, Value
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Scores:
+    """Scores that a modification changes: [batch, heads, queries, keys] of `dtype`."""
+
+    program: Program
+    value: Value
+    dtype: str
+    rng: np.random.Generator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    def index(self, axis: int, dtype: str = "i32") -> Value:
+        """Return the index along an axis of [queries, keys]."""
+        return self.program.iota(axis, self.shape[-2:], dtype)
+
+    def spread(self, value: Value, dims: list[int]) -> Value:
+        return self.program.broadcast(value, dims, self.shape)
+
+    def splat(self, number: float) -> Value:
+        return self.program.constant(number, self.dtype, self.shape)
+
+    def integers(self, number: int) -> Value:
+        """Return an i32 of [queries, keys]."""
+        return splat_integers(self.program, number, self.shape[-2:])
+
+    def hide(self, visible: Value) -> None:
+        """Hide scores where `visible`, of [queries, keys] or of the scores' shape, is false."""
+        if len(visible.shape) == 2:
+            visible = self.spread(visible, [2, 3])
+        self.value = self.program.select(visible, self.value, minus_infinity(self.program, self.dtype, self.shape))
+
+    def add(self, value: Value) -> None:
+        self.value = self.program.binary("add", self.value, value)
+
+
+def minus_infinity(program: Program, dtype: str, shape: tuple[int, ...]) -> Value:
+    """Return negative infinity, which MLIR reads only as bits."""
+    value = program.constant(0.0, dtype, shape)
+    bits = "0xFFF0000000000000" if dtype == "f64" else "0xFF800000"
+    program.lines[-1] = re.sub(r"dense<[^>]*>", f"dense<{bits}>", program.lines[-1])
+    value.array = np.full(shape, -np.inf)
+    return value
+
+
+def splat_integers(program: Program, number: int, shape: tuple[int, ...]) -> Value:
+    value = program.constant(np.zeros((1, 1), np.int64), "i32")
+    program.lines[-1] = f"{value.name} = cs336.constant dense<{number}> : tensor<{shape[0]}x{shape[1]}xi32>"
+    value.array = np.full(shape, number)
+    return value
+
+
+def window(before: int, after: int = 0, offset: int = 0) -> Callable[[Scores], None]:
+    """Show the keys from `before` positions before the query, shifted by `offset`, to `after` after it."""
+
+    def modify(scores: Scores) -> None:
+        p = scores.program
+        query = p.binary("add", scores.index(0), scores.integers(offset))
+        distance = p.binary("sub", query, scores.index(1))
+        near = p.compare("le", distance, scores.integers(before))
+        scores.hide(p.logical("and", near, p.compare("ge", distance, scores.integers(-after))))
+
+    return modify
+
+
+def causal(offset: int = 0) -> Callable[[Scores], None]:
+    """Show the keys up to the query, whose position is `offset` larger than its index."""
+
+    def modify(scores: Scores) -> None:
+        p = scores.program
+        scores.hide(
+            p.compare("ge", p.binary("add", scores.index(0), scores.integers(offset)), scores.index(1))
+            if offset
+            else p.compare("ge", scores.index(0), scores.index(1))
+        )
+
+    return modify
+
+
+def cap(limit: float) -> Callable[[Scores], None]:
+    """Return limit · tanh(score / limit)."""
+
+    def modify(scores: Scores) -> None:
+        p = scores.program
+        ratio = p.binary("div", scores.value, scores.splat(limit))
+        scores.value = p.binary("mul", p.unary("tanh", ratio), scores.splat(limit))
+
+    return modify
+
+
+def linear_bias(scores: Scores) -> None:
+    """Add slope(head) · (key − query), with slopes that are trained."""
+    p, heads = scores.program, scores.shape[1]
+    slopes = p.parameter(2.0 ** -np.arange(1, heads + 1), scores.dtype)
+    distance = p.cast(p.binary("sub", scores.index(1), scores.index(0)), scores.dtype)
+    scores.add(p.binary("mul", scores.spread(slopes, [1]), scores.spread(distance, [2, 3])))
+
+
+def bias_table(reach: int) -> Callable[[Scores], None]:
+    """Add a trained number by head and by the distance, which is at most `reach`."""
+
+    def modify(scores: Scores) -> None:
+        p, heads = scores.program, scores.shape[1]
+        table = p.parameter(np.round(scores.rng.standard_normal((2 * reach + 1, heads)) * 32) / 32, scores.dtype)
+        distance = p.binary("sub", scores.index(1), scores.index(0))
+        near = p.binary("min", p.binary("max", distance, scores.integers(-reach)), scores.integers(reach))
+        rows = p.embedding(table, p.binary("add", near, scores.integers(reach)))
+        scores.add(scores.spread(p.transpose(rows, [2, 0, 1]), [1, 2, 3]))
+
+    return modify
+
+
+def whole_bias(scores: Scores) -> None:
+    """Add a trained number by head, query and key."""
+    p = scores.program
+    bias = p.parameter(np.round(scores.rng.standard_normal(scores.shape[1:]) * 32) / 32, scores.dtype)
+    scores.add(scores.spread(bias, [1, 2, 3]))
+
+
+def lengths(scores: Scores) -> None:
+    """Show the keys before the length of each batch; the first length is 1."""
+    p, (batches, _, _, keys) = scores.program, scores.shape
+    numbers = p.input(np.linspace(1, keys, batches).astype(np.int64), "i32")
+    keys_of = p.iota(3, scores.shape, "i32")
+    scores.hide(p.compare("lt", keys_of, scores.spread(numbers, [0])))
+
+
+def documents(scores: Scores) -> None:
+    """Show the keys of the query's document."""
+    p, (batches, _, queries, keys) = scores.program, scores.shape
+    assert queries == keys
+    ids = p.input(np.sort(scores.rng.integers(0, 4, (batches, queries)), axis=1), "i32")
+    scores.hide(p.compare("eq", scores.spread(ids, [0, 2]), scores.spread(ids, [0, 3])))
+
+
+def finite_mask(scores: Scores) -> None:
+    """Hide later keys with a large number instead of −∞."""
+    p = scores.program
+    visible = scores.spread(p.compare("ge", scores.index(0), scores.index(1)), [2, 3])
+    scores.value = p.select(visible, scores.value, scores.splat(-1e4))
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention with modified scores, between a head split and a merge."""
+
+    name: str
+    batch: int
+    queries: int
+    keys: int
+    heads: int
+    key_heads: int
+    dim: int
+    modifications: tuple[Callable[[Scores], None], ...]
+    #: Standard deviation of queries.
+    size: float = 1
+
+    def __str__(self) -> str:
+        return self.name
+
+    def program(self, dtype: str = "f32", seed: int = 0) -> Program:
+        """Return a program with the outputs "y" and "loss", a weighted sum of it."""
+        rng = np.random.default_rng(seed)
+        program = Program("attention")
+
+        def heads(length: int, count: int, size: float = 1) -> Value:
+            # Numbers that are exact in bf16 and f16 too.
+            array = np.round(rng.standard_normal((self.batch, length, count * self.dim)) * 32 * size) / 32
+            x = program.parameter(array, dtype)
+            split = program.reshape(x, (self.batch, length, count, self.dim))
+            split = program.transpose(split, [0, 2, 1, 3])
+            group = self.heads // count
+            if group == 1:
+                return split
+            shape = (self.batch, count, group, length, self.dim)
+            return program.reshape(
+                program.broadcast(split, [0, 1, 3, 4], shape), (self.batch, self.heads, length, self.dim)
+            )
+
+        q = heads(self.queries, self.heads, self.size)
+        k, v = heads(self.keys, self.key_heads), heads(self.keys, self.key_heads)
+        shape = (self.batch, self.heads, self.queries, self.keys)
+        scale = program.constant(self.dim**-0.5, dtype, shape)
+        products = program.binary("mul", program.matmul(q, k, transpose_b=True), scale)
+        scores = Scores(program, products, dtype, rng)
+        for modify in self.modifications:
+            modify(scores)
+        maximum = program.broadcast(program.reduce("max", scores.value, [3]), [0, 1, 2], shape)
+        powers = program.unary("exp", program.binary("sub", scores.value, maximum))
+        total = program.broadcast(program.reduce("sum", powers, [3]), [0, 1, 2], shape)
+        result = program.matmul(program.binary("div", powers, total), v)
+        split = program.transpose(result, [0, 2, 1, 3])
+        y = program.reshape(split, (self.batch, self.queries, self.heads * self.dim))
+        program.output("y", y)
+        weights = np.round(np.cos(1.0 + np.arange(y.array.size)) * 32).reshape(y.shape) / 32
+        product = program.binary("mul", y, program.constant(weights, dtype))
+        program.output("loss", program.reduce("sum", product, [0, 1, 2]))
+        return program
+
+
+CASES = [
+    Attention("window", 1, 130, 130, 2, 2, 16, (window(9),)),
+    Attention("window-both-sides", 2, 70, 70, 2, 1, 16, (window(3, 5),)),
+    Attention("window-of-one", 1, 40, 40, 1, 1, 8, (window(0),)),
+    Attention("window-wider-than-keys", 1, 20, 20, 2, 2, 8, (window(50),)),
+    Attention("cap", 1, 65, 65, 2, 2, 16, (cap(2.0),)),
+    Attention("cap-causal", 1, 70, 70, 2, 2, 24, (cap(1.5), causal())),
+    Attention("linear-bias", 1, 65, 70, 4, 4, 16, (linear_bias,)),
+    Attention("linear-bias-causal-grouped", 2, 66, 66, 4, 2, 16, (linear_bias, causal())),
+    Attention("bias-table", 2, 40, 34, 2, 2, 16, (bias_table(5),)),
+    Attention("whole-bias", 2, 20, 24, 3, 3, 8, (whole_bias,)),
+    Attention("lengths", 3, 50, 70, 2, 2, 16, (lengths,)),
+    Attention("documents-causal", 2, 70, 70, 2, 2, 16, (documents, causal())),
+    Attention("cached-keys", 1, 40, 100, 2, 2, 16, (causal(60),)),
+    Attention("cached-keys-window", 1, 40, 100, 2, 2, 16, (window(12, 0, 60),)),
+    Attention("one-query-cached", 2, 1, 70, 4, 2, 16, (causal(69), linear_bias)),
+    Attention("finite-mask", 1, 40, 40, 2, 2, 8, (finite_mask,)),
+    Attention("everything", 2, 70, 70, 4, 2, 16, (linear_bias, cap(3.0), bias_table(3), documents, window(20))),
+    Attention("large-scores", 1, 70, 70, 1, 1, 8, (cap(50.0), window(30)), size=200),
+]

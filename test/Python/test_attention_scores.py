@@ -1,0 +1,142 @@
+# ===- test_attention_scores.py - Attentions with score functions ---------===//
+#
+# Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===//
+"""Attentions with score functions: recognised in programs of primitives, equal to NumPy's in float64."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import cs336
+import numpy as np
+import pytest
+from attention_scores import CASES, Attention, Scores, lengths
+from comparison import assert_close, assert_gradients_close
+from device import compile_program, open_session
+from dialect_program import Program
+from numpy.typing import NDArray
+
+FUSE = "func.func(cs336-flash-attention)"
+BY_NAME = {case.name: case for case in CASES}
+
+
+def run(program: Program, text: str | None = None, **options: Any) -> dict[str, NDArray[Any]]:
+    session = open_session(compile_program(text or program.text("forward_backward"), **options))
+    session.initialize(0)
+    for name, array in program.parameters.items():
+        session[name] = array
+    return session.run("attention", program.inputs)
+
+
+def fuse(program: Program) -> str:
+    text = str(cs336.parse(program.text("forward_backward")).run_passes(FUSE))
+    assert text.count("= cs336.attention ") == 1
+    return text
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_fused_matches_numpy(case: Attention) -> None:
+    program = case.program()
+    assert "score(" in fuse(program) or case.name in ("window-wider-than-keys", "cached-keys-none")
+    fused = run(program, fusion="flash")
+    outputs, gradients = {name: value.array for name, value in program.outputs}, program.gradients()
+    assert_close(fused["y"], outputs["y"], 2e-5 * case.size, "y")
+    assert_gradients_close({n: fused[n] for n in gradients}, gradients, 1e-4 * case.size)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: Any) -> None:
+    """Scores and their function stay in float32."""
+    if case.size != 1:
+        pytest.skip("queries of this size overflow or lose all digits in 16 bits")
+    program = case.program()
+    fused = run(program, fusion="flash", dtype=dtype)
+    rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
+    assert_close(fused["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
+    gradients = program.gradients()
+    assert_gradients_close({n: fused[n] for n in gradients}, gradients, 5 * rounding, nearly_zero=0.02)
+
+
+@pytest.mark.parametrize("name", ["cap-causal", "linear-bias", "everything", "bias-table", "lengths"])
+def test_float64(name: str) -> None:
+    program = BY_NAME[name].program("f64")
+    fused = run(program, fusion="flash")
+    assert_close(fused["y"], dict(program.outputs)["y"].array, 1e-12, "y")
+    gradients = program.gradients()
+    assert_gradients_close({n: fused[n] for n in gradients}, gradients, 1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_rows_that_see_nothing(dtype: Any) -> None:
+    """Their outputs are 0, where a softmax of primitives has NaN, and they add nothing to gradients."""
+
+    def no_keys(scores: Scores) -> None:
+        lengths(scores)
+        argument = scores.program.arguments[-1]
+        argument.value.array = argument.value.array - 1
+
+    shape = (3, 50, 70)
+    case = Attention("empty", *shape, 2, 2, 16, (no_keys,))
+    program = case.program()
+    assert program.inputs["x0"][0] == 0
+    fused = run(program, fusion="flash", dtype=dtype)
+    assert not fused["y"][0].any()
+    for name in ("attention.p0", "attention.p1", "attention.p2"):
+        assert not fused[name][0].any()
+    # The other batches are those of a program without the first one.
+    arrays = {name: array[1:] for name, array in program.parameters.items()}
+    rest = Attention("rest", shape[0] - 1, *shape[1:], 2, 2, 16, (no_keys,)).program()
+    session = open_session(compile_program(rest.text("forward_backward"), fusion="flash", dtype=dtype))
+    session.initialize(0)
+    for name, array in arrays.items():
+        session[name] = array
+    expected = session.run("attention", {"x0": program.inputs["x0"][1:]})
+    assert np.array_equal(fused["y"][1:], expected["y"])
+    assert np.isfinite(fused["attention.p1"]).all()
+
+
+@pytest.mark.parametrize("name", ["window", "cap-causal", "lengths", "documents-causal", "cached-keys"])
+def test_no_scores_are_stored(name: str) -> None:
+    """Without gradients of tables, no buffer has positions on both of its last axes."""
+    case = BY_NAME[name]
+    program = case.program()
+    planned = str(cs336.parse(program.text("forward_backward")).run_passes("cs336-pipeline{fusion=flash}"))
+    assert "exec.entry" in planned
+    assert re.findall(rf"memref<(?:\d+x)*{case.queries}x{case.keys}x", planned) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("dense<9> : tensor<i32>", "dense<10> : tensor<i32>"),
+        ("dense<0> : tensor<i32>", "dense<1> : tensor<i32>"),
+    ],
+    ids=["window too wide", "window too narrow"],
+)
+def test_wrong_windows_are_noticed(right: str, wrong: str) -> None:
+    program = BY_NAME["window"].program()
+    text = fuse(program)
+    assert right in text
+    wrong_result = run(program, text.replace(right, wrong), fusion="flash")
+    with pytest.raises(AssertionError, match="exceeds"):
+        assert_close(wrong_result["y"], dict(program.outputs)["y"].array, 2e-5, "y")
+
+
+def test_a_wrong_derivative_is_noticed() -> None:
+    """The gradient of a cap as if the derivative of tanh were 1."""
+    program = BY_NAME["cap"].program()
+    module = cs336.parse(program.text("forward_backward")).run_passes(f"{FUSE[:-1]},cs336-differentiate)")
+    text = str(module)
+    square = re.search(r"(%\S+) = cs336.mul (%\S+), \2 : tensor<f32>", text)
+    assert square
+    zero = text.replace(square[0], f"{square[1]} = cs336.constant dense<0.0> : tensor<f32>")
+    right, wrong = run(program, text), run(program, zero)
+    gradients = program.gradients()
+    assert_gradients_close({n: right[n] for n in gradients}, gradients, 1e-4)
+    with pytest.raises(AssertionError, match="exceeds"):
+        assert_gradients_close({n: wrong[n] for n in gradients}, gradients, 1e-4)
