@@ -23,6 +23,8 @@ class WarpgroupAttentionForward {
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
   /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
   static constexpr float maxGrowth = 8;
+  /// The reference of a row that has seen no score, below any score, and finite so that differences are numbers.
+  static constexpr float lowestReference = -1e30f;
 
   // Offsets in shared memory.
   static constexpr int outputs = Queries::bytes, keyTiles = outputs + Queries::bytes;
@@ -213,7 +215,7 @@ private:
       largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
       if constexpr (isFirst) {
         // The last tile may be masked for a row. With a score function, the row may see nothing.
-        references[row] = largest == -infinity() && !Score::exists ? 0 : largest;
+        references[row] = largest == -infinity() && !Score::exists ? lowestReference : largest;
         sums[row] = 0;
       } else {
         const float reference = largest > references[row] + maxGrowth ? largest : references[row];
