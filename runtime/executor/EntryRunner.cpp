@@ -76,6 +76,7 @@ absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::E
   CS336_RETURN_IF_ERROR(runner->PrepareCommands());
   CS336_ASSIGN_OR_RETURN(runner->begin_, device.CreateMark());
   CS336_ASSIGN_OR_RETURN(runner->end_, device.CreateMark());
+  CS336_ASSIGN_OR_RETURN(runner->done_, device.CreateMark());
   return runner;
 }
 
@@ -153,7 +154,7 @@ absl::Status EntryRunner::PrepareCommands() {
 }
 
 absl::Status EntryRunner::Finish() {
-  CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_, infos_));
+  CS336_ASSIGN_OR_RETURN(sequence_, device_.PrepareSequence(commands_, infos_, *begin_, *end_));
   return absl::OkStatus();
 }
 
@@ -223,12 +224,8 @@ absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver 
   CS336_RETURN_IF_ERROR(scope.began());
   CS336_RETURN_IF_ERROR(FeedInputs(inputs));
   arena_.holder = &entry_;
-  CS336_RETURN_IF_ERROR(begin_->Record());
-  if (observer)
-    CS336_RETURN_IF_ERROR(ExecuteObserved(*observer));
-  else
-    CS336_RETURN_IF_ERROR(sequence_->Execute());
-  CS336_RETURN_IF_ERROR(end_->Record());
+  CS336_RETURN_IF_ERROR(observer ? ExecuteObserved(*observer) : sequence_->Execute());
+  CS336_RETURN_IF_ERROR(done_->Record());
   has_run_ = true;
   return readback_.Enqueue(device_);
 }
@@ -236,6 +233,7 @@ absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver 
 absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMark> start, device_.CreateMark());
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMark> stop, device_.CreateMark());
+  CS336_RETURN_IF_ERROR(begin_->Record());
   std::vector<WrittenTensor> written;
   std::vector<Storage> copies;
   for (size_t i = 0; i != commands_.size(); ++i) {
@@ -258,7 +256,7 @@ absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
     }
     CS336_RETURN_IF_ERROR(observer.OnCommandDone(infos_[i], elapsed, written));
   }
-  return absl::OkStatus();
+  return end_->Record();
 }
 
 absl::StatusOr<EntryRunner::NamedOutput *> EntryRunner::FindOutput(absl::string_view name) {
@@ -302,7 +300,8 @@ absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) {
 absl::StatusOr<absl::Duration> EntryRunner::LastRunDuration() {
   if (!has_run_)
     return absl::FailedPreconditionError("it has not run yet");
-  CS336_RETURN_IF_ERROR(end_->Wait());
+  // A mark that a graph records may still be that of the run before.
+  CS336_RETURN_IF_ERROR(done_->Wait());
   return end_->Since(*begin_);
 }
 

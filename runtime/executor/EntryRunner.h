@@ -102,8 +102,9 @@ private:
   std::vector<CommandInfo> infos_;
   std::vector<std::unique_ptr<PreparedCommand>> commands_;
   std::vector<const PreparedCommand *> checks_; // Commands that may have an outcome.
-  std::unique_ptr<PreparedCommand> sequence_;   // All commands.
-  std::unique_ptr<DeviceMark> begin_, end_;     // Marks of the last run.
+  std::unique_ptr<DeviceMark> begin_, end_;     // Around the commands of the last run.
+  std::unique_ptr<DeviceMark> done_;            // After them, also for the host.
+  std::unique_ptr<PreparedCommand> sequence_;   // All commands; records `begin_` and `end_`.
   bool has_run_ = false;
 };
 

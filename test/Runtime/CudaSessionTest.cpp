@@ -66,7 +66,7 @@ TEST_F(CudaSessionTest, RunsEntriesAsGraphs) {
     if (step > 1) {
       EXPECT_EQ((*session)->PreviousOutput("train", "y")->values<float>()[0], step - 1);
     }
-    EXPECT_EQ(*(*session)->LastRunDuration("train"), absl::Milliseconds(1.5));
+    EXPECT_EQ(*(*session)->LastRunDuration("train"), absl::Milliseconds(1.25));
   }
   EXPECT_EQ(fake.graphs_launched, launched + 4);
   EXPECT_EQ(fake.kernels_run, 4 * 2);

@@ -91,16 +91,19 @@ private:
 
 class SequenceCommand : public PreparedCommand {
 public:
-  explicit SequenceCommand(absl::Span<const std::unique_ptr<PreparedCommand>> commands) : commands_(commands) {}
+  SequenceCommand(absl::Span<const std::unique_ptr<PreparedCommand>> commands, DeviceMark &begin, DeviceMark &end)
+      : commands_(commands), begin_(begin), end_(end) {}
 
   absl::Status Execute() override {
+    CS336_RETURN_IF_ERROR(begin_.Record());
     for (const auto &command : commands_)
       CS336_RETURN_IF_ERROR(command->Execute());
-    return absl::OkStatus();
+    return end_.Record();
   }
 
 private:
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
+  DeviceMark &begin_, &end_;
 };
 
 /// A GEMM that accumulates into a copy of its addend.
@@ -276,8 +279,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCheckBound(co
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CpuDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                           absl::Span<const CommandInfo> infos) {
-  return std::make_unique<SequenceCommand>(commands);
+                           absl::Span<const CommandInfo> infos, DeviceMark &begin, DeviceMark &end) {
+  return std::make_unique<SequenceCommand>(commands, begin, end);
 }
 
 absl::StatusOr<std::unique_ptr<InputFeed>> CpuDevice::PrepareInputs(char *inputs, int64_t bytes) {

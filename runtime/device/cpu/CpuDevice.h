@@ -52,8 +52,8 @@ public:
   void SetWorkspace(void *workspace) override { workspace_.SetData(workspace); }
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                  absl::Span<const CommandInfo> infos) override;
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos,
+                  DeviceMark &begin, DeviceMark &end) override;
   absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) override;
   int64_t InputFeedBytes(int64_t bytes) const override { return 0; }
   absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;

@@ -16,11 +16,13 @@ namespace cs336::runtime {
 
 absl::Status CommandList::Execute() {
   absl::Cleanup close = [this] { ranges_.Close(); };
-  return sequence_.ForEach([this](size_t i) {
+  CS336_RETURN_IF_ERROR(begin_.Record(context_.stream()));
+  CS336_RETURN_IF_ERROR(sequence_.ForEach([this](size_t i) {
     const CommandInfo &info = sequence_.infos()[i];
     ranges_.Enter(info);
     return Annotate(sequence_.commands()[i]->Execute(), absl::StrCat(info.kind, " '", info.name, "'"));
-  });
+  }));
+  return end_.Record(context_.stream());
 }
 
 } // namespace cs336::runtime

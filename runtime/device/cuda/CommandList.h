@@ -21,12 +21,16 @@ namespace cs336::runtime {
 /// error, which names the command.
 class CommandList : public PreparedCommand {
 public:
-  explicit CommandList(StreamSequence sequence) : sequence_(std::move(sequence)) {}
+  /// `begin` is recorded before the commands, `end` after them. The references must stay valid.
+  CommandList(const CudaContext &context, StreamSequence sequence, CudaEvent &begin, CudaEvent &end)
+      : context_(context), sequence_(std::move(sequence)), begin_(begin), end_(end) {}
 
   absl::Status Execute() override;
 
 private:
+  const CudaContext &context_;
   StreamSequence sequence_;
+  CudaEvent &begin_, &end_;
   NvtxRanges ranges_;
 };
 

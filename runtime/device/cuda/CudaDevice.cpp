@@ -94,6 +94,7 @@ public:
   absl::StatusOr<absl::Duration> Since(const DeviceMark &start) const override {
     return event_.Since(static_cast<const EventMark &>(start).event_);
   }
+  CudaEvent &event() { return event_; }
 
 private:
   const CudaContext &context_;
@@ -226,13 +227,14 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCheckBound(c
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>>
 CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                            absl::Span<const CommandInfo> infos) {
+                            absl::Span<const CommandInfo> infos, DeviceMark &begin, DeviceMark &end) {
   CS336_ASSIGN_OR_RETURN(StreamSequence sequence, StreamSequence::Create(*context_, commands, infos));
+  CudaEvent &before = static_cast<EventMark &>(begin).event(), &after = static_cast<EventMark &>(end).event();
   std::unique_ptr<PreparedCommand> run;
   if (use_graphs_) {
-    CS336_ASSIGN_OR_RETURN(run, CaptureGraph(*context_, std::move(sequence)));
+    CS336_ASSIGN_OR_RETURN(run, CaptureGraph(*context_, std::move(sequence), before, after));
   } else {
-    run = std::make_unique<CommandList>(std::move(sequence));
+    run = std::make_unique<CommandList>(*context_, std::move(sequence), before, after);
   }
   return group_ ? std::make_unique<RankSequence>(*group_, infos, std::move(run)) : std::move(run);
 }

@@ -67,8 +67,8 @@ public:
   void SetWorkspace(void *workspace) override {}
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                  absl::Span<const CommandInfo> infos) override;
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos,
+                  DeviceMark &begin, DeviceMark &end) override;
   absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) override;
   int64_t InputFeedBytes(int64_t bytes) const override;
   absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;

@@ -33,6 +33,12 @@ absl::Status CudaEvent::Record(CUstream stream) {
   return context_->driver().EventRecord(event_, stream);
 }
 
+absl::Status CudaEvent::RecordInGraph(CUstream stream) {
+  CurrentContext current(*context_);
+  CS336_RETURN_IF_ERROR(current.status());
+  return context_->driver().EventRecordWithFlags(event_, stream, CU_EVENT_RECORD_EXTERNAL);
+}
+
 absl::Status CudaEvent::Synchronize() const {
   CurrentContext current(*context_);
   CS336_RETURN_IF_ERROR(current.status());

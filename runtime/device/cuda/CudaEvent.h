@@ -30,6 +30,9 @@ public:
   ~CudaEvent();
 
   absl::Status Record(CUstream stream);
+  /// Adds a node to the graph that `stream` captures, which records the event
+  /// whenever the graph runs.
+  absl::Status RecordInGraph(CUstream stream);
   /// Waits on the host. Returns at once if the event was never recorded.
   absl::Status Synchronize() const;
   /// Makes later work in `stream` wait for the event.

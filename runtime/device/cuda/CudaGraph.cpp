@@ -29,14 +29,16 @@ public:
       context_.driver().GraphDestroy(graph_).IgnoreError();
   }
 
-  absl::Status Capture(StreamSequence sequence) {
+  absl::Status Capture(StreamSequence sequence, CudaEvent &begin, CudaEvent &end) {
     const DriverApi &driver = context_.driver();
     // Other threads may call CUDA freely meanwhile.
     CS336_RETURN_IF_ERROR(driver.StreamBeginCapture(context_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    absl::Status status = sequence.ForEach([&](size_t i) {
+    absl::Status status = begin.RecordInGraph(context_.stream());
+    status.Update(sequence.ForEach([&](size_t i) {
       CommandScope scope(sequence.infos()[i]);
       return sequence.commands()[i]->Execute();
-    });
+    }));
+    status.Update(end.RecordInGraph(context_.stream()));
     // Capturing must end in any case: otherwise the stream could never be used
     // again.
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
@@ -57,11 +59,13 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence,
+                                                              CudaEvent &begin, CudaEvent &end) {
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   auto graph = std::make_unique<GraphCommand>(context);
-  CS336_RETURN_IF_ERROR(Annotate(graph->Capture(std::move(sequence)), "cannot capture its commands as a CUDA graph"));
+  CS336_RETURN_IF_ERROR(
+      Annotate(graph->Capture(std::move(sequence), begin, end), "cannot capture its commands as a CUDA graph"));
   return graph;
 }
 

@@ -19,9 +19,11 @@
 namespace cs336::runtime {
 
 /// Captures the commands into a CUDA graph without running them, and returns a
-/// command that launches it in the main stream. The commands' memory and kernels
-/// must outlive it.
-absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence);
+/// command that launches it in the main stream. The first node records `begin`,
+/// the last one `end`. The commands' memory and kernels must outlive it, and so
+/// must the events.
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence,
+                                                              CudaEvent &begin, CudaEvent &end);
 
 } // namespace cs336::runtime
 

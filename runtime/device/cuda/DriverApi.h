@@ -130,6 +130,7 @@ public:
   Function<decltype(cuEventCreate)> EventCreate{*this, "cuEventCreate"};
   Function<decltype(cuEventDestroy)> EventDestroy{*this, "cuEventDestroy"};
   Function<decltype(cuEventRecord)> EventRecord{*this, "cuEventRecord"};
+  Function<decltype(cuEventRecordWithFlags)> EventRecordWithFlags{*this, "cuEventRecordWithFlags"};
   Function<decltype(cuEventSynchronize)> EventSynchronize{*this, "cuEventSynchronize"};
   Function<decltype(cuEventQuery)> EventQuery{*this, "cuEventQuery"};
   Function<decltype(cuEventElapsedTime)> EventElapsedTime{*this, "cuEventElapsedTime"};

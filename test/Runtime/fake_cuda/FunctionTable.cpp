@@ -117,6 +117,7 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuEventCreate>("cuEventCreate"),
       Counted<cuEventDestroy>("cuEventDestroy"),
       Counted<cuEventRecord>("cuEventRecord"),
+      Counted<cuEventRecordWithFlags>("cuEventRecordWithFlags"),
       Counted<cuEventSynchronize>("cuEventSynchronize"),
       Counted<cuEventElapsedTime>("cuEventElapsedTime"),
       Counted<cuProfilerStart>("cuProfilerStart"),

@@ -130,10 +130,12 @@ public:
   virtual int64_t workspace_bytes() const = 0;
   virtual void SetWorkspace(void *workspace) = 0;
 
-  /// Combines all commands of an entry into one. `infos` describes them in the same order. Both must outlive the
-  /// result. Called after SetWorkspace().
+  /// Combines all commands of an entry into one. `infos` describes them in the same order. Each execution records
+  /// `begin` before the first command and `end` behind the last, so that the time between them has no launch by the
+  /// host if the commands are launched together. All arguments must outlive the result. Called after SetWorkspace().
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
-  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos) = 0;
+  PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos,
+                  DeviceMark &begin, DeviceMark &end) = 0;
 
   /// Creates a feed for `bytes` bytes of inputs at `inputs` in this device's
   /// memory. Allocates InputFeedBytes(bytes) more bytes there.

@@ -211,7 +211,8 @@ public:
   absl::StatusOr<TensorView> OutputOnDevice(absl::string_view entry, absl::string_view name) const;
 
   /// Waits for the entry's last run, and returns the device's time from the start
-  /// of its first command to the end of its last.
+  /// of its first command to the end of its last. A GPU measures it within the
+  /// graph, so that the host's launch is not part of it.
   absl::StatusOr<absl::Duration> LastRunDuration(absl::string_view entry) const;
 
 private:
