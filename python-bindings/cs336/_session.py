@@ -485,7 +485,10 @@ class Session:
         -------
         dict
             "allocated_bytes": allocated by this session. "used_bytes": in use since the session started, by the
-            device's own count. "available_bytes": still available.
+            device's own count. "available_bytes": still available. "before_bytes": in use before, by the context and
+            all other users of the device. "kernel_bytes", "library_bytes", "graph_bytes" and "rounding_bytes": the
+            parts of "used_bytes" that are not allocated by the session: the code of its kernels, what libraries of
+            GEMMs loaded, captured graphs, and what the device adds to allocations.
         """
         return self._session.memory()
 

@@ -85,6 +85,11 @@ nb::dict ProgramSession::getMemory() const {
   result["allocated_bytes"] = memory.allocated;
   result["used_bytes"] = memory.used;
   result["available_bytes"] = memory.available;
+  result["before_bytes"] = memory.before;
+  result["kernel_bytes"] = memory.kernels;
+  result["library_bytes"] = memory.libraries;
+  result["graph_bytes"] = memory.graphs;
+  result["rounding_bytes"] = memory.rounding;
   return result;
 }
 

@@ -18,6 +18,7 @@ public:
   bool is_host() const override { return true; }
   absl::StatusOr<int64_t> AvailableBytes() const override;
   absl::StatusOr<int64_t> UsedBytes() const override { return used_; }
+  int64_t BytesBefore() const override { return 0; }
   absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) override;
   absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) override;
   absl::StatusOr<MemoryBlock> Pin(void *data, int64_t bytes) override;

@@ -135,13 +135,17 @@ public:
     CS336_ASSIGN_OR_RETURN(int64_t available, memory.AvailableBytes());
     CS336_ASSIGN_OR_RETURN(demand_, DemandOf(*executable_, *device_));
     CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
+    // Device::WarmUp() may have loaded libraries already.
+    CS336_ASSIGN_OR_RETURN(int64_t used_at_start, memory.UsedBytes());
     CS336_RETURN_IF_ERROR(device_->LoadKernels(*executable_));
+    CS336_ASSIGN_OR_RETURN(int64_t used_with_kernels, memory.UsedBytes());
 
     CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_, memory, options_.communicator.get()));
     absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_.block = *std::move(arena);
+    CS336_ASSIGN_OR_RETURN(int64_t used_with_arena, memory.UsedBytes());
     if (PrepareNeedsOperandsEarly(*executable_))
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
 
@@ -159,6 +163,8 @@ public:
     workspace_ = *std::move(workspace);
     device_->SetWorkspace(workspace_.data());
 
+    CS336_ASSIGN_OR_RETURN(int64_t used_with_commands, memory.UsedBytes());
+
     // This comes late, because preparing commands may have run them on this
     // memory.
     CS336_RETURN_IF_ERROR(variables_.Clear());
@@ -166,6 +172,15 @@ public:
       CS336_RETURN_IF_ERROR(Poison(*runner));
       CS336_RETURN_IF_ERROR(Annotate(runner->Finish(), absl::StrCat("entry '", name, "'")));
     }
+    CS336_ASSIGN_OR_RETURN(int64_t used_with_graphs, memory.UsedBytes());
+    auto positive = [](int64_t bytes) { return std::max<int64_t>(0, bytes); };
+    unplanned_.before = memory.BytesBefore();
+    unplanned_.kernels = positive(used_with_kernels - used_at_start);
+    unplanned_.libraries =
+        used_at_start + positive(used_with_commands - used_with_arena - demand_.inputs - demand_.workspace);
+    unplanned_.graphs = positive(used_with_graphs - used_with_commands);
+    unplanned_.rounding =
+        positive(used_with_arena - used_with_kernels - VariableStore::BytesFor(*executable_) - demand_.arena);
     return absl::OkStatus();
   }
 
@@ -274,6 +289,7 @@ public:
 
   const Executable &executable() const { return *executable_; }
   int64_t allocated_bytes() const { return demand_.total(); }
+  const SessionMemory &unplanned() const { return unplanned_; }
   Device &device() { return *device_; }
   VariableStore &variables() { return variables_; }
 
@@ -302,6 +318,8 @@ private:
   std::unique_ptr<ThreadTeam> team_;
   std::atomic<bool> is_in_use_{false};
   MemoryDemand demand_;
+  /// What the device counted while the session was created.
+  SessionMemory unplanned_;
   std::unique_ptr<Device> device_; // Outlives all of its memory.
   VariableStore variables_;
   SharedArena arena_;
@@ -371,7 +389,7 @@ int64_t Session::allocated_bytes() const { return impl_->allocated_bytes(); }
 absl::StatusOr<SessionMemory> Session::Memory() const {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
-  SessionMemory memory;
+  SessionMemory memory = impl_->unplanned();
   memory.allocated = allocated_bytes();
   CS336_ASSIGN_OR_RETURN(memory.used, impl_->device().memory().UsedBytes());
   CS336_ASSIGN_OR_RETURN(memory.available, impl_->device().memory().AvailableBytes());

@@ -259,11 +259,31 @@ TEST_F(CudaSessionTest, AllocatesWhatItSays) {
   EXPECT_EQ(memory.allocated, fake.allocated_bytes);
   EXPECT_EQ(memory.used, fake.allocated_bytes);
   EXPECT_EQ(memory.available, fake.memory_bytes - fake.allocated_bytes);
+  // This device adds nothing to allocations, and counts neither modules nor graphs.
+  EXPECT_EQ(memory.kernels + memory.libraries + memory.graphs + memory.rounding, 0);
+  EXPECT_EQ(memory.before, 0);
   SessionOptions options;
   options.memory_limit_bytes = memory.allocated;
   EXPECT_TRUE(CreateStatus(CudaSampleProgram(), options).ok());
   options.memory_limit_bytes -= 1;
   EXPECT_EQ(CreateStatus(CudaSampleProgram(), options).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(CudaSessionTest, NamesWhatTheDeviceCountsBeyondThePlan) {
+  ProgramBuilder program = CudaSampleProgram();
+  fake.driver_bytes = 1000; // Of the context.
+  fake.module_bytes = 100;
+  fake.graph_bytes = 10;
+  fake.rounding_bytes = 1;
+  auto session = *Create(program);
+  SessionMemory memory = *session->Memory();
+  EXPECT_EQ(memory.before, 1000);
+  EXPECT_EQ(memory.kernels, 100); // One module has all kernels.
+  EXPECT_EQ(memory.graphs, 10 * static_cast<int64_t>(program.executable().entries.size()));
+  EXPECT_GT(memory.rounding, 0);
+  // Inputs are allocated while commands are prepared, and rounded up too.
+  EXPECT_GE(memory.libraries, 0);
+  EXPECT_EQ(memory.used, memory.allocated + memory.kernels + memory.libraries + memory.graphs + memory.rounding);
 }
 
 TEST_F(CudaSessionTest, TooLittleMemoryIsAnAnswer) {

@@ -32,17 +32,24 @@ constexpr int64_t kAllocationAlignment = 256;
 
 absl::StatusOr<std::unique_ptr<CudaMemory>> CudaMemory::Create(const CudaContext &context) {
   std::unique_ptr<CudaMemory> memory(new CudaMemory(context));
-  CS336_ASSIGN_OR_RETURN(memory->available_at_start_, memory->AvailableBytes());
+  size_t free = 0, total = 0;
+  CS336_RETURN_IF_ERROR(memory->Count(free, total));
+  memory->available_at_start_ = static_cast<int64_t>(free);
+  memory->used_before_ = static_cast<int64_t>(total - free);
   return memory;
 }
 
 std::string CudaMemory::Name() const { return absl::StrCat("memory of ", context_.Description()); }
 
-absl::StatusOr<int64_t> CudaMemory::AvailableBytes() const {
+absl::Status CudaMemory::Count(size_t &free, size_t &total) const {
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
+  return context_.driver().MemGetInfo(&free, &total);
+}
+
+absl::StatusOr<int64_t> CudaMemory::AvailableBytes() const {
   size_t free = 0, total = 0;
-  CS336_RETURN_IF_ERROR(context_.driver().MemGetInfo(&free, &total));
+  CS336_RETURN_IF_ERROR(Count(free, total));
   return static_cast<int64_t>(free);
 }
 

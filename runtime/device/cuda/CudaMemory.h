@@ -29,6 +29,7 @@ public:
   bool is_host() const override { return false; }
   absl::StatusOr<int64_t> AvailableBytes() const override;
   absl::StatusOr<int64_t> UsedBytes() const override;
+  int64_t BytesBefore() const override { return used_before_; }
   absl::StatusOr<MemoryBlock> Allocate(int64_t bytes, int64_t alignment) override;
   absl::StatusOr<MemoryBlock> AllocateStaging(int64_t bytes) override;
   absl::StatusOr<MemoryBlock> Pin(void *data, int64_t bytes) override;
@@ -47,9 +48,11 @@ private:
 
   explicit CudaMemory(const CudaContext &context) : context_(context) {}
   absl::Status PrepareStaging();
+  /// Sets the numbers of bytes that nobody uses, and that exist.
+  absl::Status Count(size_t &free, size_t &total) const;
 
   const CudaContext &context_;
-  int64_t available_at_start_ = 0;
+  int64_t available_at_start_ = 0, used_before_ = 0;
   std::array<Staging, 2> staging_; // Allocated at first use.
 };
 

@@ -307,11 +307,12 @@ CUresult cuCtxPopCurrent(CUcontext *context) {
 
 CUresult cuMemGetInfo(size_t *free, size_t *total) {
   *total = TheFakeCuda().memory_bytes;
-  *free = TheFakeCuda().memory_bytes - TheFakeCuda().allocated_bytes;
+  *free = TheFakeCuda().memory_bytes - TheFakeCuda().allocated_bytes - TheFakeCuda().driver_bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   ++TheFakeCuda().allocations;
+  TheFakeCuda().driver_bytes += TheFakeCuda().rounding_bytes;
   *address = ToDevice(AllocateBlock(bytes, TheFakeCuda().allocated_bytes));
   return CUDA_SUCCESS;
 }
@@ -404,7 +405,6 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->in_default_stream = stream == CU_STREAM_LEGACY;
   event->stream = event->in_default_stream ? nullptr : stream;
   event->capture = event->stream ? stream->capture : nullptr;
-  return CUDA_SUCCESS;
   event->is_of_graph = false;
   return CUDA_SUCCESS;
 }
@@ -414,6 +414,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
   if (!stream->capture)
     return CUDA_ERROR_INVALID_VALUE;
   event->is_of_graph = true;
+  return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent) { return State(); }
 CUresult cuEventQuery(CUevent) { return TheFakeCuda().is_busy ? CUDA_ERROR_NOT_READY : State(); }
@@ -434,6 +435,7 @@ CUresult cuProfilerStart() { return AddRecorded("start"); }
 CUresult cuProfilerStop() { return AddRecorded("stop"); }
 
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long) {
+  TheFakeCuda().driver_bytes += TheFakeCuda().graph_bytes;
   return Make(executable, {graph->nodes});
 }
 CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
@@ -457,7 +459,10 @@ CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *type) {
 CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
 CUresult cuGraphExecDestroy(CUgraphExec executable) { return Destroy(executable); }
 
-CUresult cuModuleLoadData(CUmodule *module, const void *) { return Make(module); }
+CUresult cuModuleLoadData(CUmodule *module, const void *) {
+  TheFakeCuda().driver_bytes += TheFakeCuda().module_bytes;
+  return Make(module);
+}
 CUresult cuModuleUnload(CUmodule module) { return Destroy(module); }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
   auto found = Functions().find(name);

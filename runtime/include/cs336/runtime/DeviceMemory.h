@@ -66,6 +66,9 @@ public:
   /// Returns the bytes that are in use now and were available when this object
   /// was created, by the device's own count.
   virtual absl::StatusOr<int64_t> UsedBytes() const = 0;
+  /// Returns the bytes that were in use when this object was created, by anyone.
+  /// 0 for the host's memory, which has no count of its own.
+  virtual int64_t BytesBefore() const = 0;
 
   /// Allocates memory with undefined content. `alignment` is a power of two.
   /// Returns RESOURCE_EXHAUSTED with the requested and the available bytes.

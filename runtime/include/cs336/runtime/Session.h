@@ -94,6 +94,15 @@ struct SessionMemory {
   int64_t used = 0;
   /// The bytes that are still available.
   int64_t available = 0;
+
+  /// The bytes that were in use before, by the same count: the context of this
+  /// process, and all other users of the device. 0 for the host's memory.
+  int64_t before = 0;
+  /// Parts of `used` that no plan has, counted while the session was created:
+  /// code and constants of the program's kernels; what other libraries hold, such
+  /// as cuBLASLt's kernels; captured graphs; and what the device adds to
+  /// allocations. Not negative: other users may give memory back meanwhile.
+  int64_t kernels = 0, libraries = 0, graphs = 0, rounding = 0;
 };
 
 /// An executable with its kernels loaded and all of its memory allocated on one
