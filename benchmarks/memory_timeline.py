@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the memory of a step over time, by kind and phase, from timelines of `cs336-bench plan`.
+"""Draws the memory of a step over time, by kind and phase, from timelines of `cs336-bench plan` and `model`.
 
 TIMELINE is a JSON file of `--timeline`. Each one becomes a panel of OUTPUT.png and OUTPUT.svg.
 
@@ -46,7 +46,8 @@ def read(path: Path) -> Timeline:
         sys.exit(f"error: cannot read {path}: {error}")
     schema = timeline.get("schema") if isinstance(timeline, dict) else None
     if schema != SCHEMA:
-        sys.exit(f"error: {path} has schema {schema}, not {SCHEMA}: write it with cs336-bench plan --timeline")
+        tools = "cs336-bench plan --timeline or model --timeline"
+        sys.exit(f"error: {path} has schema {schema}, not {SCHEMA}: write it with {tools}")
     if not timeline["commands"]:
         sys.exit(f"error: {path} has no commands")
     return timeline
@@ -87,7 +88,7 @@ def draw(axes: Axes, timeline: Timeline, title: str) -> None:
     top = peak["active"] / MEBI
     axes.plot(peak["start_us"] / 1e3, top, "k.", label=f"peak: {top:.1f} MiB")
     axes.set(
-        xlabel=f"time predicted on {timeline['device']} (ms)",
+        xlabel=f"time {timeline.get('times', 'predicted')} on {timeline['device']} (ms)",
         ylabel="active memory (MiB)",
         xlim=edges[:: len(edges) - 1],
     )
@@ -98,7 +99,7 @@ def draw(axes: Axes, timeline: Timeline, title: str) -> None:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("timelines", type=Path, nargs="+", metavar="TIMELINE", help="JSON of plan --timeline")
+    arguments.add_argument("timelines", type=Path, nargs="+", metavar="TIMELINE", help="JSON of --timeline")
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.png and OUTPUT.svg")
     args = arguments.parse_args()
     timelines = [read(path) for path in args.timelines]

@@ -51,7 +51,7 @@ Measurement measureCPU() {
 Measurement measureGPU() {
   Measurement measurement = measureCPU();
   measurement.deviceMilliseconds = {2, 1, 9};
-  measurement.deviceMemoryBytes = 12 * kMiB;
+  measurement.deviceMemory = {.allocated = 10 * kMiB, .used = 12 * kMiB};
   return measurement;
 }
 
@@ -81,8 +81,8 @@ TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
   EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)  idle (µs/node)"));
   EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000           0.400"));
   report.tables.front().select({"all"});
-  EXPECT_THAT(print(report, Format::Table), HasSubstr("memory (MiB)  device memory (MiB)  compile (s)  load (s)"));
-  EXPECT_THAT(print(report, Format::Table), HasSubstr("        10.0                 12.0         0.50      0.25"));
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("context and others (MiB)  compile (s)  load (s)"));
+  EXPECT_THAT(print(report, Format::Table), HasSubstr("0.0         0.50      0.25"));
   EXPECT_THAT(table, Not(HasSubstr("MFU")));
 }
 
@@ -145,7 +145,7 @@ Measurement measureMuch() {
   measurement.stepMilliseconds = {123456.789, 123456.790, 123456.791};
   measurement.deviceMilliseconds = measurement.stepMilliseconds;
   measurement.memoryBytes = int64_t(140) << 30;
-  measurement.deviceMemoryBytes = measurement.memoryBytes;
+  measurement.deviceMemory = {.used = measurement.memoryBytes};
   measurement.profile = makeProfile({123456789, 4'500'000'000'000, 3'000'000'000'000});
   measurement.values = StepValues{10.5, 1.25};
   for (const char *variant : {"eager", "primitive", "sdpa", "compile", "graphs", "graphs-cudnn", "graphs-bf16w"}) {
@@ -264,20 +264,49 @@ TEST(ModelReportTest, ProfilesStandSideBySide) {
   EXPECT_EQ(result.getArray("profile_phases")->size(), 2u);
 }
 
+TEST(ModelReportTest, MemoryBeyondThePlanHasParts) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureCPU()));
+  EXPECT_EQ(makeModelReport(rows, {}, false, {}, /*hasMemoryTable=*/true).tables.size(), 1u);
+  Measurement measurement = measureGPU();
+  measurement.deviceMemory = {.allocated = 10 * kMiB,
+                              .used = 12 * kMiB,
+                              .before = 500 * kMiB,
+                              .kernels = kMiB,
+                              .libraries = kMiB / 4,
+                              .graphs = kMiB / 8,
+                              .rounding = kMiB / 16};
+  rows.push_back(makeRow(std::move(measurement)));
+  Report report = makeModelReport(rows, {}, false, {}, /*hasMemoryTable=*/true);
+  ASSERT_EQ(report.tables.size(), 2u);
+  EXPECT_EQ(report.tables[1].getName(), "memory");
+  ASSERT_EQ(report.tables[1].getRows().size(), 1u); // The CPU has no count of its own.
+  json::Value document = llvm::cantFail(json::parse(print(report, Format::JSON)));
+  const json::Object &row = *(*document.getAsObject()->getArray("results"))[1].getAsObject();
+  EXPECT_EQ(row.getNumber("unplanned_mib"), 2);
+  EXPECT_NEAR(*row.getNumber("unplanned_percent"), 20, 1e-9);
+  double parts = 0;
+  for (const char *key : {"modules_mib", "libraries_mib", "graphs_mib", "rounding_mib", "later_mib"})
+    parts += *row.getNumber(key);
+  EXPECT_EQ(parts, 2);
+  EXPECT_EQ(row.getNumber("later_mib"), 0.5625);
+  EXPECT_EQ(row.getNumber("before_mib"), 500);
+}
+
 TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   EXPECT_FALSE(describeMemoryMismatch(measureCPU()));
   EXPECT_FALSE(describeMemoryMismatch(measureGPU()));
   Measurement measurement = measureGPU();
-  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB;
+  measurement.deviceMemory = {.used = measurement.memoryBytes + 64 * kMiB};
   EXPECT_FALSE(describeMemoryMismatch(measurement));
-  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  measurement.deviceMemory = {.used = measurement.memoryBytes + 64 * kMiB + 1};
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), AllOf(HasSubstr("74.0 MiB"), HasSubstr("10.0 MiB")));
   measurement.memoryBytes = 128 * 64 * kMiB + 128; // Depends on the plan.
-  measurement.deviceMemoryBytes = measurement.memoryBytes + 64 * kMiB + 1;
+  measurement.deviceMemory = {.used = measurement.memoryBytes + 64 * kMiB + 1};
   EXPECT_FALSE(describeMemoryMismatch(measurement));
-  ++*measurement.deviceMemoryBytes;
+  ++measurement.deviceMemory->used;
   EXPECT_TRUE(describeMemoryMismatch(measurement));
-  measurement.deviceMemoryBytes = measurement.memoryBytes - 1;
+  measurement.deviceMemory = {.used = measurement.memoryBytes - 1};
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("gave memory back"));
 }
 

@@ -252,7 +252,10 @@ def test_pictures(tmp_path: Path) -> None:
         [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")], capture_output=True, text=True
     )
     assert process.returncode == 1
-    assert "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline" in process.stderr
+    assert (
+        "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline or model --timeline"
+        in process.stderr
+    )
 
 
 def test_a_sweep_of_xl_takes_less_than_five_seconds() -> None:
@@ -269,3 +272,47 @@ def test_gradients_that_ranks_exchange_are_gradients() -> None:
     peaks = {peak["kind"]: peak for peak in row["peaks"]}
     assert [phase["phase"] for phase in row["phases"]] == ["forward", "backward", "communication", "optimizer"]
     assert peaks["gradient"]["communication_mib"] == pytest.approx(peaks["parameter"]["communication_mib"], rel=0.01)
+
+
+def test_measured_times(tmp_path: Path) -> None:
+    """A run replaces the times of the plan, and nothing else."""
+    planned, measured = tmp_path / "planned.json", tmp_path / "measured.json"
+    subprocess.run(
+        ["cs336-bench", "plan", *TINY, "--mode", "train", "--timeline", str(planned)], check=True, capture_output=True
+    )
+    command = ["cs336-bench", "model", *TINY, "--mode", "train", "--steps", "3", "--warmup", "1", "--no-mfu"]
+    command += ["--format", "json", "--timeline", str(measured), "--snapshot", str(tmp_path / "s.pickle")]
+    process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert process.returncode == 0, process.stderr
+    before, after = (json.loads(path.read_text()) for path in (planned, measured))
+    assert before["times"] == "predicted" and after["times"] == "measured" and after["device"] != before["device"]
+    times = {"start_us", "end_us"}
+
+    def without_times(timeline: dict, member: str) -> list[dict]:
+        return [{key: value for key, value in each.items() if key not in times} for each in timeline[member]]
+
+    for member in ("commands", "residents", "allocations"):
+        assert without_times(before, member) == without_times(after, member)
+    for first, second in itertools.pairwise(after["commands"]):
+        assert first["start_us"] < first["end_us"] <= second["start_us"]
+    # The sum of the commands is that of the profile.
+    (row,) = json.loads(process.stdout)["results"]
+    total = sum(each["end_us"] - each["start_us"] for each in after["commands"]) / 1e3
+    assert total == pytest.approx(row["kernels_ms"], rel=1e-6)
+    check_snapshot((tmp_path / "s.pickle").read_bytes())
+    events = pickle.loads((tmp_path / "s.pickle").read_bytes())["device_traces"][0]
+    assert events[-1]["time_us"] == int(after["seconds"] * 1e6)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--mode", "forward,train", "--timeline", "t.json"], "--timeline requires one model, one --dtype, --fusion"),
+        (["--snapshot", "missing/s.pickle"], "--snapshot: there is no folder 'missing': create it first"),
+        (["--timeline", "t.txt"], "--timeline is 't.txt', must end with .csv or .json"),
+    ],
+)
+def test_files_of_a_run_are_checked_before_it(flags: list[str], message: str, tmp_path: Path) -> None:
+    command = ["cs336-bench", "model", *TINY, *flags]
+    process = subprocess.run(command, capture_output=True, text=True, env=os.environ, cwd=tmp_path)
+    assert process.returncode == 1 and message in process.stderr and not list(tmp_path.iterdir())

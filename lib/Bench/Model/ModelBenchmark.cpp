@@ -7,7 +7,9 @@
 
 #include "cs336/Bench/Model/ModelBenchmark.h"
 
+#include "cs336/Bench/Model/MeasuredTimeline.h"
 #include "cs336/Bench/Model/ModelProfile.h"
+#include "cs336/Bench/Plan/ModelPlan.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
@@ -72,7 +74,7 @@ struct SessionRun {
   StepTimes times;
   std::optional<double> loadSeconds;
   int64_t memoryBytes = 0;
-  std::optional<int64_t> deviceMemoryBytes;
+  std::optional<runtime::SessionMemory> deviceMemory;
   /// Values for the comparison, if there is a peer.
   std::optional<StepValues> values;
 };
@@ -124,7 +126,7 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
   absl::StatusOr<runtime::SessionMemory> memory = (*session)->Memory();
   if (!memory.ok())
     return memory.status();
-  run.deviceMemoryBytes = memory->used;
+  run.deviceMemory = *memory;
   return absl::OkStatus();
 }
 
@@ -134,7 +136,7 @@ static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t
   measurement.warmup = warmup;
   measurement.loadSeconds = run.loadSeconds;
   measurement.memoryBytes = run.memoryBytes;
-  measurement.deviceMemoryBytes = run.deviceMemoryBytes;
+  measurement.deviceMemory = run.deviceMemory;
   // After an interruption the earlier steps are still valid; after other failures they are not.
   bool isComplete = static_cast<int64_t>(run.times.host.size()) >= warmup + steps;
   if (!run.status.ok() && !(absl::IsCancelled(run.status) && isComplete)) {
@@ -159,6 +161,15 @@ static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &con
     port->type->shape = {config.batchSize, config.contextLength};
   }
   return makeRandomInputs(entry, seed);
+}
+
+/// The program is planned again, because an executable from the cache has no plan as IR.
+static absl::StatusOr<MemoryTimeline> measureTimeline(const ModelDescription &description,
+                                                      const MeasureOptions &options, const runtime::Trace &trace) {
+  absl::StatusOr<ModelPlan> plan = planModel(description, options.compile, [](llvm::StringRef) {}, nullptr);
+  if (!plan.ok())
+    return plan.status();
+  return setMeasuredTimes(std::move(plan->timeline), trace, stringifyMode(description.mode), options.deviceName);
 }
 
 absl::StatusOr<std::vector<Measurement>>
@@ -202,6 +213,12 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
       return profile.status();
     first.profiledMilliseconds = times.device.empty() ? std::move(times.host) : std::move(times.device);
     first.profile = *std::move(profile);
+  }
+  if (options.timeline) {
+    absl::StatusOr<MemoryTimeline> timeline = measureTimeline(description, options, first.profile->trace);
+    if (!timeline.ok())
+      return timeline.status();
+    first.timeline = *std::move(timeline);
   }
   if (options.peer) {
     report("PyTorch", 1);

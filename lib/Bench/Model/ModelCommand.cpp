@@ -55,9 +55,13 @@ ModelCommand::ModelCommand()
            "(default), primitive, sdpa, compile, graphs, graphs-cudnn. With --ladder, beside the rungs in --dtype",
            category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
-      profile(category, subcommand), noGraph(category, subcommand),
-      noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"), cl::cat(category),
-            cl::sub(subcommand)),
+      profile(category, subcommand), timeline(category, subcommand),
+      memoryTables("memory-tables",
+                   cl::desc("Table of the memory in use after the steps by the GPU's own count, beside the plan, with "
+                            "the parts of the difference"),
+                   cl::cat(category), cl::sub(subcommand)),
+      noGraph(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
+                                           cl::cat(category), cl::sub(subcommand)),
       forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
@@ -87,9 +91,9 @@ absl::Status ModelCommand::checkFlags() const {
     return status;
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
-  if (noGraph && profile.isProfiled())
-    return absl::InvalidArgumentError("--no-graph conflicts with --profile and --trace, which time the graphs that a "
-                                      "step runs as otherwise: leave out one of them");
+  if (noGraph && (profile.isProfiled() || timeline.areGiven()))
+    return absl::InvalidArgumentError("--no-graph conflicts with --profile, --trace, --timeline and --snapshot, which "
+                                      "time the graphs that a step runs as otherwise: leave out one of them");
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
@@ -98,7 +102,9 @@ absl::Status ModelCommand::checkFlags() const {
     return status;
   if (absl::Status status = output.check(getModelColumns({}, peer.getVariants(), perStep)); !status.ok())
     return status;
-  return compile.checkOutputs({output.getPath(), profile.getTracePath()});
+  std::vector<OutputPath> outputs = timeline.getPaths();
+  outputs.insert(outputs.end(), {output.getPath(), profile.getTracePath()});
+  return compile.checkOutputs(outputs);
 }
 
 void ModelCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
@@ -180,6 +186,14 @@ absl::Status ModelCommand::writeTraceOf(llvm::ArrayRef<ModelRow> rows) const {
   return writeTrace({{0, runtime::ToString(device), rows.front().measurement.profile->trace}}, path);
 }
 
+absl::Status ModelCommand::writeTimelineOf(llvm::ArrayRef<ModelRow> rows, json::Object context) const {
+  if (rows.empty() || !rows.front().measurement.timeline)
+    return absl::OkStatus();
+  context["target"] = device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu";
+  context["model"] = describeModel(rows.front());
+  return timeline.write(*rows.front().measurement.timeline, std::move(context));
+}
+
 std::vector<ColumnHead> ModelCommand::getColumns() const {
   auto columns = getModelColumns({}, {}, perStep);
   return {columns.begin(), columns.end()};
@@ -195,16 +209,23 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (!descriptions.ok())
     return descriptions.status();
 
-  if (size_t cells = descriptions->size() * compile.getPipelines().size();
-      cells != 1 && !profile.getTracePath().path.empty())
+  size_t cells = descriptions->size() * compile.getPipelines().size();
+  if (cells != 1 && !profile.getTracePath().path.empty())
     return absl::InvalidArgumentError(
         absl::StrCat("--trace requires one model, one --mode, --dtype and --fusion, not ", cells, " cells"));
+  if (absl::Status status = timeline.check(cells); !status.ok())
+    return status;
 
   MeasureOptions options;
   options.device = runtime::ToString(device);
   options.warmups = warmups.empty() ? std::vector<int64_t>{5} : std::vector<int64_t>(warmups.begin(), warmups.end());
   options.steps = steps;
-  options.profile = profile.isProfiled();
+  options.timeline = timeline.areGiven();
+  options.profile = profile.isProfiled() || options.timeline;
+  json::Object described = describeDevice(device, numThreads);
+  for (const char *name : {"processor", "gpu"})
+    if (std::optional<llvm::StringRef> text = described.getString(name))
+      options.deviceName = text->str();
   options.useGraphs = !noGraph;
   options.numThreads = numThreads;
   options.seed = seed;
@@ -240,12 +261,12 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
 
-  json::Object context{{"benchmark", "model"},
-                       {"command", commandLine},
-                       {"device", describeDevice(device, numThreads)},
-                       {"seed", seed.getValue()}};
-  if (absl::Status written = output.write(makeModelReport(rows, std::move(context), perStep, profile.getLayout()));
+  json::Object context{
+      {"benchmark", "model"}, {"command", commandLine}, {"device", std::move(described)}, {"seed", seed.getValue()}};
+  if (absl::Status written = output.write(makeModelReport(rows, context, perStep, profile.getLayout(), memoryTables));
       !written.ok())
+    return written;
+  if (absl::Status written = writeTimelineOf(rows, std::move(context)); !written.ok())
     return written;
   if (absl::Status written = writeTraceOf(rows); !written.ok())
     return written;
@@ -256,9 +277,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                    << ", " << stringifyMode(row.description.mode) << ": "
                    << std::string(row.measurement.status.message()) << "\n";
   if (!status.ok())
-    return describeEarlyEnd(status, rows.size(),
-                            descriptions->size() * compile.getPipelines().size() * options.warmups.size(),
-                            "cells are left out");
+    return describeEarlyEnd(status, rows.size(), cells * options.warmups.size(), "cells are left out");
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   if (options.peer && !options.peer->getFailure().ok())
     return makePeerMissing(options.peer->getFailure());

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Model/ModelReport.h"
 
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Model/ModelMemory.h"
 #include "cs336/Bench/Model/ModelProfileTables.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -25,16 +26,16 @@ using namespace cs336::bench;
 namespace json = llvm::json;
 
 std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measurement &measurement) {
-  if (!measurement.deviceMemoryBytes)
+  if (!measurement.deviceMemory)
     return std::nullopt;
   // On an H200, models with 0.1 to 3.4 billion parameters use 2 to 34 MiB more than planned, and a model with 12.8
   // billion parameters 105 MiB.
   int64_t usual = std::max(int64_t(64) << 20, measurement.memoryBytes / 128);
-  int64_t unplanned = *measurement.deviceMemoryBytes - measurement.memoryBytes;
+  int64_t used = measurement.deviceMemory->used, unplanned = used - measurement.memoryBytes;
   if (unplanned >= 0 && unplanned <= usual)
     return std::nullopt;
-  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: {2}",
-                       formatBytes(*measurement.deviceMemoryBytes), formatBytes(measurement.memoryBytes),
+  return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: {2}", formatBytes(used),
+                       formatBytes(measurement.memoryBytes),
                        unplanned < 0 ? "another program on the GPU gave memory back meanwhile"
                                      : "other programs on the GPU, or memory that no plan holds")
       .str();
@@ -300,9 +301,7 @@ static void appendResources(Columns &columns, bool perStep) {
       "memory (MiB)", "memory_mib",
       [](const M &m) { return Cell::mebibytes(m.memoryBytes ? std::optional(m.memoryBytes) : std::nullopt); },
       Show::Result);
-  add(
-      "device memory (MiB)", "device_memory_mib", [](const M &m) { return Cell::mebibytes(m.deviceMemoryBytes); },
-      Show::OnRequest);
+  llvm::append_range(columns, getMemoryColumns(Show::OnRequest));
   add("compile (s)", "compile_seconds", [](const M &m) { return Cell::number(m.compileSeconds, 2); }, Show::OnRequest);
   add("load (s)", "load_seconds", [](const M &m) { return Cell::number(m.loadSeconds, 2); }, Show::OnRequest);
   add("distinct kernels", "distinct_kernels", [](const M &m) { return Cell::integer(m.numKernels); }, Show::OnRequest);
@@ -424,7 +423,7 @@ std::string cs336::bench::describeModel(const ModelRow &row) {
 }
 
 Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object context, bool perStep,
-                                     const ProfileLayout &layout) {
+                                     const ProfileLayout &layout, bool hasMemoryTable) {
   Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
   bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
   if (!layout.keys.empty())
@@ -441,3 +440,5 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
   }
   return report;
 }
+  if (hasMemoryTable)
+    appendMemoryTable(report, rows);

@@ -148,7 +148,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
   if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
     return status;
-  std::vector<OutputPath> outputs = timeline.getPaths();
+  std::vector<OutputPath> outputs = timeline.getFiles().getPaths();
   outputs.push_back(output.getPath());
   if (absl::Status status = compile.checkOutputs(outputs); !status.ok())
     return status;
@@ -158,7 +158,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   size_t numPlans = descriptions->size() * compile.getPipelines().size();
   if (absl::Status status = timeline.check(numPlans); !status.ok())
     return status;
-  for (const OutputPath &path : timeline.getPaths())
+  for (const OutputPath &path : timeline.getFiles().getPaths())
     if (bestCheckpoint && !path.path.empty())
       return absl::InvalidArgumentError(
           absl::StrCat("--best-checkpoint conflicts with ", path.flag.str(), ", which requires one plan"));
@@ -178,7 +178,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   if (rows.size() == 1) {
     json::Object described = context;
     described["model"] = describePlan(rows.front());
-    written = timeline.write(rows.front().plan.timeline, std::move(described));
+    written = timeline.getFiles().write(rows.front().plan.timeline, std::move(described));
   }
   if (distribute.areGiven()) {
     const Interconnect &used = predictOn.interconnect;

@@ -7,86 +7,26 @@
 
 #include "cs336/Bench/Plan/TimelineFlags.h"
 
-#include "cs336/Bench/Timeline/MemorySnapshot.h"
-#include "cs336/Bench/Timeline/TimelineFile.h"
 #include "cs336/Support/ByteSize.h"
-#include "cs336/Support/WriteOutput.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
 
 using namespace cs336;
 using namespace cs336::bench;
 namespace cl = llvm::cl;
-namespace path = llvm::sys::path;
 
 TimelineFlags::TimelineFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
-    : device(category, subcommand),
-      timeline("timeline", cl::desc("File for the memory over time, by command and kind: .csv or .json"),
-               cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)),
-      snapshot("snapshot", cl::desc("File for a memory snapshot (.pickle), which pytorch.org/memory_viz opens"),
-               cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)),
+    : device(category, subcommand), files(category, subcommand),
       detail("detail", cl::desc("Least size of buffers in tables, e.g. 10MiB (default: all)"), cl::value_desc("size"),
              cl::cat(category), cl::sub(subcommand)) {}
-
-static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t numPlans) {
-  if (file.empty())
-    return absl::OkStatus();
-  if (numPlans != 1)
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag.str(), " requires one model, one --dtype, --fusion and --mode, not ", numPlans, " plans"));
-  llvm::StringRef folder = path::parent_path(file);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    return absl::NotFoundError(absl::StrCat(flag.str(), ": there is no folder '", folder.str(), "': create it first"));
-  return absl::OkStatus();
-}
-
-static bool isCSV(llvm::StringRef file) { return path::extension(file) == ".csv"; }
 
 absl::Status TimelineFlags::check(size_t numPlans) const {
   if (absl::Status status = device.check(); !status.ok())
     return status;
-  if (!timeline.empty() && !isCSV(timeline) && path::extension(timeline) != ".json")
-    return absl::InvalidArgumentError(
-        absl::StrCat("--timeline is '", timeline.getValue(), "', must end with .csv or .json"));
   if (detail.getNumOccurrences() > 0 && !parseBytes(detail))
     return absl::InvalidArgumentError(
         absl::StrCat("--detail is '", detail.getValue(), "', must be a size such as 10MiB"));
-  if (absl::Status status = checkFile("--timeline", timeline, numPlans); !status.ok())
-    return status;
-  return checkFile("--snapshot", snapshot, numPlans);
+  return files.check(numPlans);
 }
 
 int64_t TimelineFlags::getDetailBytes() const { return parseBytes(detail.getValue()).value_or(1); }
-
-static absl::Status writeFile(llvm::StringRef flag, llvm::StringRef file,
-                              llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  if (file.empty())
-    return absl::OkStatus();
-  llvm::Error error = writeOutput(file, [&](llvm::raw_ostream &stream) {
-    print(stream);
-    return llvm::Error::success();
-  });
-  if (!error)
-    return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(flag.str(), ": ", llvm::toString(std::move(error))));
-}
-
-absl::Status TimelineFlags::write(const MemoryTimeline &plan, llvm::json::Object context) const {
-  absl::Status status = writeFile("--timeline", timeline, [&](llvm::raw_ostream &stream) {
-    if (isCSV(timeline))
-      writeTimelineCSV(plan, stream);
-    else
-      writeTimelineJSON(plan, std::move(context), stream);
-  });
-  if (!status.ok())
-    return status;
-  OmittedAllocations omitted;
-  status = writeFile("--snapshot", snapshot,
-                     [&](llvm::raw_ostream &stream) { omitted = writeMemorySnapshot(plan, stream); });
-  if (status.ok() && omitted.count > 0)
-    llvm::errs() << "note: --snapshot leaves out " << omitted.count << " allocations of at most "
-                 << omitted.largestBytes << " bytes\n";
-  return status;
-}

@@ -80,6 +80,7 @@ void cs336::bench::writeTimelineJSON(const MemoryTimeline &timeline, json::Objec
   }
   context["schema"] = "cs336.memory-timeline/1";
   context["device"] = timeline.device;
+  context["times"] = timeline.isMeasured ? "measured" : "predicted";
   context["seconds"] = timeline.getSeconds();
   context["arena_bytes"] = timeline.arenaBytes;
   context["commands"] = std::move(commands);

@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Model/InitialParameters.h"
 #include "cs336/Bench/Model/TorchPeer.h"
+#include "cs336/Bench/Timeline/MemoryTimeline.h"
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/Frontend/ModelDescription.h"
@@ -30,6 +31,8 @@ struct MeasureOptions {
   int64_t steps = 10;
   /// As sessions take it: "cpu", "cuda:0".
   std::string device = "cpu";
+  /// For readers: "NVIDIA H200".
+  std::string deviceName;
   int numThreads = 0;
   uint64_t seed = 0;
   /// 0 takes what the device has.
@@ -42,6 +45,8 @@ struct MeasureOptions {
   bool useGraphs = true;
   /// If true, the steps run once more under a profiler.
   bool profile = false;
+  /// If true, the profile's times become those of the memory timeline.
+  bool timeline = false;
   /// The precision of GEMMs that the pipeline was given, which the peer uses too.
   ComputeType computeType = ComputeType::FP32;
   /// As the pipeline was asked for.
@@ -71,7 +76,7 @@ struct Measurement {
   /// As planned: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
   /// On a GPU, by its own count, after the steps.
-  std::optional<int64_t> deviceMemoryBytes;
+  std::optional<runtime::SessionMemory> deviceMemory;
   /// With a peer, and for the first number of warm-up steps: what the first step computed, and what the peer did with
   /// the same parameters and tokens.
   std::optional<StepValues> values;
@@ -80,6 +85,8 @@ struct Measurement {
   std::optional<RunProfile> profile;
   /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU.
   std::vector<double> profiledMilliseconds;
+  /// If asked for: the memory of a step over the time of the profiled steps.
+  std::optional<MemoryTimeline> timeline;
 };
 
 /// The data of a session whose steps are measured.

@@ -15,6 +15,7 @@
 #include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
+#include "cs336/Bench/Plan/TimelineFiles.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
@@ -43,6 +44,8 @@ private:
                           const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;
   /// Writes the profile's trace if `--trace` names a file. There is one row at most.
   absl::Status writeTraceOf(llvm::ArrayRef<ModelRow> rows) const;
+  /// Writes memory over measured time if `--timeline` or `--snapshot` name files. There is one row at most.
+  absl::Status writeTimelineOf(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
@@ -61,6 +64,8 @@ private:
   PeerFlags peer;
   llvm::cl::opt<bool> perStep;
   ProfileFlags profile;
+  TimelineFiles timeline;
+  llvm::cl::opt<bool> memoryTables;
   NoGraphFlag noGraph;
   llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;

@@ -44,10 +44,10 @@ std::string describeModel(const ModelRow &row);
 std::vector<Column<ModelRow>> getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
                                               bool perStep);
 
-/// A table with a row for every measurement, the tables of all profiles side by side, then the tables of each profile:
-/// "profile", or "profile-N" for row N.
+/// A table with a row for every measurement, that of memory if asked for, the tables of all profiles side by side, then
+/// the tables of each profile: "profile", or "profile-N" for row N.
 Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep,
-                       const ProfileLayout &layout = {});
+                       const ProfileLayout &layout = {}, bool hasMemoryTable = false);
 
 } // namespace cs336::bench
 

@@ -9,10 +9,7 @@
 #define CS336_BENCH_PLAN_TIMELINEFLAGS_H
 
 #include "cs336/Bench/Plan/PredictOnFlag.h"
-#include "cs336/Bench/Timeline/MemoryTimeline.h"
-#include "cs336/Driver/Compile/OutputPaths.h"
-#include "cs336/Driver/Flags/FlagParsers.h"
-#include "llvm/Support/JSON.h"
+#include "cs336/Bench/Plan/TimelineFiles.h"
 
 #include "absl/status/status.h"
 
@@ -23,23 +20,20 @@ class TimelineFlags {
 public:
   TimelineFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
-  /// Call before anything is planned. INVALID_ARGUMENT for an unknown device, for a timeline that is neither CSV nor
-  /// JSON, for a size that is none, and for files of a sweep. NOT_FOUND if the folder of a file does not exist.
+  /// Call before anything is planned. INVALID_ARGUMENT for an unknown device and for a size that is none; errors of
+  /// TimelineFiles::check.
   absl::Status check(size_t numPlans) const;
 
   /// Returns the model that `--predict-on` names, or null.
   const DeviceModel *getDevice() const { return device.getDevice(); }
   /// Returns the least bytes of buffers in tables; 1 without `--detail`.
   int64_t getDetailBytes() const;
-  /// Returns the flags and their files, for CompileFlags::checkOutputs.
-  std::vector<OutputPath> getPaths() const { return {{"--timeline", timeline}, {"--snapshot", snapshot}}; }
-
-  /// Writes the files that the flags name, each completely or not at all. `context` becomes a part of JSON.
-  absl::Status write(const MemoryTimeline &plan, llvm::json::Object context) const;
+  const TimelineFiles &getFiles() const { return files; }
 
 private:
   PredictOnFlag device;
-  TextFlag timeline, snapshot, detail;
+  TimelineFiles files;
+  TextFlag detail;
 };
 
 } // namespace cs336::bench

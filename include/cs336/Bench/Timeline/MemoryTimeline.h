@@ -76,7 +76,8 @@ struct Allocation {
   bool outlivesCommands = false;
 };
 
-/// A command with its predicted time. Those that record or await an event are included, without work.
+/// A command with its time, which is predicted or measured. Those that record or await an event are included, without
+/// work.
 struct TimedCommand {
   /// "gemm_q_proj" or the kernel's name; and the operation of the model that it comes from.
   std::string name, source;
@@ -92,8 +93,9 @@ struct TimedCommand {
 /// The commands of an entry with their times, and the memory that is live during each of them, in the order of the
 /// entry. Independent of the IR that it was computed from.
 struct MemoryTimeline {
-  /// The name of the device model that predicted the times.
+  /// The name of the device model that predicted the times, or of the device that they were measured on.
   std::string device;
+  bool isMeasured = false;
   /// In the order of the entry. Those of one stream are also in the order of their starts.
   std::vector<TimedCommand> commands;
   /// Allocations and outputs in the arena, in decreasing order of size, then in order of first use.

@@ -17,9 +17,10 @@ namespace cs336::bench {
 /// live during it (`parameter`, `optimizer_state`, …), and their sum `active`.
 void writeTimelineCSV(const MemoryTimeline &timeline, llvm::raw_ostream &os);
 
-/// Writes an object: `schema`, the members of `context`, `device` (the model that predicted the times), `seconds`,
-/// `arena_bytes`, `commands` (the rows of the CSV file), and `residents` and `allocations`, each with `bytes`, `kind`,
-/// `type`, `source`, `location`; allocations also with `start_us` and `end_us`.
+/// Writes an object: `schema`, the members of `context`, `times` ("predicted" or "measured"), `device` (the model
+/// that predicted the times, or where they were measured), `seconds`, `arena_bytes`, `commands` (the rows of the CSV
+/// file), and `residents` and `allocations`, each with `bytes`, `kind`, `type`, `source`, `location`; allocations also
+/// with `start_us` and `end_us`.
 void writeTimelineJSON(const MemoryTimeline &timeline, llvm::json::Object context, llvm::raw_ostream &os);
 
 } // namespace cs336::bench
