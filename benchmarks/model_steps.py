@@ -38,9 +38,20 @@ COLUMNS = {
     "backward_over_forward": "{:.2f}",
     "event_ms": "{:.3f}",
     "kernels_ms": "{:.3f}",
+    "range_ms": "{:.3f}",
+    "range_over_event": "{:.4f}",
+    "profiled_over_step": "{:.3f}",
     "launches": "{:.0f}",
     "gap_us_per_node": "{:.2f}",
     "idle_us_per_node": "{:.2f}",
+    "gemm_percent": "{:.1f}",
+    "scores_ms": "{:.3f}",
+    "mask_ms": "{:.3f}",
+    "softmax_ms": "{:.3f}",
+    "values_ms": "{:.3f}",
+    "fused_attention_ms": "{:.3f}",
+    "softmax_over_matmuls": "{:.3f}",
+    "softmax_flops_over_matmuls": "{:.4f}",
     "tokens_per_second": "{:.0f}",
     "mfu": "{:.3f}",
     "memory_mib": "{:.0f}",
@@ -52,7 +63,11 @@ EVENTS = (
     "fills of a step; the gap is the difference of the last two, per kernel"
 )
 NOISY = "Noisy: the quartiles of both sides' steps allow ratios that differ by more than a factor of 1.5."
-IDLE = "; idle is the time between kernels while they were profiled"
+IDLE = (
+    "; idle is the time between kernels while they were profiled, range_ms the time from the start of the first kernel "
+    "of a profiled step to the end of the last, range_over_event its part of these steps by the GPU's clock, and "
+    "profiled_over_step how much longer these steps take than others"
+)
 
 
 def measure(arguments: list[str]) -> tuple[Row, int]:

@@ -73,13 +73,14 @@ json::Object getResult(Measurement measurement) {
 TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
   Measurement measurement = measureGPU();
   // Three steps of 250 nodes that take 1.5 ms.
-  measurement.profile = makeProfile({750, 4'500'000, 300'000});
+  measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
+  measurement.profiledMilliseconds = {1.5, 1.5, 2.0};
   std::vector<ModelRow> rows;
   rows.push_back(makeRow(std::move(measurement)));
   Report report = makeModelReport(rows, {}, /*perStep=*/false);
   std::string table = print(report, Format::Table);
-  EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  launches  gap (µs/node)  idle (µs/node)"));
-  EXPECT_THAT(table, HasSubstr("     2.000         1.500       250          2.000           0.400"));
+  EXPECT_THAT(table, HasSubstr("event (ms)  kernels (ms)  range (ms)  launches  gap (µs/node)  idle (µs/node)"));
+  EXPECT_THAT(table, HasSubstr("     2.000         1.500       1.600       250          2.000           0.400"));
   report.tables.front().select({"all"});
   EXPECT_THAT(print(report, Format::Table), HasSubstr("context and others (MiB)  compile (s)  load (s)"));
   EXPECT_THAT(print(report, Format::Table), HasSubstr("0.0         0.50      0.25"));
@@ -88,12 +89,16 @@ TEST(ModelReportTest, TimesOfAGPUStandBesideThoseOfTheHost) {
 
 TEST(ModelReportTest, ProgramsGetEveryTimeByBothClocks) {
   Measurement measurement = measureGPU();
-  measurement.profile = makeProfile({750, 4'500'000, 300'000});
+  measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
+  measurement.profiledMilliseconds = {1.5, 1.5, 2.0};
   json::Object result = getResult(std::move(measurement));
   EXPECT_EQ(*result.getArray("step_ms"), json::Array({5.0, 3.0, 4.0}));
   EXPECT_EQ(*result.getArray("event_step_ms"), json::Array({2.0, 1.0, 9.0}));
   EXPECT_EQ(result.getNumber("event_ms"), 2);
   EXPECT_EQ(result.getNumber("kernels_ms"), 1.5);
+  EXPECT_NEAR(*result.getNumber("range_ms"), 1.6, 1e-9);
+  EXPECT_NEAR(*result.getNumber("profiled_event_ms"), 5.0 / 3, 1e-9);
+  EXPECT_NEAR(*result.getNumber("range_over_event"), 0.96, 1e-9);
   EXPECT_EQ(result.getNumber("launches"), 250);
   EXPECT_EQ(result.getNumber("gap_us_per_node"), 2);
   EXPECT_EQ(result.getNumber("idle_us_per_node"), 0.4);
@@ -262,6 +267,16 @@ TEST(ModelReportTest, ProfilesStandSideBySide) {
   EXPECT_EQ(result.getNumber("softmax_over_matmuls"), 2);
   EXPECT_EQ(*result.get("values_ms"), nullptr);
   EXPECT_EQ(result.getArray("profile_phases")->size(), 2u);
+}
+
+TEST(ModelReportTest, ClocksOfProfiledStepsAreCompared) {
+  Measurement measurement = measureGPU();
+  measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
+  EXPECT_THAT(printOne(measurement, Format::Table), Not(HasSubstr("of a profiled step")));
+  measurement.profiledMilliseconds = {1.5, 1.5, 2.0};
+  EXPECT_THAT(printOne(std::move(measurement), Format::Table),
+              HasSubstr("kernels and the gaps between them take 1.600 ms of the 1.667 ms of a profiled step by events "
+                        "(96.0 %)"));
 }
 
 TEST(ModelReportTest, MemoryBeyondThePlanHasParts) {

@@ -35,6 +35,7 @@ TEST(RunProfileTest, TheWorkOfAGraphLeavesOutWhatFeedsIt) {
   EXPECT_EQ(work.nodes, 3);
   EXPECT_EQ(work.nanoseconds, 35);
   EXPECT_EQ(work.idleNanoseconds, 10); // From 1010 to 1020; what lies before 3000 is between replays.
+  EXPECT_EQ(work.rangeNanoseconds, 25 + 20);
 }
 
 TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
@@ -42,6 +43,8 @@ TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
   GraphWork work = summarizeGraphWork(makeTrace({{"a", 0, 100, 1}, {"b", 10, 10, 2}, {"c", 105, 5, 3}}));
   EXPECT_EQ(work.nanoseconds, 115);
   EXPECT_EQ(work.idleNanoseconds, 5);
+  EXPECT_EQ(work.rangeNanoseconds, 110);
+  EXPECT_EQ(summarizeGraphWork(makeTrace({})).rangeNanoseconds, 0);
 }
 
 TEST(RunProfileTest, RowsAreByKeyAndPhase) {

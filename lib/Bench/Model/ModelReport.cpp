@@ -107,6 +107,9 @@ namespace {
 /// The time of a step by the GPU's clock, and the sum over its kernels, in milliseconds per step.
 struct KernelTimes {
   double event, kernels, launches, idleMicroseconds;
+  /// Of the profiled steps: from the start of the first kernel to the end of the last, and by the GPU's clock. Means.
+  double range;
+  std::optional<double> profiledEvent;
 };
 } // namespace
 
@@ -119,8 +122,13 @@ static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement)
     return std::nullopt;
   auto steps = static_cast<double>(measurement.deviceMilliseconds.size()), nodes = static_cast<double>(work.nodes);
   return KernelTimes{computeStatistics(measurement.deviceMilliseconds).median,
-                     static_cast<double>(work.nanoseconds) * 1e-6 / steps, nodes / steps,
-                     static_cast<double>(work.idleNanoseconds) * 1e-3 / nodes};
+                     static_cast<double>(work.nanoseconds) * 1e-6 / steps,
+                     nodes / steps,
+                     static_cast<double>(work.idleNanoseconds) * 1e-3 / nodes,
+                     static_cast<double>(work.rangeNanoseconds) * 1e-6 / steps,
+                     measurement.profiledMilliseconds.empty()
+                         ? std::nullopt
+                         : std::optional(computeStatistics(measurement.profiledMilliseconds).mean)};
 }
 
 /// Returns the sum over all kernels, or the commands of the CPU, in milliseconds per step. Returns nullopt if the row
@@ -200,6 +208,21 @@ static void appendDeviceTimes(Columns &columns) {
   columns.back().samples = {kEventStepsKey};
   columns.push_back(makeNumber("kernels (ms)", "kernels_ms", 3,
                                [](const ModelRow &row) -> Number { return getKernelSum(row.measurement); }));
+  columns.push_back(makeTime("range (ms)", "range_ms", 3, [](const KernelTimes &times) { return times.range; }));
+  columns.push_back(makeNumber(
+      "profiled event (ms)", "profiled_event_ms", 3,
+      [](const ModelRow &row) {
+        std::optional<KernelTimes> times = getKernelTimes(row.measurement);
+        return times ? times->profiledEvent : std::nullopt;
+      },
+      Show::OnRequest));
+  columns.push_back(makeNumber(
+      "range/event", "range_over_event", 4,
+      [](const ModelRow &row) {
+        std::optional<KernelTimes> times = getKernelTimes(row.measurement);
+        return times && times->profiledEvent ? Number(times->range / *times->profiledEvent) : Number();
+      },
+      Show::OnRequest));
   columns.push_back(makeTime("launches", "launches", 0, [](const KernelTimes &times) { return times.launches; }));
   columns.push_back(makeTime("gap (µs/node)", "gap_us_per_node", 3, [](const KernelTimes &times) {
     return (times.event - times.kernels) * 1e3 / times.launches;
@@ -248,6 +271,17 @@ static std::string describeOverhead(const Measurement &measurement) {
   return llvm::formatv("profiled steps take {0:f2} times as long as others: {1:f3} ms, {2:f3} ms (medians)",
                        overhead->value, computeStatistics(measurement.profiledMilliseconds).median,
                        computeStatistics(getUnprofiledTimes(measurement)).median);
+}
+
+/// Compares the two clocks of a GPU's profiled steps. Returns nothing if there is no profile of kernels.
+static std::optional<std::string> describeRange(const Measurement &measurement) {
+  std::optional<KernelTimes> times = getKernelTimes(measurement);
+  if (!times || !times->profiledEvent)
+    return std::nullopt;
+  return llvm::formatv("kernels and the gaps between them take {0:f3} ms of the {1:f3} ms of a profiled step by events "
+                       "({2:f1} %)",
+                       times->range, *times->profiledEvent, 100 * times->range / *times->profiledEvent)
+      .str();
 }
 
 /// The facts of profiles.
@@ -404,13 +438,17 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
                        return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
                      },
                      Show::OnRequest});
-  columns.push_back({"profile", "profile",
-                     [](const ModelRow &row) {
-                       const std::optional<RunProfile> &profile = row.measurement.profile;
-                       return profile ? Cell::data(makeProfileTable("", "", *profile, ProfileKey::Kernel).getObjects())
-                                      : Cell::empty();
-                     },
-                     Show::Data});
+  auto addProfile = [&](const char *name, ProfileKey key) {
+    columns.push_back({name, name,
+                       [key](const ModelRow &row) {
+                         const std::optional<RunProfile> &profile = row.measurement.profile;
+                         return profile ? Cell::data(makeProfileTable("", "", *profile, key).getObjects())
+                                        : Cell::empty();
+                       },
+                       Show::Data});
+  };
+  addProfile("profile", ProfileKey::Kernel);
+  addProfile("profile_ranges", ProfileKey::Range);
   columns.push_back(getProfilePhasesColumn());
   return columns;
 }
@@ -426,6 +464,8 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
                                      const ProfileLayout &layout, bool hasMemoryTable) {
   Report report{std::move(context), {{"model", "", getModelColumns(rows, getVariants(rows), perStep), rows}}, {}};
   bool isSingle = llvm::count_if(rows, [](const ModelRow &row) { return row.measurement.profile.has_value(); }) == 1;
+  if (hasMemoryTable)
+    appendMemoryTable(report, rows);
   if (!layout.keys.empty())
     appendProfileTables(report, rows);
   for (auto [index, row] : llvm::enumerate(rows)) {
@@ -436,9 +476,9 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
         llvm::formatv("{0} steps of {1}: ", row.measurement.stepMilliseconds.size(), describeModel(row));
     appendProfile(report, isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(), title, *profile, layout,
                   row.ceilings);
+    if (std::optional<std::string> range = describeRange(row.measurement))
+      report.notes.push_back(*range);
     report.notes.push_back(describeOverhead(row.measurement));
   }
   return report;
 }
-  if (hasMemoryTable)
-    appendMemoryTable(report, rows);

@@ -101,19 +101,23 @@ std::vector<RunProfile::Row> RunProfile::getRows(ProfileKey key) const {
 GraphWork cs336::summarizeGraphWork(const runtime::Trace &trace) {
   GraphWork work;
   llvm::DenseSet<uint64_t> replayed;
-  int64_t end = 0;
+  int64_t begin = 0, end = 0;
   for (const runtime::TraceSpan &node : trace.spans) {
     if (node.graph_node == 0)
       continue;
     ++work.nodes;
     work.nanoseconds += node.duration_ns;
     bool isNext = !replayed.empty() && !replayed.contains(node.graph_node);
-    if (!isNext)
-      replayed.clear();
-    else
+    if (isNext) {
       work.idleNanoseconds += std::max<int64_t>(0, node.start_ns - end);
+    } else {
+      work.rangeNanoseconds += end - begin;
+      replayed.clear();
+      begin = end = node.start_ns;
+    }
     replayed.insert(node.graph_node);
     end = std::max(end, node.start_ns + node.duration_ns);
   }
+  work.rangeNanoseconds += end - begin;
   return work;
 }

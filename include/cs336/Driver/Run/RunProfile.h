@@ -30,6 +30,8 @@ struct GraphWork {
   int64_t nanoseconds = 0; // The sum of their durations.
   /// Within replays of graphs, when none of them ran. Each node is in a replay once.
   int64_t idleNanoseconds = 0;
+  /// The sum over replays, each from the start of its first node to the end of its last.
+  int64_t rangeNanoseconds = 0;
 };
 
 GraphWork summarizeGraphWork(const runtime::Trace &trace);
