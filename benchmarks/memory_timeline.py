@@ -33,6 +33,8 @@ KINDS = (
     "workspace",
     "temporary",
 )
+# Kinds that live as long as a session; the others are in the arena.
+RESIDENT_KINDS = KINDS[:4]
 PHASES = {"forward": "0.97", "backward": "0.90", "communication": "0.93", "optimizer": "0.84", "prepare": "0.97"}
 MEBI = 2**20
 Timeline = dict[str, object]
@@ -65,18 +67,33 @@ def spans(commands: list[dict[str, object]]) -> list[tuple[str, float, float]]:
     return found
 
 
-def draw(axes: Axes, timeline: Timeline, title: str) -> None:
+def changes(below: list[float], above: list[float]) -> list[int]:
+    """Return the positions at which an area begins, ends, or gets other bounds. The other points draw nothing."""
+    pairs = list(zip(below, above, strict=True))
+    last = len(pairs) - 1
+    return [place for place in range(last + 1) if place in (0, last) or pairs[place] != pairs[place - 1]]
+
+
+def draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) -> None:
     """Draw the kinds with bytes as stacked areas over milliseconds, phases behind them, and the peak."""
     commands = timeline["commands"]
     edges = [command["start_us"] / 1e3 for command in commands] + [commands[-1]["end_us"] / 1e3]
     below = [0.0] * len(edges)
-    for position, kind in enumerate(KINDS):
+    for kind in kinds:
         values = [command[kind] / MEBI for command in commands]
         if not any(values):
             continue
         above = [low + value for low, value in zip(below, [*values, values[-1]], strict=True)]
-        color = plt.cm.tab10(position)
-        axes.fill_between(edges, below, above, step="post", color=color, linewidth=0, label=kind.replace("_", " "))
+        points = changes(below, above)
+        axes.fill_between(
+            [edges[place] for place in points],
+            [below[place] for place in points],
+            [above[place] for place in points],
+            step="post",
+            color=plt.cm.tab10(KINDS.index(kind)),
+            linewidth=0,
+            label=kind.replace("_", " "),
+        )
         below = above
     shown = spans(commands)
     width = shown[-1][2] - shown[0][1]
@@ -84,12 +101,12 @@ def draw(axes: Axes, timeline: Timeline, title: str) -> None:
         axes.axvspan(start, end, color=PHASES.get(phase, "1"), zorder=0)
         if end - start > width / 50:
             axes.text((start + end) / 2, 1.01, phase, ha="center", fontsize=8, transform=axes.get_xaxis_transform())
-    peak = max(commands, key=lambda command: command["active"])
-    top = peak["active"] / MEBI
-    axes.plot(peak["start_us"] / 1e3, top, "k.", label=f"peak: {top:.1f} MiB")
+    place = max(range(len(commands)), key=lambda place: below[place])
+    top = below[place]
+    axes.plot(edges[place], top, "k.", label=f"peak: {top:.1f} MiB")
     axes.set(
         xlabel=f"time {timeline.get('times', 'predicted')} on {timeline['device']} (ms)",
-        ylabel="active memory (MiB)",
+        ylabel="active memory (MiB)" if set(RESIDENT_KINDS) <= set(kinds) else "memory in the arena (MiB)",
         xlim=edges[:: len(edges) - 1],
     )
     axes.set_ylim(0, 1.05 * top)
@@ -100,12 +117,16 @@ def draw(axes: Axes, timeline: Timeline, title: str) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("timelines", type=Path, nargs="+", metavar="TIMELINE", help="JSON of --timeline")
+    arguments.add_argument(
+        "--arena", action="store_true", help="leave out variables and inputs, which are live all the time"
+    )
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.png and OUTPUT.svg")
     args = arguments.parse_args()
     timelines = [read(path) for path in args.timelines]
+    kinds = tuple(kind for kind in KINDS if not args.arena or kind not in RESIDENT_KINDS)
     figure, axes = plt.subplots(len(timelines), 1, figsize=(11, 4.5 * len(timelines)), squeeze=False)
     for path, timeline, place in zip(args.timelines, timelines, axes[:, 0], strict=True):
-        draw(place, timeline, timeline.get("model", path.stem))
+        draw(place, timeline, timeline.get("model", path.stem), kinds)
     figure.tight_layout()
     args.output.parent.mkdir(parents=True, exist_ok=True)
     for suffix in (".png", ".svg"):

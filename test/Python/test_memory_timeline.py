@@ -247,6 +247,13 @@ def test_pictures(tmp_path: Path) -> None:
     text = (tmp_path / "out" / "t1.5.svg").read_text()
     for label in ("parameter", "optimizer state", "gradient", "activation", "backward", "peak: "):
         assert f"<!-- {label}" in text
+    process = subprocess.run([*command, "--arena", "--output", str(tmp_path / "arena")], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    text = (tmp_path / "arena.svg").read_text()
+    assert "<!-- memory in the arena (MiB)" in text and "<!-- gradient" in text and "<!-- parameter" not in text
+    train = json.loads((tmp_path / "train.json").read_text())
+    peak = max(command["active"] for command in train["commands"]) - resident(train)
+    assert f"<!-- peak: {peak / MIB:.1f} MiB" in text
     (tmp_path / "other.json").write_text('{"benchmark": "plan"}')
     process = subprocess.run(
         [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")], capture_output=True, text=True
