@@ -3,7 +3,7 @@
 
 The program is four linear layers, which run as GEMMs of cuBLASLt. Each measurement is a process of its own, because
 CUPTI serves one profiler at a time: our profile of the program; PyTorch's profile of the same program, in a session of
-this package; PyTorch's profile of the same products by PyTorch. Requires the package cs336, PyTorch and a GPU.
+this package; PyTorch's profile of the same GEMMs by PyTorch. Requires the package cs336, PyTorch and a GPU.
 
 PATH=$PACKAGE/bin:$PATH PYTHONPATH=$PACKAGE/python python3 benchmarks/profiler_agreement.py --output DIR/agreement
 """
@@ -22,24 +22,24 @@ from record import describe, origin, write
 
 Row = dict[str, Any]
 
-# Rows, inner size and columns of each product.
+# Rows, inner size and columns of each GEMM.
 SHAPES = ((4096, 1280, 5120), (4096, 5120, 1280), (4096, 1280, 1280), (4096, 1280, 10000))
 PARTS = {
     "ours": "our profile of the program",
     "torch-of-ours": "PyTorch's profile of the program",
-    "torch": "PyTorch's profile of the same products by PyTorch",
+    "torch": "PyTorch's profile of the same GEMMs by PyTorch",
 }
 TYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16"}
 WARMUP = 10
 EXPLANATION = (
-    "Times are of kernels alone, per run of all four products. The products are rows × inner × columns: "
+    "Times are of kernels alone, per run of all four GEMMs. The GEMMs are rows × inner × columns: "
     + ", ".join(" × ".join(str(size) for size in shape) for shape in SHAPES)
-    + ". PyTorch chooses the algorithms of its own products itself."
+    + ". PyTorch chooses the algorithms of its own GEMMs itself."
 )
 
 
 def program() -> str:
-    """Return a program with one input and one parameter per product. An output is a sum, so that nothing is unused."""
+    """Return a program with one input and one parameter per GEMM. An output is a sum, so that nothing is unused."""
     arguments, body, outputs = [], [], []
     for index, (rows, inner, columns) in enumerate(SHAPES):
         x, w, y = f"tensor<{rows}x{inner}xf32>", f"tensor<{columns}x{inner}xf32>", f"tensor<{rows}x{columns}xf32>"
@@ -103,7 +103,7 @@ def collect(profile: Any, steps: int) -> list[Row]:
 
 
 def profile_torch(device: str, dtype: str, steps: int, of_ours: bool) -> list[Row]:
-    """Return the kernels by PyTorch's profiler, per step: of our session, or of PyTorch's own products."""
+    """Return the kernels by PyTorch's profiler, per step: of our session, or of PyTorch's own GEMMs."""
     import torch
 
     torch.set_float32_matmul_precision("highest" if dtype == "fp32" else "high")
@@ -143,7 +143,7 @@ def profile_torch(device: str, dtype: str, steps: int, of_ours: bool) -> list[Ro
 
 
 def is_gemm(row: Row) -> bool:
-    """Tell kernels of products from casts and copies, by the names that NVIDIA's libraries use."""
+    """Tell kernels of GEMMs from casts and copies, by the names that NVIDIA's libraries use."""
     return any(part in row["name"].lower() for part in ("gemm", "nvjet", "cutlass", "xmma"))
 
 

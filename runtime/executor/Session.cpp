@@ -318,7 +318,7 @@ private:
   std::unique_ptr<ThreadTeam> team_;
   std::atomic<bool> is_in_use_{false};
   MemoryDemand demand_;
-  /// What the device counted while the session was created.
+  /// The counts of the device while the session was created.
   SessionMemory unplanned_;
   std::unique_ptr<Device> device_; // Outlives all of its memory.
   VariableStore variables_;

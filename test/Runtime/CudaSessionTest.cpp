@@ -271,7 +271,7 @@ TEST_F(CudaSessionTest, AllocatesWhatItSays) {
 
 TEST_F(CudaSessionTest, NamesWhatTheDeviceCountsBeyondThePlan) {
   ProgramBuilder program = CudaSampleProgram();
-  fake.driver_bytes = 1000; // Of the context.
+  fake.driver_bytes = 1000; // The context has these.
   fake.module_bytes = 100;
   fake.graph_bytes = 10;
   fake.rounding_bytes = 1;

@@ -60,6 +60,6 @@ void cs336::bench::appendMemoryTable(Report &report, llvm::ArrayRef<ModelRow> ro
   llvm::append_range(columns, getMemoryColumns(Show::Result));
   report.tables.push_back({"memory",
                            "memory as planned, and in use after the steps by the device's own count; modules to later "
-                           "are the parts of what is unplanned; the context and others were there before",
+                           "are the parts of unplanned; the context and others were there before",
                            columns, llvm::ArrayRef(counted)});
 }

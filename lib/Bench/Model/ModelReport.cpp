@@ -107,7 +107,7 @@ namespace {
 /// The time of a step by the GPU's clock, and the sum over its kernels, in milliseconds per step.
 struct KernelTimes {
   double event, kernels, launches, idleMicroseconds;
-  /// Of the profiled steps: from the start of the first kernel to the end of the last, and by the GPU's clock. Means.
+  /// Means over the profiled steps: from the start of the first kernel to the end of the last, and by events.
   double range;
   std::optional<double> profiledEvent;
 };

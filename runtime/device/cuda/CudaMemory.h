@@ -48,7 +48,7 @@ private:
 
   explicit CudaMemory(const CudaContext &context) : context_(context) {}
   absl::Status PrepareStaging();
-  /// Sets the numbers of bytes that nobody uses, and that exist.
+  /// Sets the numbers of unused bytes and of all bytes.
   absl::Status Count(size_t &free, size_t &total) const;
 
   const CudaContext &context_;

@@ -57,7 +57,7 @@ struct FakeCuda {
   uint64_t pinned_offset = 0;   // From the host's address of pinned memory to the device's.
 
   int64_t allocated_bytes = 0;
-  /// What the driver itself takes, and how much each module, each graph and each allocation adds to it.
+  /// The bytes of the driver itself, and how many each module, each graph and each allocation adds to them.
   int64_t driver_bytes = 0, module_bytes = 0, graph_bytes = 0, rounding_bytes = 0;
   std::map<void *, int64_t> pinned; // Bytes by address.
   int allocations = 0;
