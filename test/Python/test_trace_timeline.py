@@ -2,6 +2,9 @@
 
 The rules are those of https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU and of Perfetto's
 importer: slices of a thread nest, an arrow ends in the slice around its end ("bp": "e"), counters are numbers.
+
+The tests do not run Perfetto itself. The package `perfetto` on PyPI contains no parser: it downloads the program
+trace_processor_shell from Google's storage when it is first used, and tests must pass without a network.
 """
 
 from __future__ import annotations
