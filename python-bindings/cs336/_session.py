@@ -400,8 +400,8 @@ class Session:
             Number of runs, on the same inputs.
         by
             Key of the rows: "kernel" (on the CPU, a command), "command", "kind" ("gemm", or the operations of a
-            generated kernel), "operation" ("layers.*.attn.q_proj"), "range" ("norm", "qkv", "scores", …), "layer" or
-            "phase".
+            generated kernel), "operation" ("layers.*.attn.q_proj"), "range" ("norm", "qkv", "scores", …),
+            "range-kernel" ("norm: cast_add_mul_reduce_9f5c"), "layer" or "phase".
         trace
             File to write every run to (.json), which ui.perfetto.dev opens.
 

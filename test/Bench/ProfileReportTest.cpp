@@ -71,6 +71,43 @@ TEST(ProfileReportTest, AFewNamesAndTheSumOfAll) {
   EXPECT_THAT(text, ::testing::StartsWith("all: 0.310 ms in 2 runs, of which GEMMs take 0.0 %\n"));
 }
 
+TEST(ProfileReportTest, KernelsOfRangesHaveTheColumnsOfNsys) {
+  RunProfile profile;
+  runtime::Trace &trace = profile.trace;
+  auto addCommand = [&](const char *source, const char *phase) {
+    runtime::TracedCommand &command = trace.commands.emplace_back();
+    command.source = source;
+    command.phase = phase;
+    command.kind = "launch";
+  };
+  addCommand("layers.0.ln1", "forward");
+  addCommand("layers.0.attn.q_proj", "forward");
+  addCommand("layers.1.ln1", "forward");
+  addCommand("lm_head.weight", "optimizer");
+  trace.names = {"norm_1f5c", "gemm<64>", "scale_2b", "adamw", "[CUDA memcpy Host-to-Device]"};
+  auto addSpan = [&](int64_t start, int64_t duration, int32_t command, uint32_t name) {
+    trace.spans.push_back({.start_ns = start, .duration_ns = duration, .name = name, .command = command});
+  };
+  addSpan(0, 5, runtime::TraceSpan::kNoCommand, 4);
+  addSpan(10, 10, 0, 0);
+  addSpan(20, 4, 0, 2); // The same range goes on.
+  addSpan(30, 100, 1, 1);
+  addSpan(130, 30, 2, 0);
+  addSpan(200, 50, 3, 3);
+  Table table = makeProfileTable("profile", "", profile, ProfileKey::RangeKernel);
+  table.select({"nvtx_range", "style", "nvtx_instances", "instances", "total_ns", "avg_ns", "med_ns", "min_ns",
+                "max_ns", "stddev_ns", "name"});
+  EXPECT_EQ(
+      print({{}, {std::move(table)}, {}}, Format::Table),
+      R"(NVTX Range     Style    NVTX Inst  Kern Inst  Total Time (ns)  Avg (ns)  Med (ns)  Min (ns)  Max (ns)  StdDev (ns)  Kernel Name
+:forward/qkv   PushPop          1          1              100     100.0     100.0       100       100          0.0  gemm<64>
+:optimizer     PushPop          1          1               50      50.0      50.0        50        50          0.0  adamw
+:forward/norm  PushPop          2          2               40      20.0      20.0        10        30         14.1  norm_1f5c
+:forward/norm  PushPop          2          1                4       4.0       4.0         4         4          0.0  scale_2b
+)");
+  EXPECT_EQ(profile.getRows(ProfileKey::RangeKernel)[2].name, "norm: norm_1f5c");
+}
+
 TEST(ProfileReportTest, NothingRanIsATableToo) {
   EXPECT_THAT(printProfile(profileKernels({})),
               ::testing::StartsWith("all: 0.000 ms in 0 runs, of which GEMMs take 0.0 %\n\nTime (%)"));

@@ -86,7 +86,7 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"dtype", "fp32"},
           {"fusion", "none,all"},
           {"profile", ""},
-          {"profile-by", "kernel,range"},
+          {"profile-by", "kernel,range,range-kernel"},
           {"largest", "15"},
           {"no-mfu", ""}},
          {{"size", "small"},

@@ -9,7 +9,9 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 
 #include <algorithm>
 
@@ -92,13 +94,100 @@ static std::vector<Column<RunProfile::Row>> getColumns() {
           {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels by range
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A kernel in one range of one phase.
+struct RangeKernelRow {
+  /// ":forward/norm", as nsys prints the range of the default domain.
+  std::string range;
+  /// The number of times that the range was entered.
+  int64_t rangeInstances;
+  std::string kernel;
+  SpanSummary times;
+};
+} // namespace
+
+/// Returns ":forward/norm" for a command, and "" for the work of none.
+static std::string getRangePath(const RunProfile &profile, const runtime::TraceSpan &span) {
+  const runtime::TracedCommand *command = profile.trace.FindCommand(span);
+  if (!command)
+    return "";
+  std::string range = getRange(*command);
+  return ":" + command->phase + (range == command->phase ? "" : "/" + range);
+}
+
+static std::vector<RangeKernelRow> getRangeKernelRows(const RunProfile &profile) {
+  llvm::StringMap<int64_t> entered;
+  std::string last;
+  for (const runtime::TraceSpan &span : profile.trace.spans) {
+    std::string range = getRangePath(profile, span);
+    if (range != last)
+      ++entered[range];
+    last = range;
+  }
+  constexpr char separator = '\n';
+  std::vector<RangeKernelRow> rows;
+  for (SpanSummary &summary : runtime::SummarizeSpans(profile.trace, [&](const runtime::TraceSpan &span) {
+         return getRangePath(profile, span) + separator + profile.trace.names[span.name];
+       })) {
+    auto [range, kernel] = llvm::StringRef(summary.key).split(separator);
+    // Copies of inputs and outputs have no range.
+    if (!range.empty())
+      rows.push_back({range.str(), entered.lookup(range), kernel.str(), summary});
+  }
+  return rows;
+}
+
+/// Returns the columns of nsys' nvtx_kern_sum. Ranges of this process are on its main thread.
+static std::vector<Column<RangeKernelRow>> getRangeKernelColumns() {
+  using Row = RangeKernelRow;
+  auto getInteger = [](int64_t SpanSummary::*member) {
+    return [member](const Row &row) { return Cell::integer(row.times.*member); };
+  };
+  auto getNumber = [](double SpanSummary::*member) {
+    return [member](const Row &row) { return Cell::number(row.times.*member, 1); };
+  };
+  auto getProcess = [](const Row &) { return Cell::integer(llvm::sys::Process::getProcessId()); };
+  return {{"NVTX Range", "nvtx_range", [](const Row &row) { return Cell(row.range); }},
+          {"Style", "style", [](const Row &) { return Cell(llvm::StringRef("PushPop")); }, Show::OnRequest},
+          {"PID", "pid", getProcess, Show::OnRequest},
+          {"TID", "tid", getProcess, Show::OnRequest},
+          {"NVTX Inst", "nvtx_instances", [](const Row &row) { return Cell::integer(row.rangeInstances); }},
+          {"Kern Inst", "instances", getInteger(&SpanSummary::instances)},
+          {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
+          {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
+          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::OnRequest},
+          {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest), Show::OnRequest},
+          {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest), Show::OnRequest},
+          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::OnRequest},
+          {"Kernel Name", "name", [](const Row &row) { return Cell(row.kernel); }, Show::Text}};
+}
+
+static Table makeRangeKernelTable(std::string name, std::string title, const RunProfile &profile, size_t numRows) {
+  std::vector<RangeKernelRow> rows = getRangeKernelRows(profile);
+  return {std::move(name), std::move(title), getRangeKernelColumns(), llvm::ArrayRef(rows).take_front(numRows)};
+}
+
+//===----------------------------------------------------------------------===//
+// All tables
+//===----------------------------------------------------------------------===//
+
 std::vector<ColumnHead> cs336::bench::getProfileColumns() {
   std::vector<Column<RunProfile::Row>> columns = getColumns();
-  return {columns.begin(), columns.end()};
+  std::vector<ColumnHead> heads(columns.begin(), columns.end());
+  for (const ColumnHead &head : getRangeKernelColumns())
+    if (llvm::none_of(heads, [&](const ColumnHead &known) { return known.key == head.key; }))
+      heads.push_back(head);
+  return heads;
 }
 
 Table cs336::bench::makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
                                      size_t numRows) {
+  if (key == ProfileKey::RangeKernel)
+    return makeRangeKernelTable(std::move(name), std::move(title), profile, numRows);
   std::vector<RunProfile::Row> rows = profile.getRows(key);
   return {std::move(name), std::move(title), getColumns(), llvm::ArrayRef(rows).take_front(numRows)};
 }

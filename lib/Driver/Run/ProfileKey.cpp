@@ -73,6 +73,8 @@ std::string cs336::getProfileKey(ProfileKey key, const runtime::Trace &trace, co
     return source.empty() ? command->name : mergeLayers(source);
   case ProfileKey::Range:
     return getRange(*command);
+  case ProfileKey::RangeKernel:
+    return getRange(*command) + ": " + trace.names[span.name];
   case ProfileKey::Layer:
     return source.empty() ? command->phase : getLayerOrPath(source).str();
   case ProfileKey::Phase:
@@ -98,6 +100,8 @@ static constexpr KeyName kKeys[] = {
     {ProfileKey::Kind, "kind", "gemm, copy, collective, or the operations of generated kernels"},
     {ProfileKey::Operation, "operation", "An operation of the model: layers.*.attn.q_proj"},
     {ProfileKey::Range, "range", "A part of a Transformer's step, such as norm, scores or optimizer"},
+    {ProfileKey::RangeKernel, "range-kernel",
+     "A kernel within such a part; in the tools, with the columns of nsys' table of NVTX ranges"},
     {ProfileKey::Layer, "layer", "A layer, or an operation outside of layers"},
     {ProfileKey::Phase, "phase", "forward, backward, communication, optimizer"},
 };

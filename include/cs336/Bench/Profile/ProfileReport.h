@@ -49,11 +49,12 @@ std::string describeTotal(const RunProfile &profile);
 /// `milliseconds` for all steps together. The share is an upper bound of what profiling adds.
 std::string describeTimeOutside(const RunProfile &profile, double milliseconds);
 
-/// Returns the columns of a profile's tables: those of nsys' cuda_gpu_kern_sum, and the phase.
+/// Returns the columns of a profile's tables: those of nsys' cuda_gpu_kern_sum, the phase, and those that nsys'
+/// nvtx_kern_sum has besides.
 std::vector<ColumnHead> getProfileColumns();
 
 /// A row per key and phase, the most time first, and at most `numRows` rows, with the columns of nsys'
-/// cuda_gpu_kern_sum.
+/// cuda_gpu_kern_sum; for `RangeKernel` with those of nvtx_kern_sum.
 Table makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
                        size_t numRows = std::numeric_limits<size_t>::max());
 

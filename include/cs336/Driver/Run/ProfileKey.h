@@ -30,6 +30,8 @@ enum class ProfileKey {
   Operation,
   /// A part of a Transformer's step: see `getRange`.
   Range,
+  /// A kernel within a part of a step: "norm: cast_add_mul_reduce_9f5c".
+  RangeKernel,
   /// A layer: "layers.0"; or the top level's operation: "lm_head".
   Layer,
   /// "forward", "backward", "communication", "optimizer".
