@@ -7,6 +7,7 @@
 
 #include "StudySeries.h"
 
+#include "StudyPlots.h"
 #include "StudyProcess.h"
 #include "StudyReport.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
@@ -98,9 +99,15 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
   absl::Status status = summarize(arguments);
   if (!written.ok())
     return written;
-  if (status.ok() || isPeerMissing(status))
-    llvm::errs() << "next: " << record.getPath("report.md") << ", report.html, report.tex and report.typ show all; "
-                 << "python3 -m cs336.results plot " << folder << " --output " << record.getPath("plots")
-                 << " draws the results\n";
+  if (!status.ok() && !isPeerMissing(status))
+    return status;
+  std::string pictures = record.getPath("plots"), next = record.getPath("report.md");
+  next += ", report.html, report.tex and report.typ show all";
+  if (absl::Status drawn = drawPlots(program, folder, pictures); drawn.ok())
+    next += "; " + pictures + " has pictures";
+  else
+    llvm::errs() << "note: there are no pictures: " << std::string(drawn.message()) << "; '"
+                 << describePlotCommand(folder, pictures) << "' draws them\n";
+  llvm::errs() << "next: " << next << "\n";
   return status;
 }

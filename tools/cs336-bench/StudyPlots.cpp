@@ -1,0 +1,75 @@
+//===- StudyPlots.cpp - Pictures of a folder of studies -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StudyPlots.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <unistd.h>
+#include <vector>
+
+using namespace cs336::bench;
+using llvm::StringRef;
+
+static constexpr llvm::StringLiteral kPython = "python3", kModule = "cs336.results", kPath = "PYTHONPATH=";
+
+std::string cs336::bench::describePlotCommand(StringRef folder, StringRef pictures) {
+  return absl::StrCat(kPython.str(), " -m ", kModule.str(), " plot ", folder.str(), " --output ", pictures.str());
+}
+
+/// Returns the environment of this process, with the folder `package` first in PYTHONPATH.
+static std::vector<std::string> makeEnvironment(StringRef package) {
+  std::vector<std::string> variables;
+  std::string path = (kPath + package).str();
+  for (char **variable = environ; *variable; ++variable) {
+    StringRef text = *variable;
+    if (text.consume_front(kPath))
+      absl::StrAppend(&path, ":", text.str());
+    else
+      variables.push_back(text.str());
+  }
+  variables.push_back(path);
+  return variables;
+}
+
+static std::string getLastLine(StringRef file) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return "";
+  StringRef lines = (*text)->getBuffer().rtrim();
+  return lines.rsplit('\n').second.empty() ? lines.str() : lines.rsplit('\n').second.str();
+}
+
+absl::Status cs336::bench::drawPlots(StringRef program, StringRef folder, StringRef pictures) {
+  llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(kPython);
+  if (!python)
+    return absl::UnavailableError(absl::StrCat("there is no ", kPython.str(), " on PATH"));
+  llvm::SmallString<128> errors;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-plots", "txt", errors))
+    return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));
+  llvm::FileRemover remover(errors);
+
+  llvm::SmallString<128> package(llvm::sys::path::parent_path(program));
+  llvm::sys::path::append(package, "..", "python");
+  std::vector<std::string> variables = makeEnvironment(package);
+  llvm::SmallVector<StringRef> environment(variables.begin(), variables.end());
+  StringRef arguments[] = {*python, "-m", kModule, "plot", folder, "--output", pictures};
+  std::string message;
+  int code = llvm::sys::ExecuteAndWait(*python, arguments, llvm::ArrayRef(environment), {std::nullopt, "", errors}, 0,
+                                       0, &message);
+  if (code == 0)
+    return absl::OkStatus();
+  return absl::UnavailableError(message.empty() ? getLastLine(errors) : message);
+}
