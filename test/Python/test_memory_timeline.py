@@ -236,9 +236,12 @@ def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for mode in ("forward", "train"):
         plan(*TINY, "--mode", mode, "--timeline", str(tmp_path / f"{mode}.json"))
-    script = [sys.executable, str(ROOT / "benchmarks" / "memory_timeline.py")]
+    script = [sys.executable, "-m", "cs336.results", "timeline"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [*script, str(tmp_path / "forward.json"), str(tmp_path / "train.json")]
-    process = subprocess.run([*command, "--output", str(tmp_path / "out" / "t1.5")], capture_output=True, text=True)
+    process = subprocess.run(
+        [*command, "--output", str(tmp_path / "out" / "t1.5")], capture_output=True, text=True, env=environment
+    )
     assert process.returncode == 0, process.stderr
     image = pytest.importorskip("matplotlib.image").imread(tmp_path / "out" / "t1.5.png")
     assert image.shape[0] > 500 and image.shape[1] > 1000 and image.std() > 0.05
@@ -247,7 +250,9 @@ def test_pictures(tmp_path: Path) -> None:
     text = (tmp_path / "out" / "t1.5.svg").read_text()
     for label in ("parameter", "optimizer state", "gradient", "activation", "backward", "peak: "):
         assert f"<!-- {label}" in text
-    process = subprocess.run([*command, "--arena", "--output", str(tmp_path / "arena")], capture_output=True, text=True)
+    process = subprocess.run(
+        [*command, "--arena", "--output", str(tmp_path / "arena")], capture_output=True, text=True, env=environment
+    )
     assert process.returncode == 0, process.stderr
     text = (tmp_path / "arena.svg").read_text()
     assert "<!-- memory in the arena (MiB)" in text and "<!-- gradient" in text and "<!-- parameter" not in text
@@ -256,7 +261,10 @@ def test_pictures(tmp_path: Path) -> None:
     assert f"<!-- peak: {peak / MIB:.1f} MiB" in text
     (tmp_path / "other.json").write_text('{"benchmark": "plan"}')
     process = subprocess.run(
-        [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")], capture_output=True, text=True
+        [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     assert process.returncode == 1
     assert (

@@ -82,7 +82,8 @@ def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert f"report.typ show all; {folder}/plots has pictures" in errors
     pictures = {path.name for path in (folder / "plots").iterdir()}
     numeric = [name.removesuffix(".json") for name in read_states(folder) if not name.endswith("-dtypes.json")]
-    assert pictures == {f"{name}.{suffix}" for name in numeric for suffix in ("png", "svg")}
+    timelines = [f"memory_profiling-{index}-plan-timeline" for index in (2, 3)]
+    assert pictures == {f"{name}.{suffix}" for name in [*numeric, *timelines] for suffix in ("png", "svg")}
     # A Python without packages is named, with the command.
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()

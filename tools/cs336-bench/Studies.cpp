@@ -157,7 +157,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"largest", "5"},
           {"detail", "10MiB"}},
          {{"size", "small"}, {"context-length", "512"}},
-         {{"context-length", "2048"}}},
+         {{"context-length", "2048"}},
+         /*hasTimeline=*/true},
         {"plan",
          {{"size", "2.7B"},
           {"context-length", "512"},
@@ -167,7 +168,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"largest", "5"},
           {"detail", "10MiB"}},
          {{"size", "small"}, {"context-length", "512"}},
-         {{"context-length", "2048"}}}}},
+         {{"context-length", "2048"}},
+         /*hasTimeline=*/true}}},
       {"gradient_checkpointing",
        "the number of layers per recomputed block that takes the least memory, beside its neighbours and no "
        "recomputation, planned and by arithmetic; then measured memory and time of steps with 0, 1 and 2 layers per "

@@ -43,6 +43,8 @@ struct StudyStep {
   StudyFlags cpuFlags;
   /// In 2026: replace those of `flags`, or join them, before those of the CPU do.
   StudyFlags flagsOf2026 = {};
+  /// True for a plan of one model: `study all` also writes its memory over time, as long as it is one model.
+  bool hasTimeline = false;
 
   /// The flags on that device, in the order of `flags`.
   StudyFlags getFlags(Edition edition, bool isSmall) const;

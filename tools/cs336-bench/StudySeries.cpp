@@ -39,13 +39,22 @@ void StudySeries::list(const StudyArguments &arguments) {
       std::string document =
           study.name.str() + "-" + std::to_string(index + 1) + "-" + llvm::StringRef(line.front()).str() + ".json";
       entries.push_back({study.name.str(), describeLine(line), document, build, State::Waiting, ""});
-      tasks.push_back({&study, std::move(line)});
+      tasks.push_back({&study, std::move(line), study.steps[index].hasTimeline});
     }
+}
+
+/// "memory_profiling-2-plan-timeline.json" for the document "memory_profiling-2-plan.json".
+static std::string getTimelineName(llvm::StringRef document) {
+  document.consume_back(".json");
+  return document.str() + "-timeline.json";
 }
 
 void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
   StudyLine line = task.line;
   line.insert(line.end(), {"--format", "json", "--output", StudyRecord(folder).getPath(entry.document)});
+  // Flags of the user may make a sweep of it.
+  if (task.hasTimeline && llvm::none_of(task.line, [](llvm::StringRef word) { return word.contains(','); }))
+    line.insert(line.end(), {"--timeline", StudyRecord(folder).getPath(getTimelineName(entry.document))});
   absl::Status status = runStudyLine(program, line, std::nullopt);
   entry.error = status.ok() ? "" : std::string(status.message());
   entry.state = getInterruption() != 0  ? State::Interrupted

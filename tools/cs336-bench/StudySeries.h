@@ -28,6 +28,8 @@ private:
   struct Task {
     const Study *study;
     StudyLine line;
+    /// As StudyStep::hasTimeline.
+    bool hasTimeline;
   };
 
   /// Lists the commands in `tasks` and `entries`.

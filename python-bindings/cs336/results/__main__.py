@@ -1,6 +1,7 @@
-"""Plots results of `cs336-bench --format json`, or logs them to MLflow.
+"""Plots results of `cs336-bench --format json` and memory over time, or logs results to MLflow.
 
 python3 -m cs336.results plot results.json --output DIR
+python3 -m cs336.results timeline timeline.json --output DIR/NAME
 python3 -m cs336.results mlflow results.json --experiment NAME --tracking-uri URI
 """
 
@@ -18,12 +19,15 @@ from typing import TYPE_CHECKING
 from cs336._files import read_file, write_file
 from cs336.results import load, log_to_mlflow, plot
 from cs336.results._packages import need
+from cs336.results._timeline import is_timeline, plot_timelines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
 STUDIES = "studies.json"
+# The end of the names of timelines in the folder of a series of studies.
+TIMELINE = "-timeline.json"
 
 
 def _list_documents(paths: list[Path]) -> list[Path]:
@@ -46,6 +50,16 @@ def _list_documents(paths: list[Path]) -> list[Path]:
     return files
 
 
+def _list_timelines(paths: list[Path]) -> list[Path]:
+    """Return the timelines among the files, and those that `cs336-bench study all` has written into folders."""
+    return [
+        file
+        for path in paths
+        for file in (sorted(path.glob(f"*{TIMELINE}")) if path.is_dir() else [path])
+        if is_timeline(file)
+    ]
+
+
 def _name_picture(path: Path, benchmark: str) -> str:
     """Return FILE-BENCHMARK, or FILE if that ends with the benchmark."""
     name = path.stem if path.stem.endswith(f"-{benchmark}") else f"{path.stem}-{benchmark}"
@@ -61,13 +75,19 @@ def _write(figure: Figure, path: Path) -> None:
 
 
 def _plot_files(args: argparse.Namespace) -> None:
-    """Write DIR/FILE-BENCHMARK.png and .svg for each document, and print their names."""
-    frames = [(path, frame) for path in _list_documents(args.files) for frame in load(path)]
+    """Write DIR/FILE-BENCHMARK.png and .svg for each document, and print their names; DIR/FILE.png for timelines."""
+    timelines = _list_timelines(args.files)
+    documents = [path for path in _list_documents(args.files) if path not in timelines]
+    frames = [(path, frame) for path in documents for frame in load(path)]
     need("matplotlib")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(f"--output: cannot create '{args.output}': {error.strerror}: pass another folder") from error
+    for path in timelines:
+        figure = plot_timelines([path])
+        for suffix in FORMATS:
+            _write(figure, args.output / f"{path.stem}.{suffix}")
     names: Counter[str] = Counter()
     reasons = []
     for path, frame in frames:
@@ -82,10 +102,22 @@ def _plot_files(args: argparse.Namespace) -> None:
             continue
         for suffix in FORMATS:
             _write(figure, args.output / f"{stem}.{suffix}")
-    if len(reasons) == len(frames):
+    if len(reasons) == len(frames) and not timelines:
         raise ValueError("\n".join(reasons) or "the files have no results")
     for reason in reasons:
         print(f"warning: {reason}", file=sys.stderr)
+
+
+def _draw_timelines(args: argparse.Namespace) -> None:
+    """Write DIR/NAME.png and .svg with all timelines."""
+    figure = plot_timelines(args.files, arena=args.arena)
+    try:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"--output: cannot create '{args.output.parent}': {error.strerror}: pass another path") from error
+    for suffix in FORMATS:
+        # Not with_suffix: a name such as h200-2.7b has a dot of its own.
+        _write(figure, args.output.with_name(f"{args.output.name}.{suffix}"))
 
 
 def _log_files(args: argparse.Namespace) -> None:
@@ -106,11 +138,16 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, function, text in (
         ("plot", _plot_files, "draws each document as PNG and SVG"),
+        ("timeline", _draw_timelines, "draws memory over time, all files in one picture, as PNG and SVG"),
         ("mlflow", _log_files, "logs each document to MLflow"),
     ):
         command = commands.add_parser(name, help=text, description=text.capitalize())
         command.add_argument(
-            "files", type=Path, nargs="+", metavar="FILE", help="JSON of cs336-bench, or a folder of 'study all'"
+            "files",
+            type=Path,
+            nargs="+",
+            metavar="FILE",
+            help="JSON of --timeline" if name == "timeline" else "JSON of cs336-bench, or a folder of 'study all'",
         )
         command.set_defaults(function=function)
         if name == "plot":
@@ -119,6 +156,11 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--y", metavar="COLUMN", nargs="+", help="columns to draw (default: medians of steps)")
             command.add_argument(
                 "--by", metavar="COLUMN", nargs="+", help="settings that make a line (default: all that differ)"
+            )
+        elif name == "timeline":
+            command.add_argument("--output", type=Path, required=True, metavar="DIR/NAME", help="without a suffix")
+            command.add_argument(
+                "--arena", action="store_true", help="leave out variables and inputs, which are live all the time"
             )
         else:
             command.add_argument(

@@ -1,24 +1,18 @@
-#!/usr/bin/env python3
-"""Draws the memory of a step over time, by kind and phase, from timelines of `cs336-bench plan` and `model`.
-
-TIMELINE is a JSON file of `--timeline`. Each one becomes a panel of OUTPUT.png and OUTPUT.svg.
-
-PATH=build/dev/bin:$PATH cs336-bench plan --size small --device cuda --timeline small.json
-python3 benchmarks/memory_timeline.py small.json --output DIR/small
-"""
+"""Pictures of memory over time, from files of `--timeline` of `cs336-bench plan` and `model`."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from pathlib import Path
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
+from cs336._files import read_file
+from cs336.results._packages import need
 
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SCHEMA = "cs336.memory-timeline/1"
 KINDS = (
@@ -37,25 +31,73 @@ KINDS = (
 RESIDENT_KINDS = KINDS[:4]
 PHASES = {"forward": "0.97", "backward": "0.90", "communication": "0.93", "optimizer": "0.84", "prepare": "0.97"}
 MEBI = 2**20
-Timeline = dict[str, object]
+# Sizes in inches.
+PANEL = (11.0, 4.5)
+Timeline = dict[str, Any]
+Command = dict[str, Any]
 
 
-def read(path: Path) -> Timeline:
-    """Return the timeline of a file, which must have the schema and at least one command."""
+def is_timeline(path: str | os.PathLike[str]) -> bool:
+    """Return whether the file is a timeline. Files that cannot be read are none."""
     try:
-        timeline = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: cannot read {path}: {error}")
+        root = json.loads(read_file(path))
+    except (OSError, ValueError):
+        return False
+    return isinstance(root, dict) and root.get("schema") == SCHEMA
+
+
+def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = False) -> Figure:
+    """Draw the memory of steps over time: the kinds as stacked areas, phases behind them, and the peak.
+
+    Parameters
+    ----------
+    paths
+        JSON files of `--timeline` of `cs336-bench plan` or `model`. Each one has a panel.
+    arena
+        Leave out variables and inputs, which are live all the time and hide the memory of a forward pass.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Needs no display.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    OSError
+        If a file cannot be read.
+    ValueError
+        If a file is not a timeline, or has no commands.
+    """
+    timelines = [_read(path) for path in paths]
+    kinds = tuple(kind for kind in KINDS if not arena or kind not in RESIDENT_KINDS)
+    width, height = PANEL
+    figure: Figure = need("matplotlib.figure").Figure(figsize=(width, height * len(timelines)))
+    places = figure.subplots(len(timelines), 1, squeeze=False)[:, 0]
+    for path, timeline, axes in zip(paths, timelines, places, strict=True):
+        _draw(axes, timeline, timeline.get("model", os.fspath(path)), kinds)
+    figure.tight_layout()
+    return figure
+
+
+def _read(path: str | os.PathLike[str]) -> Timeline:
+    """Return the timeline of a file, which must have the schema and at least one command."""
+    name = os.fspath(path)
+    try:
+        timeline = json.loads(read_file(path))
+    except ValueError as error:
+        raise ValueError(f"'{name}' is not JSON: {error}") from error
     schema = timeline.get("schema") if isinstance(timeline, dict) else None
     if schema != SCHEMA:
         tools = "cs336-bench plan --timeline or model --timeline"
-        sys.exit(f"error: {path} has schema {schema}, not {SCHEMA}: write it with {tools}")
+        raise ValueError(f"'{name}' has schema {schema}, not {SCHEMA}: write it with {tools}")
     if not timeline["commands"]:
-        sys.exit(f"error: {path} has no commands")
+        raise ValueError(f"'{name}' has no commands")
     return timeline
 
 
-def spans(commands: list[dict[str, object]]) -> list[tuple[str, float, float]]:
+def _spans(commands: list[Command]) -> list[tuple[str, float, float]]:
     """Return phase, start and end in milliseconds of each run of commands of one phase."""
     found: list[tuple[str, float, float]] = []
     for command in commands:
@@ -67,16 +109,17 @@ def spans(commands: list[dict[str, object]]) -> list[tuple[str, float, float]]:
     return found
 
 
-def changes(below: list[float], above: list[float]) -> list[int]:
+def _changes(below: list[float], above: list[float]) -> list[int]:
     """Return the positions at which an area begins, ends, or gets other bounds. The other points draw nothing."""
     pairs = list(zip(below, above, strict=True))
     last = len(pairs) - 1
     return [place for place in range(last + 1) if place in (0, last) or pairs[place] != pairs[place - 1]]
 
 
-def draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) -> None:
-    """Draw the kinds with bytes as stacked areas over milliseconds, phases behind them, and the peak."""
-    commands = timeline["commands"]
+def _draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) -> None:
+    """Draw one timeline."""
+    colours = need("matplotlib").colormaps["tab10"]
+    commands: list[Command] = timeline["commands"]
     edges = [command["start_us"] / 1e3 for command in commands] + [commands[-1]["end_us"] / 1e3]
     below = [0.0] * len(edges)
     for kind in kinds:
@@ -84,18 +127,18 @@ def draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) -> 
         if not any(values):
             continue
         above = [low + value for low, value in zip(below, [*values, values[-1]], strict=True)]
-        points = changes(below, above)
+        points = _changes(below, above)
         axes.fill_between(
             [edges[place] for place in points],
             [below[place] for place in points],
             [above[place] for place in points],
             step="post",
-            color=plt.cm.tab10(KINDS.index(kind)),
+            color=colours(KINDS.index(kind)),
             linewidth=0,
             label=kind.replace("_", " "),
         )
         below = above
-    shown = spans(commands)
+    shown = _spans(commands)
     width = shown[-1][2] - shown[0][1]
     for phase, start, end in shown:
         axes.axvspan(start, end, color=PHASES.get(phase, "1"), zorder=0)
@@ -107,33 +150,8 @@ def draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) -> 
     axes.set(
         xlabel=f"time {timeline.get('times', 'predicted')} on {timeline['device']} (ms)",
         ylabel="active memory (MiB)" if set(RESIDENT_KINDS) <= set(kinds) else "memory in the arena (MiB)",
-        xlim=edges[:: len(edges) - 1],
+        xlim=(edges[0], edges[-1]),
+        ylim=(0, 1.05 * top or 1),
     )
-    axes.set_ylim(0, 1.05 * top)
     axes.set_title(title, fontsize=9, pad=18)
     axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
-
-
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("timelines", type=Path, nargs="+", metavar="TIMELINE", help="JSON of --timeline")
-    arguments.add_argument(
-        "--arena", action="store_true", help="leave out variables and inputs, which are live all the time"
-    )
-    arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.png and OUTPUT.svg")
-    args = arguments.parse_args()
-    timelines = [read(path) for path in args.timelines]
-    kinds = tuple(kind for kind in KINDS if not args.arena or kind not in RESIDENT_KINDS)
-    figure, axes = plt.subplots(len(timelines), 1, figsize=(11, 4.5 * len(timelines)), squeeze=False)
-    for path, timeline, place in zip(args.timelines, timelines, axes[:, 0], strict=True):
-        draw(place, timeline, timeline.get("model", path.stem), kinds)
-    figure.tight_layout()
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    for suffix in (".png", ".svg"):
-        # Not with_suffix: a name such as h200-2.7b has a dot of its own.
-        figure.savefig(args.output.with_name(args.output.name + suffix), dpi=150)
-    plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()
