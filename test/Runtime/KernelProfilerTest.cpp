@@ -39,11 +39,15 @@ TEST(KernelProfilerTest, RecordsAreNamedAndInOrder) {
   FakeCuptiMemcpy(8, 100, 110);
   FakeCuptiKernel("_Z4gemmILi64EEvPKfPf", 200, 260, 8); // void gemm<64>(float const*, float*)
   FakeCuptiMemset(500, 501);
+  FakeCuptiMemcpyBetweenDevices(520, 540, 9);
   FakeCuptiMemcpy(1, 600, 605);
   auto trace = (*profiler)->Stop();
   ASSERT_TRUE(trace.ok()) << trace.status();
-  EXPECT_THAT(Names(*trace), ElementsAre("[CUDA memcpy Device-to-Device]", "gemm<64>", "ffn_silu_mul_3f2a",
-                                         "[CUDA memset]", "[CUDA memcpy Host-to-Device]"));
+  EXPECT_THAT(Names(*trace),
+              ElementsAre("[CUDA memcpy Device-to-Device]", "gemm<64>", "ffn_silu_mul_3f2a", "[CUDA memset]",
+                          "[CUDA memcpy Peer-to-Peer]", "[CUDA memcpy Host-to-Device]"));
+  EXPECT_EQ(trace->spans[4].duration_ns, 20);
+  EXPECT_EQ(trace->spans[4].graph_node, 9u);
   EXPECT_EQ(trace->spans[2].start_ns, 300);
   EXPECT_EQ(trace->spans[2].duration_ns, 150);
   EXPECT_EQ(trace->spans[2].graph_node, 7u);
@@ -87,7 +91,7 @@ TEST(KernelProfilerTest, NodesOfGraphsHaveTheCommandThatMadeThem) {
 TEST(KernelProfilerTest, ThereIsOneAtATime) {
   auto first = KernelProfiler::Create(kFake);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(FakeCuptiEnabledKinds(), 3);
+  EXPECT_EQ(FakeCuptiEnabledKinds(), 4);
   EXPECT_EQ(FakeCuptiEnabledCallbacks(), 2);
   EXPECT_EQ(KernelProfiler::Create(kFake).status().code(), absl::StatusCode::kAlreadyExists);
   first->reset();

@@ -96,6 +96,15 @@ void FakeCuptiMemcpy(uint8_t kind, uint64_t start, uint64_t end) {
   Add(copy);
 }
 
+void FakeCuptiMemcpyBetweenDevices(uint64_t start, uint64_t end, uint64_t graph_node) {
+  cupti::ActivityMemcpyBetweenDevices copy = {};
+  copy.kind = cupti::kMemcpyBetweenDevices;
+  copy.start = start;
+  copy.end = end;
+  copy.graph_node = graph_node;
+  Add(copy);
+}
+
 void FakeCuptiMemset(uint64_t start, uint64_t end) {
   cupti::ActivityMemset fill = {};
   fill.kind = cupti::kMemset;
@@ -159,9 +168,10 @@ int cuptiActivityFlushAll(uint32_t flags) {
 
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, cupti::Activity **record) {
   auto size = [](const cupti::Activity *activity) {
-    return activity->kind == cupti::kConcurrentKernel ? sizeof(cupti::ActivityKernel)
-           : activity->kind == cupti::kMemcpy         ? sizeof(cupti::ActivityMemcpy)
-                                                      : sizeof(cupti::ActivityMemset);
+    return activity->kind == cupti::kConcurrentKernel       ? sizeof(cupti::ActivityKernel)
+           : activity->kind == cupti::kMemcpy               ? sizeof(cupti::ActivityMemcpy)
+           : activity->kind == cupti::kMemcpyBetweenDevices ? sizeof(cupti::ActivityMemcpyBetweenDevices)
+                                                            : sizeof(cupti::ActivityMemset);
   };
   uint8_t *next = *record ? reinterpret_cast<uint8_t *>(*record) + size(*record) : buffer;
   if (next >= buffer + valid_bytes)

@@ -13,6 +13,7 @@
 /// Add work of the simulated GPU, which the next flush returns.
 void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t graph_node);
 void FakeCuptiMemcpy(uint8_t kind, uint64_t start, uint64_t end);
+void FakeCuptiMemcpyBetweenDevices(uint64_t start, uint64_t end, uint64_t graph_node);
 void FakeCuptiMemset(uint64_t start, uint64_t end);
 
 /// Creates a node of a graph that is captured, and a clone of it as instantiation does. Ids are those of records.
