@@ -147,7 +147,7 @@ def help_commands(source: str) -> list[Command]:
 
 FOLDERS = ("scripts", "benchmarks", "examples")
 # Command lines of modules of the Python package.
-MODULES = (["-m", "cs336.launch"], ["-m", "cs336.results", "plot"], ["-m", "cs336.results", "mlflow"])
+MODULES = (["-m", "cs336.launch"], *(["-m", "cs336.results", name] for name in ("plot", "timeline", "mlflow")))
 # test_follow_guides.py and test_plugin.py follow these pages from start to end, in folders of their own.
 FOLLOWED = ("docs/AddingAPass.md", "docs/AddingAnOp.md", "docs/Plugins.md")
 CHECKED_PAGES = tuple(page for page in PAGES if str(page.relative_to(ROOT)) not in FOLLOWED)
