@@ -61,31 +61,33 @@ private:
   std::unique_ptr<PeerWork> work_;
 };
 
-absl::StatusOr<std::vector<PeerTransfer>> Share(PeerGroup &peers, const std::vector<Transfer> &transfers) {
+absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::vector<Transfer> &transfers) {
   std::vector<const void *> own;
   for (const Transfer &each : transfers)
     own.insert(own.end(), {each.src, each.dst});
   CS336_ASSIGN_OR_RETURN(PeerMemory::Addresses addresses, peers.peers().Share(own));
-  std::vector<PeerTransfer> shared;
+  std::vector<SharedTransfer> shared;
   for (size_t i = 0; i != transfers.size(); ++i) {
-    shared.push_back({transfers[i], {}, {}});
+    SharedTransfer each;
+    each.own = transfers[i];
     for (const std::vector<CUdeviceptr> &rank : addresses) {
-      shared.back().sources.push_back(rank[2 * i]);
-      shared.back().targets.push_back(rank[2 * i + 1]);
+      each.sources.push_back(rank[2 * i]);
+      each.targets.push_back(rank[2 * i + 1]);
     }
+    shared.push_back(std::move(each));
   }
   return shared;
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(const CudaContext &context, PeerGroup &peers,
-                                                      const std::vector<PeerTransfer> &transfers,
+                                                      const std::vector<SharedTransfer> &transfers,
                                                       const format::CollectiveT &collective) {
   if (collective.kind == format::CollectiveKind::all_gather)
     return GatherFromPeers(context, peers, transfers);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
   int64_t bytes = 0;
-  for (const PeerTransfer &each : transfers)
+  for (const SharedTransfer &each : transfers)
     bytes += each.src_bytes();
   return bytes > kMostDirectBytes ? ReduceStaged(context, peers, transfers, reduction)
                                   : ReduceFromPeers(peers, transfers, reduction);
@@ -103,7 +105,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(const Cud
   absl::optional<int64_t> barrier = peers.ReserveBarrier();
   if (!barrier)
     return nullptr;
-  CS336_ASSIGN_OR_RETURN(std::vector<PeerTransfer> shared, Share(peers, transfers));
+  CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(context, peers, shared, collective));
   return std::make_unique<PeerCollective>(context, group, peers, *barrier, std::move(work));
 }

@@ -22,7 +22,7 @@ constexpr unsigned kStagedBlocks = 64;
 
 /// Consecutive vectors of an operand, which are staged together with others.
 struct Piece {
-  const PeerTransfer *transfer;
+  const SharedTransfer *transfer;
   int64_t first, vectors;
   int64_t offset; // In the staging memory of each source, in bytes.
 
@@ -30,11 +30,11 @@ struct Piece {
 };
 
 /// Splits what a rank reduces into rounds, each of which fits into `capacity` bytes per source.
-std::vector<std::vector<Piece>> SplitIntoRounds(const std::vector<PeerTransfer> &transfers, int rank,
+std::vector<std::vector<Piece>> SplitIntoRounds(const std::vector<SharedTransfer> &transfers, int rank,
                                                 int64_t capacity) {
   std::vector<std::vector<Piece>> rounds(1);
   int64_t used = 0;
-  for (const PeerTransfer &each : transfers) {
+  for (const SharedTransfer &each : transfers) {
     int64_t end = each.first(rank + 1);
     for (int64_t first = each.first(rank); first != end;) {
       if (used == capacity) {
@@ -61,7 +61,7 @@ class StagedReduction : public PeerWork {
 public:
   StagedReduction(const CudaContext &context, PeerGroup &peers) : context_(context), peers_(peers) {}
 
-  absl::Status Prepare(const std::vector<PeerTransfer> &transfers, PeerReduction reduction) {
+  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
     CS336_ASSIGN_OR_RETURN(staging_, peers_.ShareStaging());
     capacity_ = PeerGroup::kStagingBytes / (peers_.size() - 1) / kVectorBytes * kVectorBytes;
     for (int rank = 0; rank != peers_.size(); ++rank) {
@@ -117,10 +117,10 @@ private:
   }
 
   /// Adds copies of this rank's results to all others, which do not write to these parts.
-  void AddResults(const std::vector<PeerTransfer> &transfers) {
+  void AddResults(const std::vector<SharedTransfer> &transfers) {
     has_results_ = true;
     for (int step = 1; step != peers_.size(); ++step)
-      for (const PeerTransfer &each : transfers) {
+      for (const SharedTransfer &each : transfers) {
         int64_t first = each.first(peers_.rank()), vectors = each.first(peers_.rank() + 1) - first;
         results_.Add(each.targets[(peers_.rank() + step) % peers_.size()] + first * kVectorBytes,
                      ToDevicePointer(each.own.dst) + first * kVectorBytes, vectors * kVectorBytes);
@@ -139,7 +139,7 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(const CudaContext &context, PeerGroup &peers,
-                                                       const std::vector<PeerTransfer> &transfers,
+                                                       const std::vector<SharedTransfer> &transfers,
                                                        PeerReduction reduction) {
   auto work = std::make_unique<StagedReduction>(context, peers);
   CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction));

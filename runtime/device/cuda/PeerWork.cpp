@@ -85,20 +85,20 @@ constexpr unsigned kDirectBlocks = 32;
 } // namespace
 
 std::unique_ptr<PeerWork> GatherFromPeers(const CudaContext &context, const PeerGroup &peers,
-                                          const std::vector<PeerTransfer> &transfers) {
+                                          const std::vector<SharedTransfer> &transfers) {
   PeerCopies copies;
   // Each rank begins with another one, so that no GPU receives from all at once.
   for (int step = 1; step <= peers.size(); ++step)
-    for (const PeerTransfer &each : transfers)
+    for (const SharedTransfer &each : transfers)
       copies.Add(each.targets[(peers.rank() + step) % peers.size()] + peers.rank() * each.src_bytes(),
                  ToDevicePointer(each.own.src), each.src_bytes());
   return std::make_unique<Gather>(context, std::move(copies));
 }
 
-absl::StatusOr<std::unique_ptr<PeerWork>> ReduceFromPeers(PeerGroup &peers, const std::vector<PeerTransfer> &transfers,
-                                                          PeerReduction reduction) {
+absl::StatusOr<std::unique_ptr<PeerWork>>
+ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
   PeerSums sums(reduction.is_for_all ? peers.size() : 1);
-  for (const PeerTransfer &each : transfers) {
+  for (const SharedTransfer &each : transfers) {
     int64_t first = each.first(peers.rank()), offset = first * kVectorBytes;
     std::vector<CUdeviceptr> addresses;
     for (CUdeviceptr source : each.sources)

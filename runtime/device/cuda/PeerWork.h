@@ -29,7 +29,7 @@ namespace cs336::runtime {
 constexpr int64_t kVectorBytes = 16;
 
 /// An operand of a collective, with its addresses on all ranks, by rank.
-struct PeerTransfer {
+struct SharedTransfer {
   Transfer own;
   std::vector<CUdeviceptr> sources, targets;
 
@@ -97,14 +97,14 @@ private:
 
 /// Copies this rank's part of each operand to all ranks.
 std::unique_ptr<PeerWork> GatherFromPeers(const CudaContext &context, const PeerGroup &peers,
-                                          const std::vector<PeerTransfer> &transfers);
+                                          const std::vector<SharedTransfer> &transfers);
 /// Reduces by a kernel that reads from all ranks, and writes to them for all_reduce. It has the least latency, but
 /// a multiprocessor reads 11 GB/s over NVLink, so that many are busy.
-absl::StatusOr<std::unique_ptr<PeerWork>> ReduceFromPeers(PeerGroup &peers, const std::vector<PeerTransfer> &transfers,
-                                                          PeerReduction reduction);
+absl::StatusOr<std::unique_ptr<PeerWork>>
+ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction);
 /// Reduces what copy engines have written to this rank's staging memory, and lets them copy the result for all_reduce.
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(const CudaContext &context, PeerGroup &peers,
-                                                       const std::vector<PeerTransfer> &transfers,
+                                                       const std::vector<SharedTransfer> &transfers,
                                                        PeerReduction reduction);
 
 } // namespace cs336::runtime
