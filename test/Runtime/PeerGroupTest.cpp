@@ -36,7 +36,7 @@ public:
 
   // Words of what a rank tells the others of an address.
   static constexpr int64_t kWords = 12, kStart = 2;
-  std::map<size_t, int64_t> floats; // Of the peer's blocks by position, if not 64.
+  std::map<size_t, int64_t> floats; // Lengths of the peer's blocks by position, if not 64.
   // By position: signals, then source and target of each collective.
   std::vector<float *> own;
   std::deque<std::vector<float>> peer;

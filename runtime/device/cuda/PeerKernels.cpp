@@ -286,7 +286,7 @@ std::string Pack(DType dtype, int word) {
                       ", ", Sum(word, 0), ";\n");
 }
 
-/// Text that divides a sum. A product with the inverse of a power of 2 is as exact, and takes one instruction.
+/// Text that divides a sum. Multiplication by the inverse of a power of 2 is as exact, and takes one instruction.
 std::string Divide(const std::string &sum, int ranks) {
   auto divisor = static_cast<float>(ranks);
   bool is_power = (ranks & (ranks - 1)) == 0;

@@ -32,10 +32,10 @@ int64_t ProcessNumber() {
 /// Ranks gather it as words of 64 bits.
 struct PeerMemory::Place {
   int64_t process;
-  CUcontext context;     // Meaningful in that process.
-  CUdeviceptr start;     // Of the allocation, in that process.
-  int64_t offset;        // From the start.
-  CUipcMemHandle handle; // Of the allocation, for other processes.
+  CUcontext context;     // Context of the device, for that process.
+  CUdeviceptr start;     // Start of the allocation, in that process.
+  int64_t offset;        // Bytes from the start.
+  CUipcMemHandle handle; // Handle of the allocation, for other processes.
 };
 
 PeerMemory::~PeerMemory() {

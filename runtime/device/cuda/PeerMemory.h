@@ -45,7 +45,7 @@ public:
   absl::StatusOr<Addresses> Share(absl::Span<const void *const> addresses);
 
 private:
-  /// What a rank tells the others about an address.
+  /// An address as a rank describes it to the others.
   struct Place;
   absl::StatusOr<Place> Describe(const void *address) const;
   /// Returns the address at which this rank's GPU accesses another rank's place.

@@ -129,8 +129,8 @@ private:
 
   const CudaContext &context_;
   PeerGroup &peers_;
-  std::vector<CUdeviceptr> staging_; // By rank.
-  int64_t capacity_ = 0;             // Of a source's part of the staging memory, in bytes.
+  std::vector<CUdeviceptr> staging_; // Staging memory by rank.
+  int64_t capacity_ = 0;             // Bytes of the part of the staging memory that a source writes.
   std::deque<Round> rounds_;
   bool has_results_ = false;
   PeerCopies results_;

@@ -42,7 +42,7 @@ struct SharedTransfer {
 /// Enqueues a wait for all ranks.
 using Barrier = absl::FunctionRef<absl::Status()>;
 
-/// What one rank does for a collective, with barriers before and after it accesses memory of other ranks. All ranks
+/// The work of one rank for a collective, with barriers before and after it accesses memory of other ranks. All ranks
 /// come to the same number of barriers.
 class PeerWork {
 public:
