@@ -121,6 +121,10 @@ absl::Status ThreadTeam::Start() {
           absl::StrCat(reason.message(), ": use fewer (num_threads, --num-threads), or raise the limit (ulimit -u)"));
     }
   }
+  // A thread's first call of OpenMP's library allocates memory, and ends the process if it gets none. That must not
+  // happen while another thread writes a file.
+  for (size_t started; (started = started_.load()) != workers_.size();)
+    started_.wait(started);
   return absl::OkStatus();
 }
 
@@ -199,6 +203,8 @@ ThreadTeam::Loop ThreadTeam::WaitForLoop(Loop seen) {
 void *ThreadTeam::Work(void *worker) {
   auto [team, index, thread] = *static_cast<Worker *>(worker);
   TeamScope no_team(nullptr);
+  ++team->started_;
+  team->started_.notify_one();
   for (Loop loop(0); !team->stops_;) {
     loop = team->WaitForLoop(loop);
     if (loop.parts() != 0)

@@ -92,6 +92,7 @@ private:
 
   const absl::FunctionRef<void(int)> *body_ = nullptr; // Body of the present loop.
   alignas(64) std::atomic<uint64_t> loop_{0};
+  std::atomic<size_t> started_{0}; // Workers that need no memory of the OpenMP library any more.
   std::atomic<bool> stops_{false};
   alignas(64) std::atomic<int> unfinished_{0}; // Unfinished parts of the present loop.
   /// Changes when sleeping workers must look again.

@@ -96,8 +96,11 @@ static bool finishStreams() {
   return !error;
 }
 
-/// For `--help` and errors in flags, after which LLVM calls exit.
+/// For `--help` and errors in flags, after which LLVM calls exit. OpenMP's library calls it on any thread if it has no
+/// memory: the other threads still use what destructors would destroy.
 static void onExit() {
+  if (gettid() != getpid())
+    exitAtOnce();
   if (!finishStreams())
     _exit(EXIT_FAILURE);
 }
