@@ -14,6 +14,7 @@
 
 #include "cs336/Dialect/CS336/IR/ScoreDistances.h"
 
+#include "cs336/Dialect/CS336/IR/LinearIndex.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
@@ -37,18 +38,10 @@ int64_t DistanceRange::countPairs(int64_t queries, int64_t keys) const {
 }
 
 namespace {
-/// query·i + key·j + constant.
-struct Linear {
-  double query = 0, key = 0, constant = 0;
-};
-
-/// factor·d + constant.
-struct OfDistance {
-  double factor, constant;
-};
-
 using Truth = std::optional<bool>;
 
+/// Computes each value of the function from its operands, in the order of the operations, because a value can have many
+/// uses.
 class Evaluator {
 public:
   Evaluator(Block *function, bool isCausal, int64_t queries, int64_t keys)
@@ -64,24 +57,30 @@ private:
     bool isVisible;
   };
 
-  std::optional<Linear> readNumber(Value value);
-  std::optional<Linear> inferNumber(Value value);
-  bool isExact(const Linear &number, Type element) const;
-  std::optional<OfDistance> readComparison(CompareOp op);
+  void readNumbers();
+  std::optional<LinearIndex> getNumber(Value value) const;
+  std::optional<LinearIndex> inferNumber(Operation *op) const;
   SmallVector<Segment> buildSegments();
 
-  // At the current distance.
-  Truth readTruth(Value value);
-  bool isHidden(Value value);
-  /// Returns whether the value is the scaled score or −∞, for any data.
-  bool onlyHides(Value value) const;
+  /// Computes the values at a distance. Returns whether the score can be visible.
+  bool evaluate(double distance);
+  // At the distance of the last evaluation.
+  Truth getTruth(Value value) const;
+  Truth inferTruth(Operation *op) const;
+  bool isHidden(Value value) const;
+  bool inferHidden(Operation *op) const;
+
+  /// Returns whether the function yields the scaled score or −∞, for any data.
+  bool onlyHides() const;
+  Value getResult() const { return function->getTerminator()->getOperand(0); }
 
   Block *function;
   bool isCausal;
   int64_t queries, keys;
-  DenseMap<Value, std::optional<Linear>> numbers;
-  llvm::MapVector<Operation *, OfDistance> comparisons;
-  DenseMap<Operation *, bool> results;
+  DenseMap<Value, LinearIndex> numbers;
+  llvm::MapVector<Operation *, LinearDistance> comparisons;
+  DenseMap<Value, bool> truths; // Of values that do not depend on data.
+  DenseSet<Value> hidden;
 };
 } // namespace
 
@@ -100,130 +99,89 @@ static bool isMinusInfinity(Value value) { return getConstant(value) == -std::nu
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Returns whether arithmetic in `element` gives all values of the number without rounding and wrapping around.
-bool Evaluator::isExact(const Linear &number, Type element) const {
-  double largest = std::abs(number.constant) + std::abs(number.query) * static_cast<double>(queries) +
-                   std::abs(number.key) * static_cast<double>(keys);
-  if (number.constant != std::floor(number.constant) || number.query != std::floor(number.query) ||
-      number.key != std::floor(number.key))
-    return false;
-  if (element.isF32())
-    return largest <= 0x1p24;
-  if (element.isF64())
-    return largest <= 0x1p53;
-  return (element.isInteger(32) || element.isInteger(64)) && largest < 0x1p31;
-}
-
-std::optional<Linear> Evaluator::readNumber(Value value) {
-  auto [found, isNew] = numbers.try_emplace(value);
-  if (!isNew)
-    return found->second;
-  std::optional<Linear> number = inferNumber(value);
-  if (number && !isExact(*number, tensorType(value).getElementType()))
-    number.reset();
-  numbers[value] = number;
-  return number;
-}
-
-std::optional<Linear> Evaluator::inferNumber(Value value) {
+std::optional<LinearIndex> Evaluator::getNumber(Value value) const {
   if (value == function->getArgument(score::kQuery))
-    return Linear{1, 0, 0};
+    return LinearIndex{1, 0, 0};
   if (value == function->getArgument(score::kKey))
-    return Linear{0, 1, 0};
+    return LinearIndex{0, 1, 0};
   if (std::optional<double> constant = getConstant(value); constant && std::isfinite(*constant))
-    return Linear{0, 0, *constant};
-  Operation *op = value.getDefiningOp();
-  if (!op)
+    return LinearIndex{0, 0, *constant};
+  auto found = numbers.find(value);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<LinearIndex> Evaluator::inferNumber(Operation *op) const {
+  if (!isa<CastOp, NegOp, AddOp, SubOp, MulOp>(op))
+    return std::nullopt;
+  std::optional<LinearIndex> x = getNumber(op->getOperand(0));
+  if (!x)
     return std::nullopt;
   if (isa<CastOp>(op))
-    return tensorType(op->getOperand(0)).getElementType().isInteger(1) ? std::nullopt : readNumber(op->getOperand(0));
-  if (isa<NegOp>(op)) {
-    std::optional<Linear> x = readNumber(op->getOperand(0));
-    return x ? std::optional(Linear{-x->query, -x->key, -x->constant}) : std::nullopt;
-  }
-  if (!isa<AddOp, SubOp, MulOp>(op))
+    return tensorType(op->getOperand(0)).getElementType().isInteger(1) ? std::nullopt : x;
+  if (isa<NegOp>(op))
+    return -1 * *x;
+  std::optional<LinearIndex> y = getNumber(op->getOperand(1));
+  if (!y)
     return std::nullopt;
-  std::optional<Linear> lhs = readNumber(op->getOperand(0)), rhs = readNumber(op->getOperand(1));
-  if (!lhs || !rhs)
-    return std::nullopt;
-  if (isa<MulOp>(op)) {
-    if (lhs->query != 0 || lhs->key != 0)
-      std::swap(lhs, rhs);
-    bool isLinear = lhs->query == 0 && lhs->key == 0;
-    double factor = lhs->constant;
-    return isLinear ? std::optional(Linear{factor * rhs->query, factor * rhs->key, factor * rhs->constant})
-                    : std::nullopt;
-  }
-  double sign = isa<AddOp>(op) ? 1 : -1;
-  return Linear{lhs->query + sign * rhs->query, lhs->key + sign * rhs->key, lhs->constant + sign * rhs->constant};
+  if (isa<AddOp>(op))
+    return *x + *y;
+  if (isa<SubOp>(op))
+    return *x - *y;
+  auto isConstant = [](const LinearIndex &number) { return number.query == 0 && number.key == 0; };
+  if (isConstant(*x))
+    return x->constant * *y;
+  return isConstant(*y) ? std::optional(y->constant * *x) : std::nullopt;
 }
 
-std::optional<OfDistance> Evaluator::readComparison(CompareOp op) {
-  std::optional<Linear> lhs = readNumber(op.getLhs()), rhs = readNumber(op.getRhs());
-  if (!lhs || !rhs)
-    return std::nullopt;
-  Linear difference{lhs->query - rhs->query, lhs->key - rhs->key, lhs->constant - rhs->constant};
-  // With one query or one key, its index is 0.
-  if (queries == 1)
-    difference.query = -difference.key;
-  if (keys == 1)
-    difference.key = -difference.query;
-  if (difference.query != -difference.key)
-    return std::nullopt;
-  return OfDistance{difference.query, difference.constant};
-}
-
-static bool holds(Predicate predicate, double difference) {
-  switch (predicate) {
-  case Predicate::EQ:
-    return difference == 0;
-  case Predicate::NE:
-    return difference != 0;
-  case Predicate::LT:
-    return difference < 0;
-  case Predicate::LE:
-    return difference <= 0;
-  case Predicate::GT:
-    return difference > 0;
-  case Predicate::GE:
-    return difference >= 0;
+void Evaluator::readNumbers() {
+  for (Operation &op : function->without_terminator()) {
+    if (auto comparison = dyn_cast<CompareOp>(op)) {
+      std::optional<LinearIndex> lhs = getNumber(comparison.getLhs()), rhs = getNumber(comparison.getRhs());
+      std::optional<LinearDistance> number;
+      if (lhs && rhs)
+        number = (*lhs - *rhs).getLinearDistance(queries, keys);
+      if (number)
+        comparisons.insert({&op, *number});
+      continue;
+    }
+    std::optional<LinearIndex> number = inferNumber(&op);
+    if (number && number->isExact(queries, keys, tensorType(op.getResult(0)).getElementType()))
+      numbers[op.getResult(0)] = *number;
   }
-  llvm_unreachable("every predicate has a case");
 }
 
 //===----------------------------------------------------------------------===//
 // Values at one distance
 //===----------------------------------------------------------------------===//
 
-Truth Evaluator::readTruth(Value value) {
+Truth Evaluator::getTruth(Value value) const {
   if (std::optional<double> constant = getConstant(value))
     return *constant != 0;
-  if (!value.getDefiningOp())
-    return std::nullopt;
-  return llvm::TypeSwitch<Operation *, Truth>(value.getDefiningOp())
-      .Case([&](CompareOp op) {
-        auto found = results.find(op);
-        return found == results.end() ? Truth() : Truth(found->second);
-      })
+  auto found = truths.find(value);
+  return found == truths.end() ? Truth() : Truth(found->second);
+}
+
+Truth Evaluator::inferTruth(Operation *op) const {
+  return llvm::TypeSwitch<Operation *, Truth>(op)
       .Case([&](NotOp op) {
-        Truth operand = readTruth(op.getOperand());
+        Truth operand = getTruth(op.getOperand());
         return operand ? Truth(!*operand) : Truth();
       })
       .Case([&](AndOp op) {
-        Truth lhs = readTruth(op.getLhs()), rhs = readTruth(op.getRhs());
+        Truth lhs = getTruth(op.getLhs()), rhs = getTruth(op.getRhs());
         if (lhs == Truth(false) || rhs == Truth(false))
           return Truth(false);
         return lhs && rhs ? Truth(true) : Truth();
       })
       .Case([&](OrOp op) {
-        Truth lhs = readTruth(op.getLhs()), rhs = readTruth(op.getRhs());
+        Truth lhs = getTruth(op.getLhs()), rhs = getTruth(op.getRhs());
         if (lhs == Truth(true) || rhs == Truth(true))
           return Truth(true);
         return lhs && rhs ? Truth(false) : Truth();
       })
       .Case([&](SelectOp op) {
-        Truth chosen = readTruth(op.getPredicate());
-        Truth lhs = readTruth(op.getTrueValue()), rhs = readTruth(op.getFalseValue());
+        Truth chosen = getTruth(op.getPredicate());
+        Truth lhs = getTruth(op.getTrueValue()), rhs = getTruth(op.getFalseValue());
         if (chosen)
           return *chosen ? lhs : rhs;
         return lhs == rhs ? lhs : Truth();
@@ -231,19 +189,17 @@ Truth Evaluator::readTruth(Value value) {
       .Default([](Operation *) { return Truth(); });
 }
 
-/// Returns whether the value is −∞ at the current distance, for any data for which it is not NaN.
-bool Evaluator::isHidden(Value value) {
-  if (isMinusInfinity(value))
-    return true;
-  if (!value.getDefiningOp())
-    return false;
+/// Returns whether the value is −∞, for any data for which it is not NaN.
+bool Evaluator::isHidden(Value value) const { return isMinusInfinity(value) || hidden.contains(value); }
+
+bool Evaluator::inferHidden(Operation *op) const {
   auto isPositive = [](Value factor) {
     std::optional<double> constant = getConstant(factor);
     return constant && *constant > 0 && std::isfinite(*constant);
   };
-  return llvm::TypeSwitch<Operation *, bool>(value.getDefiningOp())
+  return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](SelectOp op) {
-        Truth chosen = readTruth(op.getPredicate());
+        Truth chosen = getTruth(op.getPredicate());
         if (chosen)
           return isHidden(*chosen ? op.getTrueValue() : op.getFalseValue());
         return isHidden(op.getTrueValue()) && isHidden(op.getFalseValue());
@@ -257,12 +213,34 @@ bool Evaluator::isHidden(Value value) {
       .Default([](Operation *) { return false; });
 }
 
-bool Evaluator::onlyHides(Value value) const {
-  if (value == function->getArgument(score::kScore))
-    return true;
-  auto select = value.getDefiningOp<SelectOp>();
-  return select && ((onlyHides(select.getTrueValue()) && isMinusInfinity(select.getFalseValue())) ||
-                    (isMinusInfinity(select.getTrueValue()) && onlyHides(select.getFalseValue())));
+bool Evaluator::evaluate(double distance) {
+  truths.clear();
+  hidden.clear();
+  for (Operation &op : function->without_terminator()) {
+    Value result = op.getResult(0);
+    if (const auto *compared = comparisons.find(&op); compared != comparisons.end()) {
+      const LinearDistance &number = compared->second;
+      truths[result] = holds(cast<CompareOp>(op).getPredicate(), number.factor * distance + number.constant);
+    } else if (Truth truth = inferTruth(&op)) {
+      truths[result] = *truth;
+    }
+    if (inferHidden(&op))
+      hidden.insert(result);
+  }
+  return !isHidden(getResult());
+}
+
+bool Evaluator::onlyHides() const {
+  Value value = getResult();
+  while (auto select = value.getDefiningOp<SelectOp>()) {
+    if (isMinusInfinity(select.getFalseValue()))
+      value = select.getTrueValue();
+    else if (isMinusInfinity(select.getTrueValue()))
+      value = select.getFalseValue();
+    else
+      return false;
+  }
+  return value == function->getArgument(score::kScore);
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,14 +264,10 @@ SmallVector<Evaluator::Segment> Evaluator::buildSegments() {
   SmallVector<Segment> segments;
   for (auto [number, begin] : llvm::enumerate(begins)) {
     Segment segment{{begin, number + 1 < begins.size() ? begins[number + 1] - 1 : last}, {}, true};
-    results.clear();
-    for (auto &[op, compared] : comparisons) {
-      bool result =
-          holds(cast<CompareOp>(op).getPredicate(), compared.factor * static_cast<double>(begin) + compared.constant);
-      results[op] = result;
-      segment.results.push_back(result);
-    }
-    segment.isVisible = !function || !isHidden(function->getTerminator()->getOperand(0));
+    if (function)
+      segment.isVisible = evaluate(static_cast<double>(begin));
+    for (auto &[op, compared] : comparisons)
+      segment.results.push_back(truths.at(op->getResult(0)));
     bool continues = !segments.empty() && segments.back().results == segment.results;
     if (continues)
       segments.back().range.last = segment.range.last;
@@ -305,9 +279,7 @@ SmallVector<Evaluator::Segment> Evaluator::buildSegments() {
 
 ScoreDistances Evaluator::run() {
   if (function)
-    for (auto op : function->getOps<CompareOp>())
-      if (std::optional<OfDistance> number = readComparison(op))
-        comparisons.insert({op, *number});
+    readNumbers();
   SmallVector<Segment> segments = buildSegments();
   const Segment *largest = nullptr;
   std::optional<DistanceRange> visible;
@@ -321,8 +293,8 @@ ScoreDistances Evaluator::run() {
   // Where nothing is visible, the function hides what is left.
   if (!visible)
     visible = {segments.front().range.first, segments.front().range.first};
-  bool hides = !function || onlyHides(function->getTerminator()->getOperand(0));
-  ScoreDistances distances{*visible, largest ? largest->range : *visible, DenseMap<Operation *, bool>(), hides};
+  ScoreDistances distances{*visible, largest ? largest->range : *visible, DenseMap<Operation *, bool>(),
+                           !function || onlyHides()};
   if (largest)
     for (auto [comparison, result] : llvm::zip_equal(comparisons, largest->results))
       distances.interiorComparisons[comparison.first] = result;

@@ -48,6 +48,13 @@ static LogicalResult verifyArguments(Operation *op, Block &function, Type score,
   return success();
 }
 
+IntegerValueRange cs336::getScoreArgumentRange(BlockArgument argument, ArrayRef<int64_t> bounds) {
+  unsigned number = argument.getArgNumber();
+  bool isIndex = number >= score::kBatch && number < score::kFirstTable;
+  return isIndex ? IntegerValueRange(getRangeBelow(argument.getType(), bounds[number - score::kBatch]))
+                 : IntegerValueRange();
+}
+
 static LogicalResult verifyOperations(Operation *op, Block &function) {
   for (Operation &inner : function.without_terminator()) {
     if (!isa<ScalarOpInterface, ConstantOp, ElementOp>(inner))
@@ -76,19 +83,11 @@ static LogicalResult verify(Op op, unsigned numResults) {
   if (!yield || yield->getNumOperands() != numResults ||
       llvm::any_of(yield->getOperandTypes(), [&](Type type) { return type != score; }))
     return op.emitOpError() << "the score function must yield "
-                            << (numResults == 1 ? "the score"
-                                                : "the score and its "
-                                                  "derivative")
-                            << " of type " << score;
+                            << (numResults == 1 ? "the score" : "the score and its derivative") << " of type " << score;
 
   auto sizes = op.getSizes();
   int64_t bounds[] = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
-  auto getArgumentRange = [&](BlockArgument argument) {
-    unsigned number = argument.getArgNumber();
-    bool isIndex = number >= score::kBatch && number < score::kFirstTable;
-    return isIndex ? IntegerValueRange(getRangeBelow(argument.getType(), bounds[number - score::kBatch]))
-                   : IntegerValueRange();
-  };
+  auto getArgumentRange = [&](BlockArgument argument) { return getScoreArgumentRange(argument, bounds); };
   IntegerRanges ranges(getArgumentRange);
   for (auto element : function.getOps<ElementOp>()) {
     auto table = dyn_cast<BlockArgument>(element.getTable());

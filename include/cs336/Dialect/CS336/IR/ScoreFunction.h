@@ -13,6 +13,7 @@
 #define CS336_DIALECT_CS336_IR_SCOREFUNCTION_H
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace cs336 {
@@ -30,6 +31,10 @@ mlir::Block &createScoreFunction(mlir::Region &region, mlir::FloatType type, mli
 /// Verifies the region of an attention. Its function yields `numResults` values of the score's type.
 mlir::LogicalResult verifyScoreFunction(AttentionOp op, unsigned numResults);
 mlir::LogicalResult verifyScoreFunction(AttentionBackwardOp op, unsigned numResults);
+
+/// Returns the integers that an argument of a score function can be, given the numbers of batches, heads, queries and
+/// keys. The range has no value unless the argument is an index.
+mlir::IntegerValueRange getScoreArgumentRange(mlir::BlockArgument argument, llvm::ArrayRef<int64_t> bounds);
 
 /// Reads an element of a table, given its number among the tables and one i32 per axis.
 using ReadElement = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned, mlir::ValueRange)>;

@@ -12,8 +12,8 @@
 
 #include "VisibleKeys.h"
 
-#include "cs336/Dialect/CS336/IR/CS336Ops.h"
-#include "cs336/Dialect/CS336/IR/TensorTypes.h"
+#include "OperandAxes.h"
+#include "cs336/Dialect/CS336/IR/LinearIndex.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -24,11 +24,6 @@ namespace {
 /// The role of an axis of a tensor in the scores: query index, key index, or neither.
 enum class Axis { Other, Query, Key };
 using Axes = SmallVector<Axis>;
-
-/// query·i + key·j + constant.
-struct Linear {
-  double query = 0, key = 0, constant = 0;
-};
 
 /// Evaluates a mask from the operations that compute it. It follows each use of a value, and a mask of n operations can
 /// have 3^n uses, so it stops after a fixed number.
@@ -49,13 +44,11 @@ private:
 
   /// Counts a use of a value. Returns false if the limit is exceeded.
   bool countUse() { return ++numUses <= kMostUses; }
-  std::optional<Linear> readNumber(Value value, const Axes &axes);
-  std::optional<Axes> getOperandAxes(Operation *view, const Axes &axes) const;
-  std::optional<BitVector> compare(Predicate predicate, Linear difference) const;
+  std::optional<LinearIndex> readNumber(Value value, const Axes &axes);
+  std::optional<BitVector> compare(Predicate predicate, const LinearIndex &difference) const;
   template <typename Element>
   std::optional<BitVector> readTable(DenseElementsAttr table, const Axes &axes,
                                      function_ref<std::optional<bool>(Element)> isVisible) const;
-  bool isExact(const Linear &number, Type element) const;
 
   BitVector uniform(bool value) const { return BitVector(queries + keys - 1, value); }
 
@@ -74,60 +67,15 @@ Axes MaskReader::getAxes(Value mask) {
 }
 
 //===----------------------------------------------------------------------===//
-// Layout operations
-//===----------------------------------------------------------------------===//
-
-/// Returns the axes of a layout operation's operand.
-std::optional<Axes> MaskReader::getOperandAxes(Operation *view, const Axes &axes) const {
-  Axes result;
-  if (auto broadcast = dyn_cast<BroadcastOp>(view)) {
-    for (int64_t axis : broadcast.getDims())
-      result.push_back(axes[axis]);
-    return result;
-  }
-  if (auto transpose = dyn_cast<TransposeOp>(view)) {
-    result.resize(axes.size());
-    for (auto [axis, source] : llvm::enumerate(transpose.getPerm()))
-      result[source] = axes[axis];
-    return result;
-  }
-  // A reshape that adds and drops axes of size 1: along these the index is always 0.
-  auto reshape = dyn_cast<ReshapeOp>(view);
-  if (!reshape)
-    return std::nullopt;
-  SmallVector<std::pair<int64_t, Axis>> longAxes;
-  for (auto [size, axis] : llvm::zip_equal(shapeOf(reshape.getResult()), axes))
-    if (size != 1)
-      longAxes.push_back({size, axis});
-  auto next = longAxes.begin();
-  for (int64_t size : shapeOf(reshape.getOperand())) {
-    if (size != 1 && (next == longAxes.end() || next->first != size))
-      return std::nullopt;
-    result.push_back(size == 1 ? Axis::Other : (next++)->second);
-  }
-  return next == longAxes.end() ? std::optional(result) : std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Returns whether arithmetic in `element` gives all values of the number without rounding and wrapping around.
-bool MaskReader::isExact(const Linear &number, Type element) const {
-  double largest = std::abs(number.constant) + std::abs(number.query) * queries + std::abs(number.key) * keys;
-  if (element.isF32())
-    return largest <= 0x1p24;
-  if (element.isF64())
-    return largest <= 0x1p53;
-  return element.isInteger(32) || element.isInteger(64) ? largest < 0x1p31 : false;
-}
-
-std::optional<Linear> MaskReader::readNumber(Value value, const Axes &axes) {
+std::optional<LinearIndex> MaskReader::readNumber(Value value, const Axes &axes) {
   if (!countUse())
     return std::nullopt;
   Operation *op = value.getDefiningOp();
   Type element = getElementTypeOrSelf(value.getType());
-  std::optional<Linear> number;
+  std::optional<LinearIndex> number;
   if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
     int64_t axis = iota.getAxis();
     number.emplace();
@@ -140,58 +88,32 @@ std::optional<Linear> MaskReader::readNumber(Value value, const Axes &axes) {
     number.emplace();
     number->constant = isa<FloatType>(element) ? splat.getSplatValue<APFloat>().convertToDouble()
                                                : static_cast<double>(splat.getSplatValue<APInt>().getSExtValue());
-    // A sum of halves would be exact too, but masks do not use it.
-    if (number->constant != std::floor(number->constant))
-      return std::nullopt;
   } else if (isa_and_present<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
-    std::optional<Axes> operandAxes = getOperandAxes(op, axes);
+    std::optional<Axes> operandAxes = getOperandAxes<Axis>(op, axes, Axis::Other);
     return operandAxes ? readNumber(op->getOperand(0), *operandAxes) : std::nullopt;
   } else if (isa_and_present<CastOp>(op)) {
     number = readNumber(op->getOperand(0), axes);
   } else if (isa_and_present<AddOp, SubOp>(op)) {
-    std::optional<Linear> lhs = readNumber(op->getOperand(0), axes), rhs = readNumber(op->getOperand(1), axes);
+    std::optional<LinearIndex> lhs = readNumber(op->getOperand(0), axes), rhs = readNumber(op->getOperand(1), axes);
     if (!lhs || !rhs)
       return std::nullopt;
-    double sign = isa<AddOp>(op) ? 1 : -1;
-    number = Linear{lhs->query + sign * rhs->query, lhs->key + sign * rhs->key, lhs->constant + sign * rhs->constant};
+    number = isa<AddOp>(op) ? *lhs + *rhs : *lhs - *rhs;
   }
-  return number && isExact(*number, element) ? number : std::nullopt;
+  return number && number->isExact(queries, keys, element) ? number : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Predicates
 //===----------------------------------------------------------------------===//
 
-static bool holds(Predicate predicate, double difference) {
-  switch (predicate) {
-  case Predicate::EQ:
-    return difference == 0;
-  case Predicate::NE:
-    return difference != 0;
-  case Predicate::LT:
-    return difference < 0;
-  case Predicate::LE:
-    return difference <= 0;
-  case Predicate::GT:
-    return difference > 0;
-  case Predicate::GE:
-    return difference >= 0;
-  }
-  llvm_unreachable("every predicate has a case");
-}
-
-std::optional<BitVector> MaskReader::compare(Predicate predicate, Linear difference) const {
-  // With one query or one key, its index is 0.
-  if (queries == 1)
-    difference.query = -difference.key;
-  if (keys == 1)
-    difference.key = -difference.query;
-  if (difference.query != -difference.key)
+std::optional<BitVector> MaskReader::compare(Predicate predicate, const LinearIndex &difference) const {
+  std::optional<LinearDistance> number = difference.getLinearDistance(queries, keys);
+  if (!number)
     return std::nullopt;
   BitVector bits = uniform(false);
   for (unsigned bit = 0; bit < bits.size(); ++bit) {
     double distance = static_cast<double>(bit) - static_cast<double>(keys - 1);
-    if (holds(predicate, difference.query * distance + difference.constant))
+    if (holds(predicate, number->factor * distance + number->constant))
       bits.set(bit);
   }
   return bits;
@@ -240,15 +162,14 @@ std::optional<BitVector> MaskReader::readPredicate(Value value, const Axes &axes
   if (DenseElementsAttr table; matchPattern(value, m_Constant(&table)))
     return readTable<bool>(table, axes, [](bool element) { return std::optional(element); });
   if (isa_and_present<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
-    std::optional<Axes> operandAxes = getOperandAxes(op, axes);
+    std::optional<Axes> operandAxes = getOperandAxes<Axis>(op, axes, Axis::Other);
     return operandAxes ? readPredicate(op->getOperand(0), *operandAxes) : std::nullopt;
   }
   if (auto comparison = dyn_cast_or_null<CompareOp>(op)) {
-    std::optional<Linear> lhs = readNumber(comparison.getLhs(), axes), rhs = readNumber(comparison.getRhs(), axes);
+    std::optional<LinearIndex> lhs = readNumber(comparison.getLhs(), axes), rhs = readNumber(comparison.getRhs(), axes);
     if (!lhs || !rhs)
       return std::nullopt;
-    return compare(comparison.getPredicate(),
-                   {lhs->query - rhs->query, lhs->key - rhs->key, lhs->constant - rhs->constant});
+    return compare(comparison.getPredicate(), *lhs - *rhs);
   }
   if (auto negation = dyn_cast_or_null<NotOp>(op)) {
     std::optional<BitVector> bits = readPredicate(negation.getOperand(), axes);
@@ -289,7 +210,7 @@ std::optional<BitVector> MaskReader::readBias(Value value, const Axes &axes) {
     return readTable<APFloat>(table, axes,
                               [](const APFloat &element) { return isBiasVisible(element.convertToDouble()); });
   if (isa_and_present<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
-    std::optional<Axes> operandAxes = getOperandAxes(op, axes);
+    std::optional<Axes> operandAxes = getOperandAxes<Axis>(op, axes, Axis::Other);
     return operandAxes ? readBias(op->getOperand(0), *operandAxes) : std::nullopt;
   }
   auto select = dyn_cast_or_null<SelectOp>(op);
