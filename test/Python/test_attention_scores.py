@@ -140,3 +140,38 @@ def test_a_wrong_derivative_is_noticed() -> None:
     assert_gradients_close({n: right[n] for n in gradients}, gradients, 1e-4)
     with pytest.raises(AssertionError, match="exceeds"):
         assert_gradients_close({n: wrong[n] for n in gradients}, gradients, 1e-4)
+
+
+CHAIN = """
+func.func @main(%q: tensor<1x2x16x8xf32>, %k: tensor<1x2x16x8xf32>, %mask: tensor<16x16xi1>) -> tensor<1x2x16x8xf32> {
+  %s0 = cs336.matmul %q, %k {transpose_b} : tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32> -> tensor<1x2x16x16xf32>
+BODY
+  %p = cs336.softmax %sLAST mask %mLAST : tensor<1x2x16x16xf32>, tensor<16x16xi1>
+  %o = cs336.matmul %p, %k : tensor<1x2x16x16xf32>, tensor<1x2x16x8xf32> -> tensor<1x2x16x8xf32>
+  return %o : tensor<1x2x16x8xf32>
+}
+"""
+
+
+def chained(count: int, operation: str, masks: int = 0) -> str:
+    """Return an attention with a chain of operations on the scores, and one of operations on its mask."""
+    body = [f"  %s{i + 1} = cs336.{operation.replace('%x', f'%s{i}')} : tensor<1x2x16x16xf32>" for i in range(count)]
+    body += ["  %m0 = cs336.not %mask : tensor<16x16xi1>"]
+    body += [f"  %m{i + 1} = cs336.and %m{i}, %m{i} : tensor<16x16xi1>" for i in range(masks)]
+    text = CHAIN.replace("BODY", "\n".join(body))
+    return text.replace("%sLAST", f"%s{count}").replace("%mLAST", f"%m{masks}")
+
+
+@pytest.mark.parametrize("operation", ["tanh %x", "add %x, %x"])
+def test_long_chains_are_fused_up_to_a_limit(operation: str) -> None:
+    """Each value has two uses in the second case, so all paths through it are 2^count."""
+    fused = str(cs336.parse(chained(256, operation)).run_passes(FUSE))
+    assert "cs336.attention" in fused
+    assert "cs336.attention" not in str(cs336.parse(chained(257, operation)).run_passes(FUSE))
+    assert "cs336.attention" not in str(cs336.parse(chained(50000, operation)).run_passes(FUSE))
+
+
+def test_a_mask_of_many_operations_becomes_a_table() -> None:
+    fused = str(cs336.parse(chained(1, "tanh %x", masks=50000)).run_passes(FUSE))
+    assert "cs336.attention" in fused
+    assert re.search(r"score\(%\S+ : tensor<16x16xi1>\)", fused)

@@ -212,6 +212,10 @@ bool Matcher::collectChain(Value input) {
       chain.push_back(op);
     pending.pop_back();
   }
+  if (chain.size() > AttentionMatch::kMostChained)
+    return refuse(chain.front(), "NotInScoreFunction",
+                  Twine(chain.size()) + " operations are between scores and softmax; a score function has at most " +
+                      Twine(AttentionMatch::kMostChained));
   for (Operation *op : chain)
     if (isa<CastOp>(op) && isa<FloatType>(tensorType(op->getResult(0)).getElementType()))
       return refuse(op, "NotInScoreFunction", "between scores and softmax, " + quote(op) + " rounds or widens scores");

@@ -16,6 +16,9 @@ namespace cs336 {
 
 /// softmax(f(scale · Q Kᵀ), masked) V.
 struct AttentionMatch {
+  /// The most operations that f has: far more than models have, and few enough for recursion.
+  static constexpr size_t kMostChained = 256;
+
   /// Q Kᵀ, and the matmul with V.
   MatmulOp scores, values;
   double scale = 1;

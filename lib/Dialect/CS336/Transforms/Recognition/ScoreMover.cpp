@@ -8,6 +8,7 @@
 #include "ScoreMover.h"
 
 #include "../ScaleAndMask.h"
+#include "OperandAxes.h"
 #include "VisibleKeys.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
@@ -63,36 +64,6 @@ ScoreMover::Axes ScoreMover::getAllAxes(int64_t rank) const {
   for (int64_t axis = scores - rank; axis < scores; ++axis)
     axes.push_back(shape[axis] == 1 ? std::nullopt : std::optional(axis));
   return axes;
-}
-
-std::optional<ScoreMover::Axes> ScoreMover::getOperandAxes(Operation *view, const Axes &axes) const {
-  Axes result;
-  if (auto broadcast = dyn_cast<BroadcastOp>(view)) {
-    for (int64_t axis : broadcast.getDims())
-      result.push_back(axes[axis]);
-    return result;
-  }
-  if (auto transpose = dyn_cast<TransposeOp>(view)) {
-    result.resize(axes.size());
-    for (auto [axis, source] : llvm::enumerate(transpose.getPerm()))
-      result[source] = axes[axis];
-    return result;
-  }
-  // A reshape that adds and drops axes of size 1.
-  auto reshape = dyn_cast<ReshapeOp>(view);
-  if (!reshape)
-    return std::nullopt;
-  SmallVector<std::pair<int64_t, std::optional<int64_t>>> longAxes;
-  for (auto [size, axis] : llvm::zip_equal(shapeOf(reshape.getResult()), axes))
-    if (size != 1)
-      longAxes.push_back({size, axis});
-  auto next = longAxes.begin();
-  for (int64_t size : shapeOf(reshape.getOperand())) {
-    if (size != 1 && (next == longAxes.end() || next->first != size))
-      return std::nullopt;
-    result.push_back(size == 1 ? std::nullopt : (next++)->second);
-  }
-  return next == longAxes.end() ? std::optional(result) : std::nullopt;
 }
 
 std::pair<int64_t, int64_t> ScoreMover::getGroup(int64_t axis) const {
@@ -233,7 +204,9 @@ Value ScoreMover::move(Value value, const Axes &axes) {
     key.push_back(axis.value_or(-1));
   auto [found, isNew] = moved.try_emplace({value.getAsOpaquePointer(), key});
   if (isNew) {
-    Value copied = copy(value, axes);
+    ++depth;
+    Value copied = depth <= kMostDepth ? copy(value, axes) : Value();
+    --depth;
     found->second = copied ? copied : readTable(value, axes);
   }
   return found->second;
@@ -247,7 +220,7 @@ Value ScoreMover::copy(Value value, const Axes &axes) {
   if (Value constant = copyConstant(value))
     return constant;
   if (isa<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
-    std::optional<Axes> operandAxes = getOperandAxes(op, axes);
+    std::optional<Axes> operandAxes = getOperandAxes<std::optional<int64_t>>(op, axes, std::nullopt);
     return operandAxes ? move(op->getOperand(0), *operandAxes) : Value();
   }
   if (auto iota = dyn_cast<IotaOp>(op))
@@ -332,12 +305,7 @@ Value ScoreMover::copyEmbedding(EmbeddingOp op, const Axes &axes) {
   int64_t bounds[] = {product(ArrayRef(shape).take_front(numBatchAxes)),
                       product(ArrayRef(shape).slice(numBatchAxes, numLeading - numBatchAxes)), shape[numLeading],
                       shape[numLeading + 1]};
-  auto getArgumentRange = [&](BlockArgument argument) {
-    unsigned number = argument.getArgNumber();
-    bool isIndex = number >= score::kBatch && number < score::kFirstTable;
-    return isIndex ? IntegerValueRange(getRangeBelow(argument.getType(), bounds[number - score::kBatch]))
-                   : IntegerValueRange();
-  };
+  auto getArgumentRange = [&](BlockArgument argument) { return getScoreArgumentRange(argument, bounds); };
   IntegerRanges ranges(getArgumentRange);
   if (!isWithin(ranges.get(row), shapeOf(op.getTable()).front()))
     return {};

@@ -38,7 +38,6 @@ private:
   mlir::Value copyIota(IotaOp op, const Axes &axes);
   mlir::Value copyEmbedding(EmbeddingOp op, const Axes &axes);
   mlir::Value copyScalar(mlir::Operation *op, const Axes &axes);
-  std::optional<Axes> getOperandAxes(mlir::Operation *view, const Axes &axes) const;
 
   /// Returns a value of the function that is the element of `tensor`, which becomes a table.
   mlir::Value readTable(mlir::Value tensor, Axes axes);
@@ -62,6 +61,10 @@ private:
   mlir::Block *function = nullptr;
   llvm::SmallVector<mlir::Value> tables;
   std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value> moved;
+  /// The number of operations from the result to the one that is copied. What lies deeper, and cannot depend on scores,
+  /// is a table.
+  size_t depth = 0;
+  static constexpr size_t kMostDepth = 2 * AttentionMatch::kMostChained;
 };
 
 } // namespace cs336
