@@ -20,7 +20,6 @@ template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int keySt
 class WarpgroupAttentionQueries {
   using Element = typename Wgmma::Element;
   static constexpr int queriesPerTile = rowsPerWarpgroup * warpgroups;
-  using Core = TensorCore<Element>;
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
@@ -221,19 +220,11 @@ private:
       for (int i = 0; i < (Problem::headDim / 8 + 3) / 4; ++i) {
         const int chunk = 4 * i + threadIdx.x % 4;
         if (Problem::headDim % 32 == 0 || chunk < Problem::headDim / 8)
-          sum += dot(reinterpret_cast<const Chunk *>(outputs)[chunk], reinterpret_cast<const Chunk *>(slopes)[chunk]);
+          sum += dotChunks<Element>(reinterpret_cast<const Chunk *>(outputs)[chunk],
+                                    reinterpret_cast<const Chunk *>(slopes)[chunk]);
       }
     }
     rowSums[row] = sumOfRow(sum);
-  }
-  __device__ static float dot(const Chunk &a, const Chunk &b) {
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
-      sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
-    }
-    return sum;
   }
 
   __device__ void exponentiate() {

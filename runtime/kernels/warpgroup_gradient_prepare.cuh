@@ -55,8 +55,8 @@ private:
       for (int i = 0; i < (chunks + 3) / 4; ++i) {
         const int chunk = 4 * i + threadIdx.x % 4;
         if (chunks % 4 == 0 || chunk < chunks)
-          rowSum +=
-              dot(reinterpret_cast<const Chunk *>(outputs)[chunk], reinterpret_cast<const Chunk *>(slopes)[chunk]);
+          rowSum += dotChunks<Element>(reinterpret_cast<const Chunk *>(outputs)[chunk],
+                                       reinterpret_cast<const Chunk *>(slopes)[chunk]);
       }
     }
     rowSum = sumOfRow(rowSum);
@@ -64,15 +64,6 @@ private:
       statistics[threadIdx.x / 4] = logSum;
       statistics[Workspace::queriesPerTile + threadIdx.x / 4] = -rowSum;
     }
-  }
-  __device__ static float dot(const Chunk &a, const Chunk &b) {
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
-      sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
-    }
-    return sum;
   }
 
   /// Writes the mean of a sample of keys at equal distances. Where the mean is small compared with the differences of
