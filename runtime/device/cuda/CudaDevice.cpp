@@ -190,7 +190,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
                                                                                const format::CollectiveT &collective) {
   if (peers_ && peers_->TakesStream(context.command.stream)) {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> command,
-                           PreparePeerCollective(*context_, *group_, *peers_, context.buffers, collective));
+                           PreparePeerCollective(*group_, *peers_, context.buffers, collective));
     if (command)
       return command;
   }

@@ -42,19 +42,17 @@ bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind 
 
 class PeerCollective : public PreparedCommand {
 public:
-  PeerCollective(const CudaContext &context, NcclGroup &group, const PeerGroup &peers, int64_t barrier,
-                 std::unique_ptr<PeerWork> work)
-      : context_(context), group_(group), peers_(peers), barrier_(barrier), work_(std::move(work)) {}
+  PeerCollective(NcclGroup &group, const PeerGroup &peers, int64_t barrier, std::unique_ptr<PeerWork> work)
+      : group_(group), peers_(peers), barrier_(barrier), work_(std::move(work)) {}
 
   absl::Status Execute() override {
-    CurrentContext current(context_);
+    CurrentContext current(peers_.context());
     CS336_RETURN_IF_ERROR(current.status());
     CS336_RETURN_IF_ERROR(work_->Enqueue([this] { return peers_.Synchronise(barrier_); }));
     return group_.Advance();
   }
 
 private:
-  const CudaContext &context_;
   NcclGroup &group_;
   const PeerGroup &peers_;
   int64_t barrier_;
@@ -79,24 +77,22 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
   return shared;
 }
 
-absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(const CudaContext &context, PeerGroup &peers,
-                                                      const std::vector<SharedTransfer> &transfers,
+absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
                                                       const format::CollectiveT &collective) {
   if (collective.kind == format::CollectiveKind::all_gather)
-    return GatherFromPeers(context, peers, transfers);
+    return GatherFromPeers(peers, transfers);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
   int64_t bytes = 0;
   for (const SharedTransfer &each : transfers)
     bytes += each.src_bytes();
-  return bytes > kMostDirectBytes ? ReduceStaged(context, peers, transfers, reduction)
+  return bytes > kMostDirectBytes ? ReduceStaged(peers, transfers, reduction)
                                   : ReduceFromPeers(peers, transfers, reduction);
 }
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(const CudaContext &context, NcclGroup &group,
-                                                                       PeerGroup &peers,
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        absl::Span<const MutableTensorView> buffers,
                                                                        const format::CollectiveT &collective) {
   std::vector<Transfer> transfers = BindTransfers(buffers, collective);
@@ -106,8 +102,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(const Cud
   if (!barrier)
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(context, peers, shared, collective));
-  return std::make_unique<PeerCollective>(context, group, peers, *barrier, std::move(work));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(peers, shared, collective));
+  return std::make_unique<PeerCollective>(group, peers, *barrier, std::move(work));
 }
 
 } // namespace cs336::runtime

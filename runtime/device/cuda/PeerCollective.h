@@ -9,7 +9,6 @@
 #define CS336_RUNTIME_DEVICE_CUDA_PEERCOLLECTIVE_H
 
 #include "cs336/runtime/Device.h"
-#include "device/cuda/CudaContext.h"
 #include "device/cuda/NcclGroup.h"
 #include "device/cuda/PeerGroup.h"
 
@@ -32,8 +31,7 @@ namespace cs336::runtime {
 ///
 /// Returns null, on all ranks, for other collectives: all_to_all, broadcast, reductions of other types than f32, bf16
 /// and f16, and parts that are not made of whole, aligned vectors of 16 bytes.
-absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(const CudaContext &context, NcclGroup &group,
-                                                                       PeerGroup &peers,
+absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        absl::Span<const MutableTensorView> buffers,
                                                                        const format::CollectiveT &collective);
 

@@ -39,6 +39,7 @@ public:
 
   int rank() const { return peers_.rank(); }
   int size() const { return peers_.size(); }
+  const CudaContext &context() const { return context_; }
   PeerMemory &peers() { return peers_; }
   DeviceMemory &memory() { return memory_; }
   /// Returns the address of a word of the device that is set once a barrier has given up.

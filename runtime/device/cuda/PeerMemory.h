@@ -32,7 +32,6 @@ public:
   PeerMemory(const PeerMemory &) = delete;
   PeerMemory &operator=(const PeerMemory &) = delete;
 
-  const CudaContext &context() const { return context_; }
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
 

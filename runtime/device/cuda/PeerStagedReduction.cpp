@@ -59,7 +59,7 @@ struct Round {
 
 class StagedReduction : public PeerWork {
 public:
-  StagedReduction(const CudaContext &context, PeerGroup &peers) : context_(context), peers_(peers) {}
+  explicit StagedReduction(PeerGroup &peers) : peers_(peers) {}
 
   absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
     CS336_ASSIGN_OR_RETURN(staging_, peers_.ShareStaging());
@@ -88,13 +88,13 @@ public:
     for (const Round &round : rounds_) {
       // The staging memory of all ranks is free, and then full.
       CS336_RETURN_IF_ERROR(synchronise());
-      CS336_RETURN_IF_ERROR(round.copies.Enqueue(context_));
+      CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_));
       CS336_RETURN_IF_ERROR(synchronise());
       CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
     }
     if (!has_results_)
       return absl::OkStatus();
-    CS336_RETURN_IF_ERROR(results_.Enqueue(context_));
+    CS336_RETURN_IF_ERROR(results_.Enqueue(peers_));
     return synchronise();
   }
 
@@ -127,7 +127,6 @@ private:
       }
   }
 
-  const CudaContext &context_;
   PeerGroup &peers_;
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
   int64_t capacity_ = 0;             // Bytes of the part of the staging memory that a source writes.
@@ -138,10 +137,9 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(const CudaContext &context, PeerGroup &peers,
-                                                       const std::vector<SharedTransfer> &transfers,
+absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
                                                        PeerReduction reduction) {
-  auto work = std::make_unique<StagedReduction>(context, peers);
+  auto work = std::make_unique<StagedReduction>(peers);
   CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction));
   return work;
 }

@@ -16,7 +16,8 @@
 
 namespace cs336::runtime {
 
-absl::Status PeerCopies::Enqueue(const CudaContext &context) const {
+absl::Status PeerCopies::Enqueue(const PeerGroup &peers) const {
+  const CudaContext &context = peers.context();
   for (const Copy &copy : copies_)
     CS336_RETURN_IF_ERROR(context.driver().MemcpyAsync(copy.dst, copy.src, copy.bytes, context.stream()));
   return absl::OkStatus();
@@ -49,34 +50,21 @@ absl::Status PeerSums::Enqueue(const PeerGroup &peers) const {
 
 namespace {
 
-class Gather : public PeerWork {
+/// Copies or sums between two barriers.
+template <typename Accesses>
+class WorkBetweenBarriers : public PeerWork {
 public:
-  Gather(const CudaContext &context, PeerCopies copies) : context_(context), copies_(std::move(copies)) {}
+  WorkBetweenBarriers(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
 
   absl::Status Enqueue(Barrier synchronise) const override {
     CS336_RETURN_IF_ERROR(synchronise());
-    CS336_RETURN_IF_ERROR(copies_.Enqueue(context_));
-    return synchronise();
-  }
-
-private:
-  const CudaContext &context_;
-  PeerCopies copies_;
-};
-
-class DirectReduction : public PeerWork {
-public:
-  DirectReduction(const PeerGroup &peers, PeerSums sums) : peers_(peers), sums_(std::move(sums)) {}
-
-  absl::Status Enqueue(Barrier synchronise) const override {
-    CS336_RETURN_IF_ERROR(synchronise());
-    CS336_RETURN_IF_ERROR(sums_.Enqueue(peers_));
+    CS336_RETURN_IF_ERROR(accesses_.Enqueue(peers_));
     return synchronise();
   }
 
 private:
   const PeerGroup &peers_;
-  PeerSums sums_;
+  Accesses accesses_;
 };
 
 /// The fastest for a reduction of at most 8 MiB.
@@ -84,15 +72,14 @@ constexpr unsigned kDirectBlocks = 32;
 
 } // namespace
 
-std::unique_ptr<PeerWork> GatherFromPeers(const CudaContext &context, const PeerGroup &peers,
-                                          const std::vector<SharedTransfer> &transfers) {
+std::unique_ptr<PeerWork> GatherFromPeers(const PeerGroup &peers, const std::vector<SharedTransfer> &transfers) {
   PeerCopies copies;
   // Each rank begins with another one, so that no GPU receives from all at once.
   for (int step = 1; step <= peers.size(); ++step)
     for (const SharedTransfer &each : transfers)
       copies.Add(each.targets[(peers.rank() + step) % peers.size()] + peers.rank() * each.src_bytes(),
                  ToDevicePointer(each.own.src), each.src_bytes());
-  return std::make_unique<Gather>(context, std::move(copies));
+  return std::make_unique<WorkBetweenBarriers<PeerCopies>>(peers, std::move(copies));
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>>
@@ -111,7 +98,7 @@ ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, 
     sums.Add(each.first(peers.rank() + 1) - first, addresses);
   }
   CS336_RETURN_IF_ERROR(sums.Prepare(peers, transfers.front().own.dtype, reduction.reduction, kDirectBlocks));
-  return std::make_unique<DirectReduction>(peers, std::move(sums));
+  return std::make_unique<WorkBetweenBarriers<PeerSums>>(peers, std::move(sums));
 }
 
 } // namespace cs336::runtime

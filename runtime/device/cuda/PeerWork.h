@@ -10,7 +10,6 @@
 
 #include "cs336/runtime/DType.h"
 #include "device/CollectiveCommand.h"
-#include "device/cuda/CudaContext.h"
 #include "device/cuda/PeerGroup.h"
 
 #include "absl/functional/function_ref.h"
@@ -64,7 +63,7 @@ public:
     if (dst != src && bytes != 0)
       copies_.push_back({dst, src, static_cast<size_t>(bytes)});
   }
-  absl::Status Enqueue(const CudaContext &context) const;
+  absl::Status Enqueue(const PeerGroup &peers) const;
 
 private:
   struct Copy {
@@ -96,15 +95,13 @@ private:
 };
 
 /// Copies this rank's part of each operand to all ranks.
-std::unique_ptr<PeerWork> GatherFromPeers(const CudaContext &context, const PeerGroup &peers,
-                                          const std::vector<SharedTransfer> &transfers);
+std::unique_ptr<PeerWork> GatherFromPeers(const PeerGroup &peers, const std::vector<SharedTransfer> &transfers);
 /// Reduces by a kernel that reads from all ranks, and writes to them for all_reduce. It has the least latency, but
-/// a multiprocessor reads 11 GB/s over NVLink, so that many are busy.
+/// a multiprocessor reads about 10 GB/s over NVLink, so that many are busy.
 absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction);
 /// Reduces what copy engines have written to this rank's staging memory, and lets them copy the result for all_reduce.
-absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(const CudaContext &context, PeerGroup &peers,
-                                                       const std::vector<SharedTransfer> &transfers,
+absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
                                                        PeerReduction reduction);
 
 } // namespace cs336::runtime
