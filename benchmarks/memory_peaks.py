@@ -86,7 +86,7 @@ def cell(value: float | None, missing: str = "") -> str:
 
 
 def torch_cells(row: Row) -> list[str]:
-    """Return PyTorch's peak and its memory by the GPU's count, or why there are none."""
+    """Return PyTorch's peak and its memory by the GPU's count, or the reason why neither was measured."""
     answer = row["torch"]
     if "error" in answer:
         return ["OOM" if answer["error"] == "out of memory" else answer["error"], ""]

@@ -323,7 +323,7 @@ def test_measured_times(tmp_path: Path) -> None:
     ("flags", "message"),
     [
         (["--mode", "forward,train", "--timeline", "t.json"], "--timeline requires one model, one --dtype, --fusion"),
-        (["--snapshot", "missing/s.pickle"], "--snapshot: there is no folder 'missing': create it first"),
+        (["--snapshot", "missing/s.pickle"], "--snapshot: the folder 'missing' does not exist: create it first"),
         (["--timeline", "t.txt"], "--timeline is 't.txt', must end with .csv or .json"),
     ],
 )

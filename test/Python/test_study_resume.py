@@ -87,10 +87,10 @@ def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # A Python without packages is named, with the command.
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()
-    python.write_text("#!/bin/sh\necho 'error: there is no matplotlib' >&2\nexit 1\n")
+    python.write_text("#!/bin/sh\necho 'error: matplotlib is missing' >&2\nexit 1\n")
     python.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(python.parent), os.environ["PATH"]]))
     with start(folder) as process:
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
-    assert "note: there are no pictures: error: there is no matplotlib; 'python3 -m cs336.results plot " in errors
+    assert "note: pictures are missing: error: matplotlib is missing; 'python3 -m cs336.results plot " in errors

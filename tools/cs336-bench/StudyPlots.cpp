@@ -55,7 +55,7 @@ static std::string getLastLine(StringRef file) {
 absl::Status cs336::bench::drawPlots(StringRef program, StringRef folder, StringRef pictures) {
   llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(kPython);
   if (!python)
-    return absl::UnavailableError(absl::StrCat("there is no ", kPython.str(), " on PATH"));
+    return absl::UnavailableError(absl::StrCat(kPython.str(), " is not on PATH"));
   llvm::SmallString<128> errors;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-plots", "txt", errors))
     return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));

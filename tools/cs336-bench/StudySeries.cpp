@@ -115,7 +115,7 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
   if (absl::Status drawn = drawPlots(program, folder, pictures); drawn.ok())
     next += "; " + pictures + " has pictures";
   else
-    llvm::errs() << "note: there are no pictures: " << std::string(drawn.message()) << "; '"
+    llvm::errs() << "note: pictures are missing: " << std::string(drawn.message()) << "; '"
                  << describePlotCommand(folder, pictures) << "' draws them\n";
   llvm::errs() << "next: " << next << "\n";
   return status;

@@ -7,10 +7,10 @@
 
 #include "cs336/Bench/Command/OutputFlags.h"
 
+#include "cs336/Driver/Flags/OutputFolder.h"
 #include "cs336/Driver/Tool/Version.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
@@ -44,10 +44,7 @@ absl::Status OutputFlags::check(llvm::ArrayRef<ColumnHead> known) const {
     if (absl::Status status = checkColumns(std::vector<std::string>(columns.begin(), columns.end()), known);
         !status.ok())
       return status;
-  llvm::StringRef folder = path::parent_path(path);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    return absl::NotFoundError(absl::StrCat("--output: there is no folder '", folder.str(), "': create it first"));
-  return absl::OkStatus();
+  return checkOutputFolder("--output", path);
 }
 
 std::string cs336::bench::getTablePath(llvm::StringRef file, llvm::StringRef name) {

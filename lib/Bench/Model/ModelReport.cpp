@@ -273,7 +273,7 @@ static std::string describeOverhead(const Measurement &measurement) {
                        computeStatistics(getUnprofiledTimes(measurement)).median);
 }
 
-/// Compares the two clocks of a GPU's profiled steps. Returns nothing if there is no profile of kernels.
+/// Compares the two clocks of a GPU's profiled steps. Returns nullopt unless kernels were profiled.
 static std::optional<std::string> describeRange(const Measurement &measurement) {
   std::optional<KernelTimes> times = getKernelTimes(measurement);
   if (!times || !times->profiledEvent)

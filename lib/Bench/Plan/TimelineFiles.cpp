@@ -9,8 +9,8 @@
 
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 #include "cs336/Bench/Timeline/TimelineFile.h"
+#include "cs336/Driver/Flags/OutputFolder.h"
 #include "cs336/Support/WriteOutput.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
@@ -32,10 +32,7 @@ static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t
   if (numSteps != 1)
     return absl::InvalidArgumentError(
         absl::StrCat(flag.str(), " requires one model, one --dtype, --fusion and --mode, not ", numSteps, " cells"));
-  llvm::StringRef folder = path::parent_path(file);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    return absl::NotFoundError(absl::StrCat(flag.str(), ": there is no folder '", folder.str(), "': create it first"));
-  return absl::OkStatus();
+  return checkOutputFolder(flag, file);
 }
 
 static bool isCSV(llvm::StringRef file) { return path::extension(file) == ".csv"; }

@@ -9,8 +9,7 @@
 
 #include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "cs336/Driver/Flags/OutputFolder.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -64,8 +63,5 @@ absl::Status ProfileFlags::check() const {
                                            getProfileColumns(), "--profile-columns");
         !status.ok())
       return status;
-  llvm::StringRef folder = llvm::sys::path::parent_path(trace);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    return absl::NotFoundError(absl::StrCat("--trace: there is no folder '", folder.str(), "': create it first"));
-  return absl::OkStatus();
+  return checkOutputFolder("--trace", trace);
 }

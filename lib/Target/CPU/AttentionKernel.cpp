@@ -41,7 +41,7 @@ struct AttentionSizes {
   int64_t batch, queries, keys, heads, keyHeads, group, headDim;
   double scale;
   bool isCausal;
-  /// The score function as scalar code; null if there is none. The range holds with one only.
+  /// The score function as scalar code; null without one, in which case the range has no meaning.
   func::FuncOp function;
   DistanceRange visible;
 };

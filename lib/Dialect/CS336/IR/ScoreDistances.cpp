@@ -79,7 +79,7 @@ private:
   int64_t queries, keys;
   DenseMap<Value, LinearIndex> numbers;
   llvm::MapVector<Operation *, LinearDistance> comparisons;
-  DenseMap<Value, bool> truths; // Of values that do not depend on data.
+  DenseMap<Value, bool> truths; // Results that do not depend on data.
   DenseSet<Value> hidden;
 };
 } // namespace

@@ -167,8 +167,8 @@ bool Matcher::matchPlain(Operation *softmax, Value input) {
   return true;
 }
 
-/// Returns the matmul that a chain of operations of score functions leads to from `input`. If there is none, `blocking`
-/// is the first other operation on the way to a matmul, or null.
+/// Returns the matmul that a chain of operations of score functions leads to from `input`. Without such a matmul,
+/// `blocking` is the first other operation on the way to a matmul, or null.
 MatmulOp Matcher::findScores(Value input, Operation *&blocking) {
   blocking = nullptr;
   SmallVector<Value> pending = {input};
