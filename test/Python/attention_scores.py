@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from attention_program import attend, minus_infinity, split_heads
 from dialect_program import Program, Value
 from numpy.typing import NDArray
 
@@ -55,15 +55,6 @@ class Scores:
 
     def add(self, value: Value) -> None:
         self.value = self.program.binary("add", self.value, value)
-
-
-def minus_infinity(program: Program, dtype: str, shape: tuple[int, ...]) -> Value:
-    """Return negative infinity, which MLIR reads only as bits."""
-    value = program.constant(0.0, dtype, shape)
-    bits = "0xFFF0000000000000" if dtype == "f64" else "0xFF800000"
-    program.lines[-1] = re.sub(r"dense<[^>]*>", f"dense<{bits}>", program.lines[-1])
-    value.array = np.full(shape, -np.inf)
-    return value
 
 
 def splat_integers(program: Program, number: int, shape: tuple[int, ...]) -> Value:
@@ -189,16 +180,7 @@ class Attention:
         def heads(length: int, count: int, size: float = 1) -> Value:
             # Numbers that are exact in bf16 and f16 too.
             array = np.round(rng.standard_normal((self.batch, length, count * self.dim)) * 32 * size) / 32
-            x = program.parameter(array, dtype)
-            split = program.reshape(x, (self.batch, length, count, self.dim))
-            split = program.transpose(split, [0, 2, 1, 3])
-            group = self.heads // count
-            if group == 1:
-                return split
-            shape = (self.batch, count, group, length, self.dim)
-            return program.reshape(
-                program.broadcast(split, [0, 1, 3, 4], shape), (self.batch, self.heads, length, self.dim)
-            )
+            return split_heads(program, program.parameter(array, dtype), count, self.heads)
 
         q = heads(self.queries, self.heads, self.size)
         k, v = heads(self.keys, self.key_heads), heads(self.keys, self.key_heads)
@@ -208,16 +190,7 @@ class Attention:
         scores = Scores(program, products, dtype, rng)
         for modify in self.modifications:
             modify(scores)
-        maximum = program.broadcast(program.reduce("max", scores.value, [3]), [0, 1, 2], shape)
-        powers = program.unary("exp", program.binary("sub", scores.value, maximum))
-        total = program.broadcast(program.reduce("sum", powers, [3]), [0, 1, 2], shape)
-        result = program.matmul(program.binary("div", powers, total), v)
-        split = program.transpose(result, [0, 2, 1, 3])
-        y = program.reshape(split, (self.batch, self.queries, self.heads * self.dim))
-        program.output("y", y)
-        weights = np.round(np.cos(1.0 + np.arange(y.array.size)) * 32).reshape(y.shape) / 32
-        product = program.binary("mul", y, program.constant(weights, dtype))
-        program.output("loss", program.reduce("sum", product, [0, 1, 2]))
+        attend(program, scores.value, v)
         return program
 
 

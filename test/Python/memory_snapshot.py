@@ -6,6 +6,14 @@ import pickle
 import pickletools
 from dataclasses import dataclass, field
 
+# Flags of plans whose snapshots are checked.
+TINY = ["--size", "tiny", "--context-length", "16", "--vocab-size", "50", "--batch-size", "2"]
+PLANS = [
+    [*TINY, "--mode", "forward"],
+    [*TINY, "--mode", "train", "--dtype", "bf16"],
+    ["--size", "small", "--mode", "forward_backward", "--fusion", "none"],
+    ["--size", "2.7B", "--context-length", "2048", "--mode", "train"],
+]
 OPCODES = {
     *("PROTO", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET"),
     *("EMPTY_DICT", "SETITEMS", "EMPTY_LIST", "APPENDS"),

@@ -10,10 +10,11 @@ import cs336
 import numpy as np
 import pytest
 import reference
+from attention_program import attend, minus_infinity, split_heads
 from comparison import assert_close, assert_gradients_close, relative_error
 from compiled_model import transformer_config
 from device import compile_program, open_session
-from dialect_program import Program, Value
+from dialect_program import Program
 from golden_file import Golden
 from numpy.typing import NDArray
 from operation_cases import finite_differences
@@ -48,7 +49,7 @@ class Shape:
             arrays = [np.round(rng.standard_normal((b, s, h * self.dim)) * 32) / 32 for b, s, h in sizes]
         program = Program("attention")
         q, k, v = (
-            self._split(program, program.parameter(array, dtype), heads)
+            split_heads(program, program.parameter(array, dtype), heads, self.heads)
             for array, (_, _, heads) in zip(arrays, sizes, strict=True)
         )
         shape = (self.batch, self.heads, self.queries, keys)
@@ -57,37 +58,9 @@ class Shape:
         if self.causal:
             query, key = (program.iota(axis, (self.queries, keys), "i32") for axis in (0, 1))
             visible = program.broadcast(program.compare("ge", query, key), [2, 3], shape)
-            hidden = "0xFFF0000000000000" if dtype == "f64" else "0xFF800000"
-            scores = program.select(visible, scores, _hidden(program, hidden, dtype, shape))
-        axes = [0, 1, 2]
-        maximum = program.broadcast(program.reduce("max", scores, [3]), axes, shape)
-        powers = program.unary("exp", program.binary("sub", scores, maximum))
-        total = program.broadcast(program.reduce("sum", powers, [3]), axes, shape)
-        heads = program.matmul(program.binary("div", powers, total), v)
-        split = program.transpose(heads, [0, 2, 1, 3])
-        y = program.reshape(split, (self.batch, self.queries, self.heads * self.dim))
-        program.output("y", y)
-        weights = np.round(np.cos(1.0 + np.arange(y.array.size)) * 32).reshape(y.shape) / 32
-        product = program.binary("mul", y, program.constant(weights, dtype))
-        program.output("loss", program.reduce("sum", product, [0, 1, 2]))
+            scores = program.select(visible, scores, minus_infinity(program, dtype, shape))
+        attend(program, scores, v)
         return program
-
-    def _split(self, program: Program, x: Value, heads: int) -> Value:
-        batch, length, _ = x.shape
-        split = program.transpose(program.reshape(x, (batch, length, heads, self.dim)), [0, 2, 1, 3])
-        group = self.heads // heads
-        if group == 1:
-            return split
-        groups = program.broadcast(split, [0, 1, 3, 4], (batch, heads, group, length, self.dim))
-        return program.reshape(groups, (batch, self.heads, length, self.dim))
-
-
-def _hidden(program: Program, bits: str, dtype: str, shape: tuple[int, ...]) -> Value:
-    """Return negative infinity, which MLIR reads only as bits."""
-    value = program.constant(0.0, dtype, shape)
-    program.lines[-1] = re.sub(r"dense<[^>]*>", f"dense<{bits}>", program.lines[-1])
-    value.array = np.full(shape, -np.inf)
-    return value
 
 
 def run(program: Program, **options: Any) -> dict[str, NDArray[Any]]:

@@ -15,10 +15,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from memory_snapshot import check_batches, check_contents, check_opcodes, check_snapshot
+from memory_snapshot import PLANS, TINY, check_batches, check_contents, check_opcodes, check_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
-TINY = ["--size", "tiny", "--context-length", "16", "--vocab-size", "50", "--batch-size", "2"]
 KINDS = ["parameter", "optimizer_state", "derived_variable", "input", "gradient", "activation", "output"]
 KINDS += ["communication", "workspace", "temporary"]
 MIB = 2**20
@@ -149,15 +148,7 @@ def test_predicted_times_are_close_to_recorded_ones() -> None:
         assert 0.7 < ratio < 1.1, (flags, ratio)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        [*TINY, "--mode", "forward"],
-        [*TINY, "--mode", "train", "--dtype", "bf16"],
-        ["--size", "small", "--mode", "forward_backward", "--fusion", "none"],
-        ["--size", "2.7B", "--context-length", "2048", "--mode", "train"],
-    ],
-)
+@pytest.mark.parametrize("flags", PLANS)
 def test_snapshot_is_the_timeline(flags: list[str], tmp_path: Path) -> None:
     start = time.monotonic()
     plan(*flags, "--snapshot", str(tmp_path / "s.pickle"), "--timeline", str(tmp_path / "t.json"))

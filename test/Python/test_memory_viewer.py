@@ -13,25 +13,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from memory_snapshot import PLANS
 
 VIEWER = os.environ.get("CS336_MEMORY_VIZ", "")
 SCRIPT = Path(__file__).with_name("memory_viewer.mjs")
-TINY = ["--size", "tiny", "--context-length", "16", "--vocab-size", "50", "--batch-size", "2"]
 
 pytestmark = pytest.mark.skipif(
     not VIEWER or not shutil.which("node"), reason="requires CS336_MEMORY_VIZ=…/torch/utils/viz/MemoryViz.js and node"
 )
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        [*TINY, "--mode", "forward"],
-        [*TINY, "--mode", "train", "--dtype", "bf16"],
-        ["--size", "small", "--mode", "forward_backward", "--fusion", "none"],
-        ["--size", "2.7B", "--context-length", "2048", "--mode", "train"],
-    ],
-)
+@pytest.mark.parametrize("flags", PLANS)
 def test_the_viewer_draws_the_timeline(flags: list[str], tmp_path: Path) -> None:
     snapshot, timeline = tmp_path / "s.pickle", tmp_path / "t.json"
     command = [
