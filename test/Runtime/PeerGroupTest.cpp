@@ -27,6 +27,7 @@ public:
     std::memcpy(mine, src, count * sizeof(int64_t));
     std::memcpy(other, src, count * sizeof(int64_t));
     for (int64_t place = 0; place != count; place += kWords) {
+      other[place] ^= is_elsewhere;
       own.push_back(reinterpret_cast<float *>(ToHostAddress(reinterpret_cast<void *>(mine[place + kStart]))));
       peer.emplace_back(floats.contains(peer.size()) ? floats[peer.size()] : 64);
       other[place + kStart] = static_cast<int64_t>(ToDeviceAddress(peer.back().data()));
@@ -35,7 +36,8 @@ public:
   }
 
   // Words of what a rank tells the others of an address.
-  static constexpr int64_t kWords = 12, kStart = 2;
+  static constexpr int64_t kWords = 17, kStart = 7;
+  bool is_elsewhere = false;        // The peer is on another host.
   std::map<size_t, int64_t> floats; // Lengths of the peer's blocks by position, if not 64.
   // By position: signals, then source and target of each collective.
   std::vector<float *> own;
@@ -158,6 +160,26 @@ TEST_F(PeerGroupTest, MemoryThatCannotBeSharedIsAnError) {
   absl::Status status = CreateRank(TwoRankProgram()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("GPUs of 1 ranks cannot access the memory of the others; here: "));
+}
+
+TEST_F(PeerGroupTest, MemoryOfAnotherHostIsAnError) {
+  sharing->is_elsewhere = true;
+  absl::Status status = CreateRank(TwoRankProgram()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("rank 1 is on another host"));
+}
+
+TEST_F(PeerGroupTest, NcclExchangesWhatAutomaticPeersCannotReach) {
+  exchange = GpuExchange::kAuto;
+  sharing->is_elsewhere = true;
+  auto session = CreateRank(TwoRankProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_THAT(nccl.calls, Not(IsEmpty()));
+  sharing->is_elsewhere = false;
+  nccl.calls.clear();
+  session = CreateRank(TwoRankProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_THAT(nccl.calls, IsEmpty());
 }
 
 TEST_F(PeerGroupTest, OlderGpusAreRefused) {

@@ -63,6 +63,7 @@ absl::Status RankRun::load() {
   options.num_threads = getNumThreads();
   options.poison_memory = flags.poisonMemory;
   options.use_graphs = !flags.noGraph;
+  options.exchange = flags.exchange;
   options.communicator = std::move(communicator);
   absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(executable), options);
   if (!created.ok())

@@ -66,8 +66,14 @@ static absl::Status checkRanks(const RunFlags &flags) {
   int ranks = flags.ranks;
   if (ranks < 1 || (flags.ranks.getNumOccurrences() != 0 && ranks > kMostThreads))
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostThreads));
-  if (ranks == 1)
-    return refuseFlag(flags.rankTimeout, "it requires several ranks: --ranks or --nproc of 2 or more");
+  if (ranks == 1) {
+    constexpr llvm::StringLiteral reason = "it requires several ranks: --ranks or --nproc of 2 or more";
+    absl::Status status = refuseFlag(flags.rankTimeout, reason);
+    status.Update(refuseFlag(flags.exchange, reason));
+    return status;
+  }
+  if (absl::Status status = flags.exchange.check(flags.device); !status.ok())
+    return status;
   if (flags.rankTimeout <= 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));

@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Profile/ProfileFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ExchangeFlag.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/RankEnvironment.h"
@@ -83,6 +84,7 @@ struct RunFlags {
                                       "the run fails (default 30). Requires several ranks"),
                        llvm::cl::value_desc("number"), llvm::cl::init(30), llvm::cl::cat(category)};
   DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
+  ExchangeFlag exchange{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::OptionCategory compileCategory{"Compiling (of IR)"};
   DistributeFlags distribute{ranks, compileCategory, llvm::cl::SubCommand::getTopLevel()};
   CompileFlags compile{compileCategory, llvm::cl::SubCommand::getTopLevel(), CompileFlags::Sweep::No, &distribute};

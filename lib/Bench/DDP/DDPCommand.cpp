@@ -66,12 +66,7 @@ DDPCommand::DDPCommand(std::string program)
       memoryLimit("Most memory that a rank may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       timeout("rank-timeout", cl::desc("Seconds after which a silent rank ends its cell (default 120)"),
               cl::value_desc("number"), cl::init(120), cl::cat(category), cl::sub(subcommand)),
-      exchange("exchange", cl::desc("How ranks on GPUs exchange data (default nccl)"),
-               cl::init(runtime::GpuExchange::kNccl),
-               cl::values(clEnumValN(runtime::GpuExchange::kNccl, "nccl", "NCCL"),
-                          clEnumValN(runtime::GpuExchange::kPeers, "peers",
-                                     "GPUs read and write each other's memory; NCCL does what they cannot")),
-               cl::cat(category), cl::sub(subcommand)),
+      exchange(category, subcommand),
       peer(kVariants,
            "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants ddp "
            "(default), ddp-compile, graphs-flat, graphs-flat-bf16, zero, fsdp",
@@ -119,8 +114,8 @@ absl::Status DDPCommand::check() const {
     return absl::InvalidArgumentError(absl::StrCat("--device is ", runtime::ToString(device),
                                                    ": pass cuda; each rank takes the GPU of its number, and "
                                                    "CUDA_VISIBLE_DEVICES selects GPUs"));
-  if (exchange.getNumOccurrences() != 0 && device.getValue().kind != runtime::DeviceKind::kCuda)
-    return absl::InvalidArgumentError("--exchange requires --device cuda: ranks on the CPU are connected by TCP");
+  if (absl::Status status = exchange.check(device); !status.ok())
+    return status;
   if (noProfile && !trace.empty())
     return absl::InvalidArgumentError("--trace conflicts with --no-profile: it writes the profile");
   if (absl::Status status = compile.check(device); !status.ok())

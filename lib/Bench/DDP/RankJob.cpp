@@ -15,7 +15,7 @@ namespace json = llvm::json;
 namespace cs336::bench {
 
 /// In the order of GpuExchange.
-static constexpr llvm::StringLiteral kExchanges[] = {"nccl", "peers"};
+static constexpr llvm::StringLiteral kExchanges[] = {"auto", "nccl", "peers"};
 
 static llvm::StringRef getName(runtime::GpuExchange exchange) { return kExchanges[static_cast<size_t>(exchange)]; }
 

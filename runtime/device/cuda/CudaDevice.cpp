@@ -141,12 +141,18 @@ void CudaDevice::WarmUp() {
 absl::Status CudaDevice::ConnectPeers(const Executable &executable) {
   // Ranks prepare collectives together, so their programs must be equal.
   CS336_RETURN_IF_ERROR(group_->ranks().CompareProgram(executable.description().program_hash));
-  CS336_ASSIGN_OR_RETURN(peers_, PeerGroup::Connect(*context_, group_->ranks(), *memory_, group_->abandoned()));
+  absl::StatusOr<std::unique_ptr<PeerGroup>> peers =
+      PeerGroup::Connect(*context_, group_->ranks(), *memory_, group_->abandoned());
+  // All ranks get the same code.
+  if (exchange_ == GpuExchange::kAuto && absl::IsFailedPrecondition(peers.status()))
+    return absl::OkStatus();
+  CS336_RETURN_IF_ERROR(peers.status());
+  peers_ = *std::move(peers);
   return absl::OkStatus();
 }
 
 absl::Status CudaDevice::LoadKernels(const Executable &executable) {
-  if (group_ && exchange_ == GpuExchange::kPeers)
+  if (group_ && exchange_ != GpuExchange::kNccl)
     CS336_RETURN_IF_ERROR(ConnectPeers(executable));
   CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
   return absl::OkStatus();

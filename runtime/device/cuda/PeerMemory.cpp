@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <array>
+#include <fstream>
 #include <random>
 
 namespace cs336::runtime {
@@ -27,10 +29,20 @@ int64_t ProcessNumber() {
   return number;
 }
 
+/// The number that Linux draws when a host starts, as text of 36 characters; empty if it cannot be read.
+using HostNumber = std::array<char, 40>;
+
+HostNumber ReadHostNumber() {
+  HostNumber number = {};
+  std::ifstream("/proc/sys/kernel/random/boot_id").read(number.data(), 36);
+  return number;
+}
+
 } // namespace
 
 /// Ranks gather it as words of 64 bits.
 struct PeerMemory::Place {
+  HostNumber host;
   int64_t process;
   CUcontext context;     // Context of the device, for that process.
   CUdeviceptr start;     // Start of the allocation, in that process.
@@ -49,6 +61,7 @@ PeerMemory::~PeerMemory() {
 
 absl::StatusOr<PeerMemory::Place> PeerMemory::Describe(const void *address) const {
   Place place = {};
+  place.host = ReadHostNumber();
   place.process = ProcessNumber();
   place.context = context_.context();
   size_t bytes = 0;
@@ -60,6 +73,9 @@ absl::StatusOr<PeerMemory::Place> PeerMemory::Describe(const void *address) cons
 }
 
 absl::StatusOr<CUdeviceptr> PeerMemory::Reach(int rank, const Place &place) {
+  // A driver may open the handle of another host: it would then be memory of some process here.
+  if (place.host != ReadHostNumber() || place.host.front() == 0)
+    return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " is on another host"));
   CUdeviceptr &start = opened_[{rank, place.start}];
   if (start == 0 && place.process == ProcessNumber()) {
     absl::Status enabled = context_.driver().CtxEnablePeerAccess(place.context, 0);

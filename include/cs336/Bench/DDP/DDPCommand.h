@@ -15,6 +15,7 @@
 #include "cs336/Bench/DDP/DDPReport.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ExchangeFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
 #include "absl/status/statusor.h"
@@ -66,7 +67,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   MemoryLimitFlag memoryLimit;
   RealFlag timeout;
-  llvm::cl::opt<runtime::GpuExchange> exchange;
+  ExchangeFlag exchange;
   PeerFlags peer;
   llvm::cl::opt<bool> noProfile;
   llvm::cl::opt<bool> memoryTables;

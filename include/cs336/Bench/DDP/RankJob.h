@@ -32,7 +32,7 @@ struct RankJob {
   /// Seconds after which a silent rank ends the run.
   double timeoutSeconds = 30;
   /// The way in which ranks on GPUs exchange data.
-  runtime::GpuExchange exchange = runtime::GpuExchange::kNccl;
+  runtime::GpuExchange exchange = runtime::GpuExchange::kAuto;
   /// AdamW's coefficient, by which the first moments give the gradients' norm.
   double beta1 = 0.9;
   /// Run the steps again under a profiler.

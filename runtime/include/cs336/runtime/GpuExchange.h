@@ -14,6 +14,8 @@ namespace cs336::runtime {
 
 /// The ways in which ranks on GPUs exchange data.
 enum class GpuExchange : uint8_t {
+  /// kPeers if all GPUs of the group can access each other's memory, else kNccl.
+  kAuto,
   kNccl,
   /// GPUs read and write each other's memory; NCCL does what they cannot. FAILED_PRECONDITION if they have no access.
   kPeers,

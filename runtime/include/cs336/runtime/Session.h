@@ -52,7 +52,7 @@ struct SessionOptions {
   /// INVALID_ARGUMENT on the CPU, which has no graphs.
   bool use_graphs = true;
   /// The way in which ranks on GPUs exchange data.
-  GpuExchange exchange = GpuExchange::kNccl;
+  GpuExchange exchange = GpuExchange::kAuto;
   /// Runs collectives; null stands for a group of one rank. It must have as many
   /// ranks as the program was compiled for.
   std::shared_ptr<Communicator> communicator;
