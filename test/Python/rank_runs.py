@@ -28,6 +28,7 @@ def run_ranks(
     steps: int = 1,
     flag: str = "--ranks",
     device: str = "cpu",
+    exchange: str | None = None,
 ) -> list[Tensors]:
     """Run the first training entry, on the inputs of each rank, and return each rank's outputs and variables.
 
@@ -41,6 +42,7 @@ def run_ranks(
     flags = ["--poison-memory", "--num-threads", "1", "--steps", str(steps), "--params", f"{folder}/parameters.npz"]
     flags += ["--inputs", f"{folder}/in-{{rank}}.npz", "--outputs", f"{folder}/out-{{rank}}.npz"]
     flags += ["--save-state", f"{folder}/state-{{rank}}.npz", "--device", device]
+    flags += ["--exchange", exchange] if exchange else []
     command = ["cs336-run", str(folder / "program.cs336x"), flag, str(len(inputs)), *flags]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode != 0:

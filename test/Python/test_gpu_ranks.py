@@ -1,4 +1,4 @@
-"""Ranks on several GPUs, connected by NCCL: the steps of one GPU with the whole batch, and an end in time after faults.
+"""Ranks on several GPUs: the steps of one GPU with the whole batch, and an end in time after faults.
 
 These tests need as many GPUs as ranks: `CS336_TEST_DEVICE=cuda python -m pytest test/Python/test_gpu_ranks.py`.
 """
@@ -39,16 +39,26 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(params=["nccl", "peers"])
+def exchange(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 def compile_ranks(distribute: str, mode: str = "train", **options: Any) -> cs336.Executable:
     return cs336.compile(divisible_program(mode, RANKS), device=DEVICE, ranks=RANKS, distribute=distribute, **options)
 
 
-def run(folder: Path, executable: cs336.Executable, steps: int = 1, flag: str = "--nproc") -> list[Tensors]:
-    return run_ranks(folder, executable, split_batch(batch_of(), RANKS), parameters(), steps, flag, DEVICE)
+def run(
+    folder: Path, executable: cs336.Executable, exchange: str, steps: int = 1, flag: str = "--nproc"
+) -> list[Tensors]:
+    batches = split_batch(batch_of(), RANKS)
+    return run_ranks(folder, executable, batches, parameters(), steps, flag, DEVICE, exchange)
 
 
-def train(folder: Path, distribute: str, steps: int, flag: str = "--nproc", **options: Any) -> list[Tensors]:
-    return run(folder, compile_ranks(distribute, **options), steps, flag)
+def train(
+    folder: Path, distribute: str, exchange: str, steps: int, flag: str = "--nproc", **options: Any
+) -> list[Tensors]:
+    return run(folder, compile_ranks(distribute, **options), exchange, steps, flag)
 
 
 @cache
@@ -71,22 +81,28 @@ def run_alone(mode: str, steps: int = 1, **options: Any) -> Tensors:
 #: Steps.
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "f16", "i64", "i32"])
-def test_collectives(tmp_path: Path, dtype: str) -> None:
+TYPES = ("f32", "f64", "bf16", "f16", "i64", "i32")
+#: Parts of vectors, a few vectors, and more than peers reduce with one kernel.
+SIZES = [*((dtype, columns) for dtype in TYPES for columns in (3, 72)), ("f32", 3 << 19), ("bf16", 3 << 20)]
+
+
+@pytest.mark.parametrize(("dtype", "columns"), SIZES)
+def test_collectives(tmp_path: Path, dtype: str, columns: int, exchange: str) -> None:
     """Every kind, reduction and type, on inputs of each rank, against NumPy."""
     folder = str(tmp_path)
-    subprocess.run([sys.executable, RANK_TESTS, "write", folder, str(RANKS), dtype, "gpu"], check=True)
-    flags = ["--device", "cuda", "--nproc", str(RANKS), "--poison-memory"]
+    arguments = [folder, str(RANKS), dtype, str(columns), "gpu"]
+    subprocess.run([sys.executable, RANK_TESTS, "write", *arguments], check=True)
+    flags = ["--device", "cuda", "--nproc", str(RANKS), "--poison-memory", "--exchange", exchange]
     flags += ["--inputs", f"{folder}/in-{{rank}}.npz", "--outputs", f"{folder}/out-{{rank}}.npz"]
     subprocess.run(["cs336-run", f"{folder}/exchange.mlir", *flags], check=True, timeout=LIMIT)
-    subprocess.run([sys.executable, RANK_TESTS, "check", folder, str(RANKS), dtype, "gpu"], check=True)
+    subprocess.run([sys.executable, RANK_TESTS, "check", *arguments], check=True)
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
 @pytest.mark.parametrize("mode", MODES)
-def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: str, dtype: Any) -> None:
+def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: str, dtype: Any, exchange: str) -> None:
     """Compare with the bound of ranks on CPUs: 16-bit GEMMs round each part's gradient and the whole batch's."""
-    results = run(tmp_path, compile_ranks(mode, "forward_backward", dtype=dtype))
+    results = run(tmp_path, compile_ranks(mode, "forward_backward", dtype=dtype), exchange)
     assert_ranks_equal(results)
     for name, expected in run_alone("forward_backward", dtype=dtype).items():
         if name.startswith("after "):
@@ -97,22 +113,23 @@ def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: str, dtype
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "bucket"])
-def test_modes_have_equal_bits(tmp_path: Path, mode: str, dtype: Any) -> None:
+def test_modes_have_equal_bits(tmp_path: Path, mode: str, dtype: Any, exchange: str) -> None:
     """Two numbers have one sum, whatever exchanges them, and the update does not depend on which rank computes it."""
-    expected, actual = (train(tmp_path, each, steps=5, dtype=dtype) for each in ("bucket", mode))
+    expected = train(tmp_path, "bucket", "nccl", steps=5, dtype=dtype)
+    actual = train(tmp_path, mode, exchange, steps=5, dtype=dtype)
     assert_ranks_equal([expected[0], *actual])
 
 
 @pytest.mark.parametrize("mode", ["overlap", "fsdp"])
-def test_threads_have_the_bits_of_processes(tmp_path: Path, mode: str) -> None:
-    results = [train(tmp_path, mode, steps=3, flag=flag) for flag in ("--nproc", "--ranks")]
+def test_threads_have_the_bits_of_processes(tmp_path: Path, mode: str, exchange: str) -> None:
+    results = [train(tmp_path, mode, exchange, steps=3, flag=flag) for flag in ("--nproc", "--ranks")]
     assert_ranks_equal([*results[0], *results[1]])
 
 
 @pytest.mark.parametrize("mode", ["bucket", "zero1", "fsdp"])
-def test_five_steps_train_like_one_gpu(tmp_path: Path, mode: str) -> None:
+def test_five_steps_train_like_one_gpu(tmp_path: Path, mode: str, exchange: str) -> None:
     """AdamW divides by a gradient's magnitude: the rounding of one close to 0 changes its update by up to 2·lr."""
-    results, alone = train(tmp_path, mode, steps=5), run_alone("train", 5)
+    results, alone = train(tmp_path, mode, exchange, steps=5), run_alone("train", 5)
     np.testing.assert_allclose(results[0]["loss"], alone["loss"], rtol=1e-5)
     differences = np.concatenate([np.abs(results[0][f"after {n}"] - alone[f"after {n}"]).ravel() for n in parameters()])
     assert differences.max() <= 5 * 2 * 1e-3
@@ -126,10 +143,10 @@ ENDLESS = ["--random-inputs", "--steps", "1000000000", "--rank-timeout", "5", "-
 
 
 @pytest.fixture(params=["bucket", "fsdp"])
-def endless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+def endless(request: pytest.FixtureRequest, tmp_path: Path, exchange: str) -> Iterator[Run]:
     path = str(tmp_path / "program.cs336x")
     compile_ranks(request.param, dtype="bf16").save(path)
-    started = Run(tmp_path, ["cs336-run", path, "--nproc", str(RANKS), *ENDLESS])
+    started = Run(tmp_path, ["cs336-run", path, "--nproc", str(RANKS), "--exchange", exchange, *ENDLESS])
     started.wait_for("rank 0: step 3")
     started.wait_for("rank 1: step 3")
     pids = [started.process.pid, *started.ranks()]

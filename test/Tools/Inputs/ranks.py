@@ -6,8 +6,8 @@
 # ===----------------------------------------------------------------------===//
 """`ranks.py write FOLDER RANKS TYPE` writes the program and each rank's inputs, `check` compares each rank's outputs.
 
-Inputs and outputs of 16-bit types are float32, which NumPy has, and are rounded within the program. With a fourth
-argument, `gpu`, there are no means of integers, which ranks on GPUs do not have.
+Inputs and outputs of 16-bit types are float32, which NumPy has, and are rounded within the program. A fourth argument
+is the number of columns in place of 3. A fifth one, `gpu`, leaves out means of integers, which GPUs do not have.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-COLUMNS = 3
+COLUMNS = int(sys.argv[5]) if len(sys.argv) > 5 else 3
 REDUCTIONS = [
     each
     for each in ("sum", "mean", "max")
-    if each != "mean" or sys.argv[5:] != ["gpu"] or not sys.argv[4].startswith("i")
+    if each != "mean" or sys.argv[6:] != ["gpu"] or not sys.argv[4].startswith("i")
 ]
 NUMPY_TYPES = {"f64": np.float64, "i64": np.int64, "i32": np.int32}
 
