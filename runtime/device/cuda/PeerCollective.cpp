@@ -13,6 +13,7 @@
 #include "status/StatusMacros.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,15 +23,25 @@ namespace {
 
 /// Larger reductions are staged.
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
+/// NCCL's rings, which all multiprocessors of one kernel feed, are faster for even larger ones.
+constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
 bool IsVectors(const void *address, int64_t bytes) {
   return ToDevicePointer(address) % kVectorBytes == 0 && bytes % kVectorBytes == 0;
+}
+
+int64_t SourceBytes(const std::vector<Transfer> &transfers) {
+  return std::accumulate(transfers.begin(), transfers.end(), int64_t{0}, [](int64_t bytes, const Transfer &each) {
+    return bytes + each.src_count * ByteSize(each.dtype);
+  });
 }
 
 /// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
 bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind) {
   bool gathers = kind == format::CollectiveKind::all_gather;
   if (!gathers && kind != format::CollectiveKind::reduce_scatter && kind != format::CollectiveKind::all_reduce)
+    return false;
+  if (!gathers && SourceBytes(transfers) > kMostStagedBytes)
     return false;
   return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer &each) {
     int64_t part = std::min(each.src_count, each.dst_count) * ByteSize(each.dtype);
@@ -78,14 +89,11 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                      const format::CollectiveT &collective) {
+                                                      const format::CollectiveT &collective, int64_t bytes) {
   if (collective.kind == format::CollectiveKind::all_gather)
     return GatherFromPeers(peers, transfers);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
-  int64_t bytes = 0;
-  for (const SharedTransfer &each : transfers)
-    bytes += each.src_bytes();
   return bytes > kMostDirectBytes ? ReduceStaged(peers, transfers, reduction)
                                   : ReduceFromPeers(peers, transfers, reduction);
 }
@@ -102,7 +110,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
   if (!barrier)
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(peers, shared, collective));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
+                         PrepareWork(peers, shared, collective, SourceBytes(transfers)));
   return std::make_unique<PeerCollective>(group, peers, *barrier, std::move(work));
 }
 

@@ -85,15 +85,14 @@ public:
   }
 
   absl::Status Enqueue(Barrier synchronise) const override {
+    // The staging memory of all ranks is free: every reduction ends with a barrier.
     for (const Round &round : rounds_) {
-      // The staging memory of all ranks is free, and then full.
-      CS336_RETURN_IF_ERROR(synchronise());
+      if (&round != &rounds_.front())
+        CS336_RETURN_IF_ERROR(synchronise());
       CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_));
       CS336_RETURN_IF_ERROR(synchronise());
       CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
     }
-    if (!has_results_)
-      return absl::OkStatus();
     CS336_RETURN_IF_ERROR(results_.Enqueue(peers_));
     return synchronise();
   }
@@ -118,7 +117,6 @@ private:
 
   /// Adds copies of this rank's results to all others, which do not write to these parts.
   void AddResults(const std::vector<SharedTransfer> &transfers) {
-    has_results_ = true;
     for (int step = 1; step != peers_.size(); ++step)
       for (const SharedTransfer &each : transfers) {
         int64_t first = each.first(peers_.rank()), vectors = each.first(peers_.rank() + 1) - first;
@@ -131,8 +129,7 @@ private:
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
   int64_t capacity_ = 0;             // Bytes of the part of the staging memory that a source writes.
   std::deque<Round> rounds_;
-  bool has_results_ = false;
-  PeerCopies results_;
+  PeerCopies results_; // Empty for reduce_scatter.
 };
 
 } // namespace
