@@ -85,6 +85,15 @@ TEST_F(PeerGroupTest, EachRankReducesAPartAndWritesItToAll) {
   EXPECT_THAT(nccl.calls, IsEmpty());
 }
 
+TEST_F(PeerGroupTest, TheLastBarrierCountsTheCollective) {
+  ranks->limit = absl::Milliseconds(200);
+  auto session = CreateRank(TwoRankProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE(Run(**session).ok());
+  absl::SleepFor(absl::Milliseconds(600));
+  EXPECT_TRUE(ranks->reported.ok()) << "all collectives are done: " << ranks->reported;
+}
+
 TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
   constexpr int64_t kElements = int64_t{36} << 20; // 144 MiB, of which this rank reduces 72 MiB.
   ProgramBuilder program = TwoRankProgram();

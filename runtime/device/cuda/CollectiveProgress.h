@@ -37,6 +37,9 @@ public:
   /// Enqueues one more in the context's current stream. A graph may capture it.
   absl::Status Advance();
 
+  /// Returns the address of the counter, a word of 64 bits.
+  CUdeviceptr done_address() const { return reinterpret_cast<CUdeviceptr>(&words_->done); }
+
   /// Sets the word at abandoned(), which kernels read, to 1. May be called by another thread.
   void Abandon() { __atomic_store_n(&words_->abandoned, 1, __ATOMIC_RELEASE); }
   CUdeviceptr abandoned() const { return reinterpret_cast<CUdeviceptr>(&words_->abandoned); }

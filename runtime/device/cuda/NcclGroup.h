@@ -63,6 +63,8 @@ public:
   void StopCounting();
   /// Enqueues, in the context's current stream, what counts one more.
   absl::Status Advance() { return progress_ ? progress_->Advance() : absl::OkStatus(); }
+  /// Returns the address of the counter, or 0 outside that time. A kernel in the collectives' stream may add 1 instead.
+  CUdeviceptr done() const { return progress_ ? progress_->done_address() : 0; }
   /// Returns the address of a word of 64 bits that is set to 1 when the group fails. Valid between CountCollectives()
   /// and StopCounting().
   CUdeviceptr abandoned() const { return progress_->abandoned(); }

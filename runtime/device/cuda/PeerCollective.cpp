@@ -59,8 +59,8 @@ public:
   absl::Status Execute() override {
     CurrentContext current(peers_.context());
     CS336_RETURN_IF_ERROR(current.status());
-    CS336_RETURN_IF_ERROR(work_->Enqueue([this] { return peers_.Synchronise(barrier_); }));
-    return group_.Advance();
+    CS336_RETURN_IF_ERROR(work_->Enqueue([this] { return peers_.Synchronise(barrier_, /*done=*/0); }));
+    return peers_.Synchronise(barrier_, group_.done());
   }
 
 private:

@@ -61,12 +61,12 @@ absl::optional<int64_t> PeerGroup::ReserveBarrier() {
   return reserved_++;
 }
 
-absl::Status PeerGroup::Synchronise(int64_t barrier) const {
+absl::Status PeerGroup::Synchronise(int64_t barrier, CUdeviceptr done) const {
   auto threads = static_cast<unsigned>((size() + 31) / 32 * 32);
   return synchronise_->Launch(/*blocks=*/1, threads,
                               {reinterpret_cast<CUdeviceptr>(addresses_.data()), static_cast<uint64_t>(rank()),
-                               static_cast<uint64_t>(size()), static_cast<uint64_t>(BarrierOffset(barrier)),
-                               abandoned_});
+                               static_cast<uint64_t>(size()), static_cast<uint64_t>(BarrierOffset(barrier)), abandoned_,
+                               done});
 }
 
 absl::StatusOr<std::vector<CUdeviceptr>> PeerGroup::ShareStaging() {

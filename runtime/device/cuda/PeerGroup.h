@@ -56,8 +56,8 @@ public:
   /// none is left.
   absl::optional<int64_t> ReserveBarrier();
   /// Enqueues, in the context's current stream, a wait for all ranks to reach the barrier. It can be used any number of
-  /// times, in the same order on all ranks.
-  absl::Status Synchronise(int64_t barrier) const;
+  /// times, in the same order on all ranks. Then adds 1 to the word of 64 bits at `done`, unless that is 0.
+  absl::Status Synchronise(int64_t barrier, CUdeviceptr done) const;
 
   /// The memory of each rank to which the other ranks write what it reduces.
   static constexpr int64_t kStagingBytes = int64_t{64} << 20;

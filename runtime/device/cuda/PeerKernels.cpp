@@ -32,9 +32,9 @@ constexpr char kSynchronise[] = R"(
 .address_size 64
 
 .visible .entry synchronise(.param .u64 blocks, .param .u64 rank, .param .u64 ranks, .param .u64 offset,
-                            .param .u64 abandoned)
+                            .param .u64 abandoned, .param .u64 done)
 {
-  .reg .pred %is_outside, %is_first, %is_here, %has_come, %is_kept;
+  .reg .pred %is_outside, %is_first, %is_here, %has_come, %is_kept, %is_counted;
   .reg .b32 %lane, %looks, %turn;
   .reg .b64 %thread, %rank, %ranks, %blocks, %offset, %abandoned, %block, %own, %other, %counter, %call, %signal;
 
@@ -60,9 +60,9 @@ constexpr char kSynchronise[] = R"(
   setp.eq.u64 %is_first, %thread, 0;
   @%is_first st.volatile.global.u64 [%counter], %call;
   setp.ge.u64 %is_outside, %thread, %ranks;
-  @%is_outside ret;
+  @%is_outside bra come;
   setp.eq.u64 %is_here, %thread, %rank;
-  @%is_here ret;
+  @%is_here bra come;
 
   // Tells the rank of this thread's number.
   mad.lo.u64 %other, %thread, 8, %blocks;
@@ -80,7 +80,7 @@ constexpr char kSynchronise[] = R"(
 again:
   ld.acquire.sys.global.u64 %signal, [%own];
   setp.ge.u64 %has_come, %signal, %call;
-  @%has_come ret;
+  @%has_come bra come;
   add.u32 %looks, %looks, 1;
   and.b32 %turn, %looks, 255;
   setp.ne.u32 %is_kept, %turn, 0;
@@ -89,6 +89,17 @@ again:
   setp.eq.u64 %is_kept, %signal, 0;
   @%is_kept bra again;
   st.volatile.global.u64 [%block], %signal;
+
+  // Counts one more collective if this is its last barrier.
+come:
+  bar.sync 0;
+  ld.param.u64 %own, [done];
+  setp.ne.and.u64 %is_counted, %own, 0, %is_first;
+  @!%is_counted ret;
+  cvta.to.global.u64 %own, %own;
+  ld.volatile.global.u64 %call, [%own];
+  add.u64 %call, %call, 1;
+  st.volatile.global.u64 [%own], %call;
 }
 )";
 

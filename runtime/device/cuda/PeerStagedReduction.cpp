@@ -85,7 +85,7 @@ public:
   }
 
   absl::Status Enqueue(Barrier synchronise) const override {
-    // The staging memory of all ranks is free: every reduction ends with a barrier.
+    // The staging memory of all ranks is free: a barrier follows every reduction.
     for (const Round &round : rounds_) {
       if (&round != &rounds_.front())
         CS336_RETURN_IF_ERROR(synchronise());
@@ -93,8 +93,7 @@ public:
       CS336_RETURN_IF_ERROR(synchronise());
       CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
     }
-    CS336_RETURN_IF_ERROR(results_.Enqueue(peers_));
-    return synchronise();
+    return results_.Enqueue(peers_);
   }
 
 private:

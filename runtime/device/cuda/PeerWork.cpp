@@ -50,16 +50,15 @@ absl::Status PeerSums::Enqueue(const PeerGroup &peers) const {
 
 namespace {
 
-/// Copies or sums between two barriers.
+/// Copies or sums after a barrier.
 template <typename Accesses>
-class WorkBetweenBarriers : public PeerWork {
+class WorkAfterBarrier : public PeerWork {
 public:
-  WorkBetweenBarriers(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
+  WorkAfterBarrier(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
 
   absl::Status Enqueue(Barrier synchronise) const override {
     CS336_RETURN_IF_ERROR(synchronise());
-    CS336_RETURN_IF_ERROR(accesses_.Enqueue(peers_));
-    return synchronise();
+    return accesses_.Enqueue(peers_);
   }
 
 private:
@@ -79,7 +78,7 @@ std::unique_ptr<PeerWork> GatherFromPeers(const PeerGroup &peers, const std::vec
     for (const SharedTransfer &each : transfers)
       copies.Add(each.targets[(peers.rank() + step) % peers.size()] + peers.rank() * each.src_bytes(),
                  ToDevicePointer(each.own.src), each.src_bytes());
-  return std::make_unique<WorkBetweenBarriers<PeerCopies>>(peers, std::move(copies));
+  return std::make_unique<WorkAfterBarrier<PeerCopies>>(peers, std::move(copies));
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>>
@@ -98,7 +97,7 @@ ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, 
     sums.Add(each.first(peers.rank() + 1) - first, addresses);
   }
   CS336_RETURN_IF_ERROR(sums.Prepare(peers, transfers.front().own.dtype, reduction.reduction, kDirectBlocks));
-  return std::make_unique<WorkBetweenBarriers<PeerSums>>(peers, std::move(sums));
+  return std::make_unique<WorkAfterBarrier<PeerSums>>(peers, std::move(sums));
 }
 
 } // namespace cs336::runtime

@@ -41,8 +41,8 @@ struct SharedTransfer {
 /// Enqueues a wait for all ranks.
 using Barrier = absl::FunctionRef<absl::Status()>;
 
-/// The work of one rank for a collective. All ranks come to the same number of barriers, the last of which is the end
-/// of the work on all ranks.
+/// The work of one rank for a collective. All ranks come to the same number of barriers. The caller enqueues one more
+/// after the work.
 class PeerWork {
 public:
   virtual ~PeerWork() = default;

@@ -143,6 +143,8 @@ void Synchronise(void *const *operands) {
   uint64_t call = ++block(number(1))[number(2)];
   for (uint64_t rank = 0; rank != number(2); ++rank)
     block(rank)[number(1)] = call;
+  if (number(5) != 0)
+    __atomic_fetch_add(reinterpret_cast<int64_t *>(ToHostUnified(number(5))), 1, __ATOMIC_RELEASE);
   FakeCuda &fake = TheFakeCuda();
   ++fake.barriers;
   if (fake.at_barrier)
@@ -180,7 +182,7 @@ std::map<std::string, CUfunc_st> &Functions() {
       {"advance",
        {1, [](void *const *operands) { __atomic_fetch_add(Operand<int64_t>(operands, 0), 1, __ATOMIC_RELEASE); }}},
       {"check_bound", {5, CheckBound}},
-      {"synchronise", {5, Synchronise}},
+      {"synchronise", {6, Synchronise}},
       {"reduce_peers_mean_f32", {5, ReducePeersMeanF32}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
