@@ -100,6 +100,32 @@ TEST(KernelProfilerTest, ThereIsOneAtATime) {
   EXPECT_TRUE(KernelProfiler::Create(kFake).ok());
 }
 
+TEST(KernelProfilerTest, KernelsOutsideOfAProfileAreNotTimed) {
+  auto profiler = KernelProfiler::Create(kFake);
+  ASSERT_TRUE(profiler.ok()) << profiler.status();
+  for (int profile = 0; profile != 2; ++profile) {
+    ASSERT_TRUE((*profiler)->Start().ok());
+    EXPECT_EQ(FakeCuptiEnabledKinds(), 4);
+    FakeCuptiKernel("inside", 10, 20, 7);
+    auto trace = (*profiler)->Stop();
+    ASSERT_TRUE(trace.ok()) << trace.status();
+    EXPECT_THAT(Names(*trace), ElementsAre("inside"));
+    EXPECT_EQ(FakeCuptiEnabledKinds(), 0);
+    EXPECT_EQ(FakeCuptiEnabledCallbacks(), 2); // Graphs that are captured now have commands in the next profile.
+    FakeCuptiKernel("outside", 30, 40, 7);
+  }
+}
+
+TEST(KernelProfilerTest, AProfilerThatCannotBeSwitchedOnAgainFails) {
+  auto profiler = KernelProfiler::Create(kFake);
+  ASSERT_TRUE(profiler.ok()) << profiler.status();
+  ASSERT_TRUE((*profiler)->Stop().ok());
+  FakeCuptiFailEnable(cupti::kMultipleSubscribers);
+  EXPECT_EQ((*profiler)->Start().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE((*profiler)->Start().ok());
+  EXPECT_EQ(FakeCuptiEnabledKinds(), 4);
+}
+
 TEST(KernelProfilerTest, LostRecordsAreAnError) {
   auto profiler = KernelProfiler::Create(kFake);
   ASSERT_TRUE(profiler.ok()) << profiler.status();

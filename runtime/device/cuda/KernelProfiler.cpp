@@ -183,8 +183,7 @@ class CuptiProfiler : public KernelProfiler {
 public:
   explicit CuptiProfiler(std::shared_ptr<const CuptiApi> api) : api_(std::move(api)) {}
   ~CuptiProfiler() override {
-    for (cupti::ActivityKind kind : kKinds)
-      api_->ActivityDisable(kind);
+    SwitchOff();
     api_->ActivityFlushAll(cupti::kFlushForced);
     if (subscriber_)
       api_->Unsubscribe(subscriber_);
@@ -200,14 +199,40 @@ public:
     CS336_RETURN_IF_ERROR(
         api_->ToStatus(api_->ActivityRegisterCallbacks(&Collector::RequestBuffer, &Collector::CompleteBuffer),
                        "ActivityRegisterCallbacks"));
+    return SwitchOn();
+  }
+
+  absl::Status Start() override {
+    CS336_RETURN_IF_ERROR(SwitchOn());
+    return Take().status();
+  }
+
+  absl::StatusOr<Trace> Stop() override {
+    absl::StatusOr<Trace> trace = Take();
+    SwitchOff();
+    return trace;
+  }
+
+private:
+  /// CUPTI writes the times of each node of a graph while a kind is enabled, which
+  /// makes every launch longer.
+  absl::Status SwitchOn() {
+    if (is_on_)
+      return absl::OkStatus();
     for (cupti::ActivityKind kind : kKinds)
       CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityEnable(kind), "ActivityEnable"));
+    is_on_ = true;
     return absl::OkStatus();
   }
 
-  absl::Status Start() override { return Stop().status(); }
+  /// A kind that stays enabled costs time, and Start() discards its records.
+  void SwitchOff() {
+    is_on_ = false;
+    for (cupti::ActivityKind kind : kKinds)
+      api_->ActivityDisable(kind);
+  }
 
-  absl::StatusOr<Trace> Stop() override {
+  absl::StatusOr<Trace> Take() {
     CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityFlushAll(cupti::kFlushForced), "ActivityFlushAll"));
     Trace trace = Collector::Get().Take();
     size_t dropped = 0;
@@ -218,9 +243,9 @@ public:
     return trace;
   }
 
-private:
   std::shared_ptr<const CuptiApi> api_;
   cupti::Subscriber *subscriber_ = nullptr;
+  bool is_on_ = false; // All kinds are enabled.
 };
 
 } // namespace

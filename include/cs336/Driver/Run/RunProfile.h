@@ -67,8 +67,9 @@ public:
 
   /// The observer that the runs must be given, or null.
   virtual runtime::RunObserver *getObserver() = 0;
-  /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at its own `start`. While a
-  /// profiler of a GPU exists there can be no other.
+  /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at the last `start` before its
+  /// `stop`. Runs after a `stop` take as long as without a profiler. While a profiler of a GPU exists there can be no
+  /// other.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::StatusOr<RunProfile> stop(runtime::Session &session) = 0;
 };

@@ -23,18 +23,21 @@ namespace cs336::runtime {
 /// Only one profiler can exist at a time.
 class KernelProfiler {
 public:
-  /// Creates a profiler. Must be called before the sessions to profile are
-  /// created: graphs that were captured earlier have no commands, and may lack
-  /// spans. Returns NOT_FOUND if there is no CUPTI, ALREADY_EXISTS if there is a
+  /// Creates a profiler, which is switched on: graphs that are instantiated after
+  /// that can be timed. Must be called before the sessions to profile are created:
+  /// graphs that were captured earlier have no commands, and may lack spans.
+  /// Returns NOT_FOUND if there is no CUPTI, ALREADY_EXISTS if there is a
   /// profiler already, FAILED_PRECONDITION if another tool (nsys, ncu) uses
   /// CUPTI. `library` is for tests.
   static absl::StatusOr<std::unique_ptr<KernelProfiler>> Create(const std::string &library = "libcupti.so.13");
   virtual ~KernelProfiler();
 
-  /// Discards the spans so far.
+  /// Switches the profiler on unless it is on, and discards the spans so far.
   virtual absl::Status Start() = 0;
-  /// Returns the spans since Start(). The caller must have waited for its work
-  /// with Session::Synchronize(). Returns DATA_LOSS if CUPTI dropped records.
+  /// Returns the spans since Start(), and switches the profiler off: until the next
+  /// Start(), kernels take as long as without a profiler. The caller must have
+  /// waited for its work with Session::Synchronize(). Returns DATA_LOSS if CUPTI
+  /// dropped records.
   virtual absl::StatusOr<Trace> Stop() = 0;
 };
 
