@@ -279,6 +279,17 @@ TEST(ModelReportTest, ClocksOfProfiledStepsAreCompared) {
                         "(96.0 %)"));
 }
 
+TEST(ModelReportTest, OverheadIsRelativeToStepsOfTheSameSession) {
+  Measurement measurement = measureGPU();
+  measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
+  measurement.profiledMilliseconds = {1.5, 1.5, 2.0};
+  measurement.unprofiledMilliseconds = {1.6, 1.2, 1.0};
+  EXPECT_THAT(printOne(measurement, Format::Table),
+              HasSubstr("overhead of profiling: 25.0 % of a step, 1.500 ms with the profiler, 1.200 ms without it "
+                        "(medians of one session)"));
+  EXPECT_NEAR(*getResult(std::move(measurement)).getNumber("profiled_over_step"), 1.25, 1e-9);
+}
+
 TEST(ModelReportTest, MemoryBeyondThePlanHasParts) {
   std::vector<ModelRow> rows;
   rows.push_back(makeRow(measureCPU()));

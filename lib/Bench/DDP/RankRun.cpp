@@ -136,17 +136,17 @@ absl::Status RankRun::measure(const std::shared_ptr<const runtime::Executable> &
 }
 
 absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch) {
-  StepTimes times;
   ProfiledSteps steps{kEntry, static_cast<uint64_t>(job.seed), job.warmup, job.steps};
-  absl::StatusOr<RunProfile> profile =
-      profileSteps(std::move(executable), options, batch, steps, [&](int64_t) { wait(); }, times);
-  if (!profile.ok())
-    return profile.status();
-  result.overlap = computeOverlap(profile->trace);
-  result.profiledMilliseconds = times.device.empty() ? std::move(times.host) : std::move(times.device);
-  result.profileNote = profile->note;
+  absl::StatusOr<StepProfile> profiled =
+      profileSteps(std::move(executable), options, batch, steps, [&](int64_t) { wait(); });
+  if (!profiled.ok())
+    return profiled.status();
+  RunProfile &profile = profiled->profile;
+  result.overlap = computeOverlap(profile.trace);
+  result.profiledMilliseconds = profiled->profiled.getOwnTimes();
+  result.profileNote = profile.note;
   if (job.trace)
-    result.trace = std::move(profile->trace);
+    result.trace = std::move(profile.trace);
   return barrier;
 }
 

@@ -205,14 +205,14 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   first.values = run.values;
   if (options.profile) {
     report("profiling", 1);
-    StepTimes times;
     ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, options.warmups.front(), options.steps};
-    absl::StatusOr<RunProfile> profile =
-        profileSteps(*executable, getSessionOptions(options), *batch, steps, [](int64_t) {}, times);
-    if (!profile.ok())
-      return profile.status();
-    first.profiledMilliseconds = times.device.empty() ? std::move(times.host) : std::move(times.device);
-    first.profile = *std::move(profile);
+    absl::StatusOr<StepProfile> profiled =
+        profileSteps(*executable, getSessionOptions(options), *batch, steps, [](int64_t) {});
+    if (!profiled.ok())
+      return profiled.status();
+    first.profiledMilliseconds = profiled->profiled.getOwnTimes();
+    first.unprofiledMilliseconds = profiled->unprofiled.getOwnTimes();
+    first.profile = std::move(profiled->profile);
   }
   if (options.timeline) {
     absl::StatusOr<MemoryTimeline> timeline = measureTimeline(description, options, first.profile->trace);

@@ -12,10 +12,10 @@
 using namespace cs336;
 using namespace cs336::bench;
 
-absl::StatusOr<RunProfile> cs336::bench::profileSteps(std::shared_ptr<const runtime::Executable> executable,
-                                                      const runtime::SessionOptions &options,
-                                                      const runtime::TensorMap &batch, const ProfiledSteps &steps,
-                                                      llvm::function_ref<void(int64_t)> report, StepTimes &times) {
+absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const runtime::Executable> executable,
+                                                       const runtime::SessionOptions &options,
+                                                       const runtime::TensorMap &batch, const ProfiledSteps &steps,
+                                                       llvm::function_ref<void(int64_t)> report) {
   absl::StatusOr<runtime::DeviceId> device = runtime::ParseDevice(options.device);
   if (!device.ok())
     return device.status();
@@ -28,13 +28,30 @@ absl::StatusOr<RunProfile> cs336::bench::profileSteps(std::shared_ptr<const runt
 
   std::vector<runtime::NamedTensor> arguments = getArguments(**session, steps.entry, batch);
   absl::Status status = (*session)->InitializeVariables(steps.seed);
-  for (int64_t step = 0; status.ok() && step < steps.warmup; ++step)
-    status = (*session)->Run(steps.entry, arguments);
+  auto run = [&](int64_t count, runtime::RunObserver *observer) {
+    for (int64_t step = 0; status.ok() && step < count; ++step)
+      status = (*session)->Run(steps.entry, arguments, observer);
+  };
+  StepProfile result;
+  run(steps.warmup, nullptr);
+  if (status.ok())
+    status = (*profiler)->stop(**session).status();
+  if (status.ok())
+    status = timeSteps(**session, steps.entry, arguments, steps.steps, report, result.unprofiled);
+
+  runtime::RunObserver *observer = (*profiler)->getObserver();
+  if (status.ok())
+    status = (*profiler)->start(**session);
+  run(1, observer); // CUPTI allocates its buffers in the first launch.
   if (status.ok())
     status = (*profiler)->start(**session);
   if (status.ok())
-    status = timeSteps(**session, steps.entry, arguments, steps.steps, report, times, (*profiler)->getObserver());
+    status = timeSteps(**session, steps.entry, arguments, steps.steps, report, result.profiled, observer);
   if (!status.ok())
     return status;
-  return (*profiler)->stop(**session);
+  absl::StatusOr<RunProfile> profile = (*profiler)->stop(**session);
+  if (!profile.ok())
+    return profile.status();
+  result.profile = *std::move(profile);
+  return result;
 }

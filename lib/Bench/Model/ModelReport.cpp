@@ -254,23 +254,20 @@ static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
   appendSpeedUp("over unfused", "fusion_speedup", getFusionSpeedUp);
 }
 
-/// The times of steps that the profiled steps are compared with.
-static llvm::ArrayRef<double> getUnprofiledTimes(const Measurement &measurement) {
-  return measurement.deviceMilliseconds.empty() ? measurement.stepMilliseconds : measurement.deviceMilliseconds;
-}
-
-/// Returns the quotient of the medians of profiled steps and of others, or nullopt if there is no profile.
-static std::optional<Ranged> getOverhead(const Measurement &measurement) {
+/// Returns the quotient of the medians of profiled steps and of others of their session, or nullopt if there is no
+/// profile.
+static std::optional<Ranged> getProfiledOverStep(const Measurement &measurement) {
   if (!measurement.profile)
     return std::nullopt;
-  return divide(getRangedMedian(measurement.profiledMilliseconds), getRangedMedian(getUnprofiledTimes(measurement)));
+  return divide(getRangedMedian(measurement.profiledMilliseconds), getRangedMedian(measurement.unprofiledMilliseconds));
 }
 
 static std::string describeOverhead(const Measurement &measurement) {
-  std::optional<Ranged> overhead = getOverhead(measurement);
-  return llvm::formatv("profiled steps take {0:f2} times as long as others: {1:f3} ms, {2:f3} ms (medians)",
-                       overhead->value, computeStatistics(measurement.profiledMilliseconds).median,
-                       computeStatistics(getUnprofiledTimes(measurement)).median);
+  return llvm::formatv("overhead of profiling: {0:f1} % of a step, {1:f3} ms with the profiler, {2:f3} ms without it "
+                       "(medians of one session)",
+                       100 * (getProfiledOverStep(measurement)->value - 1),
+                       computeStatistics(measurement.profiledMilliseconds).median,
+                       computeStatistics(measurement.unprofiledMilliseconds).median);
 }
 
 /// Compares the two clocks of a GPU's profiled steps. Returns nullopt unless kernels were profiled.
@@ -304,7 +301,7 @@ static void appendProfileFacts(Columns &columns) {
   add("longest outside GEMMs", "longest_outside_gemms", &ProfileFacts::longestOutsideGemms);
   appendRatio<ModelRow>(
       columns, "profiled/step", "profiled_over_step", 3,
-      [](const ModelRow &row) { return getOverhead(row.measurement); }, Show::OnRequest);
+      [](const ModelRow &row) { return getProfiledOverStep(row.measurement); }, Show::OnRequest);
   llvm::append_range(columns, getAttentionPartColumns());
 }
 

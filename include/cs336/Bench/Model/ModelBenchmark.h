@@ -43,7 +43,7 @@ struct MeasureOptions {
   TorchPeer *peer = nullptr;
   /// If false, commands are launched one by one, and tools record the timed steps.
   bool useGraphs = true;
-  /// If true, the steps run once more under a profiler.
+  /// If true, the steps run twice more, without and under a profiler.
   bool profile = false;
   /// If true, the profile's times become those of the memory timeline.
   bool timeline = false;
@@ -83,8 +83,9 @@ struct Measurement {
   std::vector<PeerMeasurement> peers;
   /// If asked for, and for the first number of warm-up steps.
   std::optional<RunProfile> profile;
-  /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU.
-  std::vector<double> profiledMilliseconds;
+  /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU; and of
+  /// steps of the same session while the profiler was off.
+  std::vector<double> profiledMilliseconds, unprofiledMilliseconds;
   /// If asked for: the memory of a step over the time of the profiled steps.
   std::optional<MemoryTimeline> timeline;
 };

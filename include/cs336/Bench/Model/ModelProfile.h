@@ -17,16 +17,22 @@ namespace cs336::bench {
 struct ProfiledSteps {
   std::string entry;
   uint64_t seed = 0;
-  /// Steps before the profiled ones, and those.
+  /// Steps before the timed ones; and the number of profiled steps, and of steps without the profiler before them.
   int64_t warmup = 0, steps = 0;
 };
 
-/// Runs warm-up steps, then steps under a profiler, in a new session: being profiled takes time, which a measurement
-/// does not show. `report` gets the number of each profiled step when it begins, and `times` the time of each.
-absl::StatusOr<RunProfile> profileSteps(std::shared_ptr<const runtime::Executable> executable,
-                                        const runtime::SessionOptions &options, const runtime::TensorMap &batch,
-                                        const ProfiledSteps &steps, llvm::function_ref<void(int64_t)> report,
-                                        StepTimes &times);
+/// Profiled steps and their times.
+struct StepProfile {
+  RunProfile profile;
+  /// The times under the profiler, and those of the same session while the profiler was off.
+  StepTimes profiled, unprofiled;
+};
+
+/// Runs warm-up steps, steps without the profiler, and steps under the profiler, in a new session. The times of the
+/// last two differ by the overhead of profiling alone. `report` gets the number of each timed step when it begins.
+absl::StatusOr<StepProfile> profileSteps(std::shared_ptr<const runtime::Executable> executable,
+                                         const runtime::SessionOptions &options, const runtime::TensorMap &batch,
+                                         const ProfiledSteps &steps, llvm::function_ref<void(int64_t)> report);
 
 } // namespace cs336::bench
 

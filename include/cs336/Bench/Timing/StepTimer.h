@@ -28,6 +28,8 @@ struct StepTimes {
   /// On a GPU, by its own: from the first command of the run to the end of its last. Empty elsewhere.
   std::vector<double> device;
 
+  /// By the clock of the device that ran the steps.
+  const std::vector<double> &getOwnTimes() const { return device.empty() ? host : device; }
   /// Those of `count` steps from step `first` on, which are there.
   StepTimes slice(int64_t first, int64_t count) const;
 };
