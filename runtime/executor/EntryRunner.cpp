@@ -7,9 +7,9 @@
 
 #include "executor/EntryRunner.h"
 
+#include "cs336/runtime/format/Lifetimes.h"
 #include "executor/HostCopy.h"
 #include "format/CommandVisitor.h"
-#include "format/LiveBytes.h"
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 #include "tensor/IntegerBound.h"
@@ -130,7 +130,7 @@ absl::Status EntryRunner::BindOutputs() {
 }
 
 absl::Status EntryRunner::PrepareCommands() {
-  std::vector<int64_t> live_bytes = LiveBytes(entry_);
+  std::vector<int64_t> live_bytes = format::LiveBytes(entry_);
   for (const auto &command : entry_.commands) {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device_, {*command, buffers_}));
     infos_.push_back({.index = static_cast<int64_t>(commands_.size()),

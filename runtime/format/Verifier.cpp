@@ -206,7 +206,8 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
   CS336_RETURN_IF_ERROR(VerifyStreams(entry));
   CS336_RETURN_IF_ERROR(VerifyIntegers(executable, entry));
-  return VerifyOutputs(entry);
+  CS336_RETURN_IF_ERROR(VerifyOutputs(entry));
+  return VerifyAllocations(entry);
 }
 
 } // namespace

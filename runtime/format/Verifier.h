@@ -29,7 +29,8 @@ absl::Status Verify(const format::ExecutableT &executable);
 
 /// Check parts of an executable. An entry's commands are checked after
 /// everything that they refer to, streams after events, and integers and
-/// outputs, which rely on the order of the commands, after streams.
+/// outputs, which rely on the order of the commands, after streams. Allocations
+/// are checked after buffers.
 absl::Status VerifyType(const format::TensorTypeT &type);
 absl::Status VerifyKernel(const format::ExecutableT &executable, const format::KernelT &kernel);
 /// Requires a signature that has been checked, and operands of at least `workspace_bytes` of workspace.
@@ -39,6 +40,7 @@ absl::Status VerifyCommands(const format::ExecutableT &executable, const format:
 absl::Status VerifyStreams(const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
+absl::Status VerifyAllocations(const format::EntryT &entry);
 
 /// Calls `verify` with the commands of an entry in order. Returns its first
 /// error, with the command.

@@ -18,6 +18,7 @@ using testing::CudaSampleProgram;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeTensor;
+using testing::MakeType;
 using testing::ProgramBuilder;
 
 class CudaLaunchTest : public testing::CudaSessionFixture {
@@ -132,6 +133,12 @@ TEST_F(ArchitecturesTest, OnlyImplementationsThatUseTheWorkspaceGetIt) {
   workspace->strides = {1};
   workspace->byte_size = 16;
   train.arena_bytes = workspace->byte_offset + 16;
+  workspace->index = train.allocations.size();
+  auto allocation = std::make_unique<format::AllocationT>();
+  allocation->type = std::make_unique<format::TensorTypeT>(MakeType(DType::kF32, {4}));
+  allocation->byte_offset = workspace->byte_offset;
+  allocation->byte_size = 16;
+  train.allocations.push_back(std::move(allocation));
   train.commands[0]->body.AsLaunch()->workspace = train.buffers.size();
   train.buffers.push_back(std::move(workspace));
   fake.major = 8;

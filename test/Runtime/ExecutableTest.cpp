@@ -287,6 +287,16 @@ const BrokenRule kBrokenRules[] = {
        Buffer(e, "scaled").byte_offset = 160;
      },
      "command 4 'c0': it writes bytes [160, 208) of the arena after output 'x_scaled' was written to [128, 176)"},
+    {"AllocationBeyondTheArena", [](auto &e) { Train(e).allocations[1]->byte_offset = 229; },
+     "allocation 1 'x_scaled': bytes [229, +48) are not within the 240 of the arena"},
+    {"AllocationBeforeTheArena", [](auto &e) { Train(e).allocations[0]->byte_offset = -1; }, "bytes [-1, +72)"},
+    {"AllocationOfNegativeSize", [](auto &e) { Train(e).allocations[0]->byte_size = -8; }, "bytes [0, +-8)"},
+    {"AllocationSmallerThanItsTensor", [](auto &e) { Train(e).allocations[1]->byte_size = 44; },
+     "its f32[3, 4] does not fit into 44 bytes"},
+    {"AllocationOfNoType", [](auto &e) { Train(e).allocations[0]->type->shape = {0}; }, "size 0 in f32[0]"},
+    {"BufferOfNoAllocation", [](auto &e) { Buffer(e, "scaled").index = 3; }, "it names allocation 3 of 3"},
+    {"BufferOfAnotherAllocation", [](auto &e) { Buffer(e, "scaled").index = 0; },
+     "bytes [192, +48) are not within allocation 0, which has [0, +72)"},
     {"OutputOfAnotherShape", [](auto &e) { Train(e).outputs[1]->buffer = 2; }, "output 'x_scaled'"},
     {"BufferBeyondTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = 196; }, "not within the 240"},
     {"BufferBeforeTheArena", [](auto &e) { Buffer(e, "scaled").byte_offset = -4; }, "bytes [-4"},
@@ -442,13 +452,12 @@ TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
   uint32_t workspace = entry.Arena("workspace", MakeType(DType::kF32, {64}));
   entry.entry().arena_bytes = 1024;
   entry.Gemm(x, x, y).workspace = workspace;
-  int64_t &offset = entry.entry().buffers[workspace]->byte_offset;
-  offset = 320;
+  entry.Move(workspace, 320);
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
   program.executable().target = format::Target::cuda;
   EXPECT_THAT(std::string(program.Build().status().message()),
               HasSubstr("command 0 'c0': its workspace starts at byte 320, but cuBLASLt requires a multiple of 256"));
-  offset = 512;
+  entry.Move(workspace, 512);
   EXPECT_TRUE(program.Build().ok()) << program.Build().status();
 }
 

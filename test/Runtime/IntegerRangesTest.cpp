@@ -231,7 +231,7 @@ const Change kAccepted[] = {
      [](auto &e) {
        EntryBuilder entry(e, Entry(e));
        uint32_t all = entry.Arena("all", MakeType(DType::kI64, {2, 3}));
-       Buffer(e, kChecked).byte_offset = Buffer(e, all).byte_offset + 8;
+       entry.Move(kChecked, Buffer(e, all).byte_offset + 8);
        entry.CheckBound(kIds, all, 100);
        std::rotate(Entry(e).commands.begin() + kCheck, Entry(e).commands.end() - 1, Entry(e).commands.end());
      }},

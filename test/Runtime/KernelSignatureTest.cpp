@@ -184,7 +184,7 @@ TEST(KernelSignatureTest, ChecksWorkspacesOnGPUs) {
       Launch(executable, i).rows = 1;
     Signature(executable).workspace_bytes = wanted;
     Entry(executable).arena_bytes += 16;
-    Buffer(executable, kScratch).byte_offset += offset;
+    EntryBuilder(executable, Entry(executable)).Move(kScratch, Buffer(executable, kScratch).byte_offset + offset);
     if (given)
       Launch(executable).workspace = kScratch;
     return Message(program.Build().status());

@@ -81,7 +81,17 @@ uint32_t EntryBuilder::Arena(const std::string &name, const format::TensorTypeT 
   constexpr int64_t kAlignment = 64;
   int64_t offset = (entry_.arena_bytes + kAlignment - 1) / kAlignment * kAlignment;
   entry_.arena_bytes = offset + DenseBytes(type);
-  return AddBuffer(name, BufferSource::arena, 0, type, offset);
+  format::AllocationT &allocation = Append(entry_.allocations);
+  allocation.source = name;
+  allocation.type = std::make_unique<format::TensorTypeT>(type);
+  allocation.byte_offset = offset;
+  allocation.byte_size = DenseBytes(type);
+  return AddBuffer(name, BufferSource::arena, entry_.allocations.size() - 1, type, offset);
+}
+
+void EntryBuilder::Move(uint32_t buffer, int64_t offset) {
+  format::BufferT &moved = *entry_.buffers[buffer];
+  moved.byte_offset = entry_.allocations[moved.index]->byte_offset = offset;
 }
 
 uint32_t EntryBuilder::View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset) {

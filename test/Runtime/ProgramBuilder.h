@@ -43,6 +43,8 @@ public:
   uint32_t Variable(const std::string &name);
   /// Adds a dense buffer at the end of the arena, which grows.
   uint32_t Arena(const std::string &name, const format::TensorTypeT &type);
+  /// Moves a buffer of Arena(), with its allocation.
+  void Move(uint32_t buffer, int64_t offset);
   /// Adds another view of a buffer's storage, `offset` bytes further on.
   uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
 

@@ -81,7 +81,7 @@ TEST(StreamOrderTest, AcceptsSharedBytesAfterAnEvent) {
   ProgramBuilder program = OverlapProgram();
   EntryBuilder entry(program.executable(), Entry(program.executable()));
   uint32_t late = entry.Arena("late", MakeType(DType::kF32, {4, 4}));
-  Buffer(program.executable(), late).byte_offset = Buffer(program.executable(), kGradient).byte_offset;
+  entry.Move(late, Buffer(program.executable(), kGradient).byte_offset);
   entry.Copy(kX, late);
   auto executable = program.Build();
   EXPECT_TRUE(executable.ok()) << executable.status();

@@ -28,6 +28,7 @@ static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
     described->type->shape[0] *= described->shards; // Verified: at most 2^48 bytes.
   described->views = toFormat(variable.getViewsAttr());
   described->init = toFormat(variable.getInitAttr(), variable.getKind());
+  described->location = printLocation(variable.getLoc());
   return described;
 }
 
@@ -131,11 +132,16 @@ static FailureOr<int64_t> getWorldSize(ModuleOp module) {
 /// Returns a hash of a program without its code objects, which depend on the host, and without source locations, which
 /// depend on where its file lies. Kernels count by their operations.
 static uint64_t hashProgram(format::ExecutableT program) {
+  auto clear = [](auto &located) {
+    for (auto &each : located)
+      each->location.clear();
+  };
+  clear(program.variables);
   for (auto &entry : program.entries) {
-    for (auto &buffer : entry->buffers)
-      buffer->location.clear();
-    for (auto &command : entry->commands)
-      command->location.clear();
+    clear(entry->inputs);
+    clear(entry->buffers);
+    clear(entry->allocations);
+    clear(entry->commands);
   }
   std::string bytes = format::Serialize(program);
   return llvm::xxh3_64bits(StringRef(bytes));

@@ -25,6 +25,7 @@ void EntryEmitter::addInput(InputOp input) {
   port->name = input.getName().str();
   port->type = toFormat(input.getType());
   port->bound = input.getBound().value_or(0);
+  port->location = printLocation(input.getLoc());
   inputs[input] = result->inputs.size();
   result->inputs.push_back(std::move(port));
 }
@@ -51,6 +52,20 @@ static format::BufferSource getSource(StorageKind kind) {
   llvm_unreachable("unknown kind of storage");
 }
 
+uint32_t EntryEmitter::getAllocation(ArenaOpInterface storage) {
+  auto [found, isNew] = allocations.try_emplace(storage, result->allocations.size());
+  if (!isNew)
+    return found->second;
+  auto allocation = std::make_unique<format::AllocationT>();
+  allocation->source = getSourcePath(storage->getLoc()).str();
+  allocation->type = toFormat(storage.getBuffer().getType());
+  allocation->byte_offset = static_cast<int64_t>(*storage.getOffset());
+  allocation->byte_size = getStorageBytes(storage.getBuffer().getType());
+  allocation->location = printLocation(storage->getLoc());
+  result->allocations.push_back(std::move(allocation));
+  return found->second;
+}
+
 uint32_t EntryEmitter::getBuffer(Value value) {
   auto [found, isNew] = buffers.try_emplace(value, result->buffers.size());
   if (!isNew)
@@ -68,8 +83,10 @@ uint32_t EntryEmitter::getBuffer(Value value) {
   buffer->dtype = toFormat(layout.elementType);
   buffer->shape.assign(layout.sizes.begin(), layout.sizes.end());
   buffer->strides.assign(layout.strides.begin(), layout.strides.end());
-  if (auto planned = dyn_cast<ArenaOpInterface>(*storage))
+  if (auto planned = dyn_cast<ArenaOpInterface>(*storage)) {
+    buffer->index = getAllocation(planned);
     buffer->byte_offset += *planned.getOffset();
+  }
   if (auto output = dyn_cast<OutputOp>(*storage)) {
     buffer->name = output.getName().str();
   } else if (auto get = dyn_cast<GetOp>(*storage)) {

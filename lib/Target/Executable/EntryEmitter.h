@@ -37,6 +37,8 @@ public:
 private:
   void addInput(exec::InputOp input);
   void addOutput(exec::OutputOp output);
+  /// Returns the index of an allocation. Adds its description when one of its buffers is first described.
+  uint32_t getAllocation(exec::ArenaOpInterface storage);
   /// Returns the index of a buffer. Adds its description when a command first uses it.
   uint32_t getBuffer(mlir::Value buffer);
   void addCommand(exec::CommandOpInterface command);
@@ -58,8 +60,8 @@ private:
   exec::WorkCounter counter;
   std::unique_ptr<format::EntryT> result = std::make_unique<format::EntryT>();
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
-  /// The positions of inputs among the entry's inputs.
-  llvm::DenseMap<mlir::Operation *, uint32_t> inputs;
+  /// The positions of inputs among the entry's inputs, and of storage among its allocations.
+  llvm::DenseMap<mlir::Operation *, uint32_t> inputs, allocations;
   llvm::DenseMap<uint64_t, uint32_t> streams, events;
 };
 

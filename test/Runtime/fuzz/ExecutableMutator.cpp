@@ -266,6 +266,11 @@ void ExecutableMutator::MutateBuffer(format::EntryT &entry) {
   if (entry.buffers.empty())
     return;
   format::BufferT &buffer = *Pick(entry.buffers), &other = *Pick(entry.buffers);
+  // Most new places are outside of an allocation of the buffer's own size.
+  if (buffer.source == format::BufferSource::arena && buffer.index < entry.allocations.size() && Below(4)) {
+    entry.allocations[buffer.index]->byte_offset = 0;
+    entry.allocations[buffer.index]->byte_size = entry.arena_bytes;
+  }
   switch (Below(11)) {
   case 0:
     return MutateNumber(buffer.byte_offset);
@@ -296,6 +301,24 @@ void ExecutableMutator::MutateBuffer(format::EntryT &entry) {
     buffer.shape = other.shape;
     buffer.strides = other.strides;
     buffer.byte_size = other.byte_size;
+  }
+}
+
+void ExecutableMutator::MutateAllocation(format::EntryT &entry) {
+  if (entry.allocations.empty())
+    return;
+  format::AllocationT &allocation = *Pick(entry.allocations), &other = *Pick(entry.allocations);
+  switch (Below(5)) {
+  case 0:
+    return MutateNumber(allocation.byte_offset);
+  case 1:
+    return MutateNumber(allocation.byte_size);
+  case 2:
+    return MutateShape(allocation.type->shape);
+  case 3:
+    return MutateEnum(allocation.type->dtype);
+  default:
+    std::swap(allocation, other);
   }
 }
 
@@ -410,7 +433,7 @@ void ExecutableMutator::Mutate(format::ExecutableT &executable) {
   if (executable.entries.empty())
     return;
   format::EntryT &entry = *Pick(executable.entries);
-  switch (Below(17)) {
+  switch (Below(18)) {
   case 0:
     return MutateVariable(executable);
   case 1:
@@ -429,6 +452,8 @@ void ExecutableMutator::Mutate(format::ExecutableT &executable) {
     return MutateBuffer(entry);
   case 10:
     return MutateBounds(entry);
+  case 11:
+    return MutateAllocation(entry);
   default:
     return MutateCommand(executable, entry);
   }

@@ -36,6 +36,7 @@ private:
   void MutateEntry(format::EntryT &entry);
   void MutatePorts(format::EntryT &entry);
   void MutateBuffer(format::EntryT &entry);
+  void MutateAllocation(format::EntryT &entry);
   void MutateBounds(format::EntryT &entry);
   void MutateOrder(format::EntryT &entry);
   void MutateCommand(const format::ExecutableT &executable, format::EntryT &entry);

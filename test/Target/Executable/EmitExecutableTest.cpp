@@ -164,6 +164,27 @@ TEST_F(EmitExecutableTest, PortsAndBuffersSayWhereTheyAre) {
   EXPECT_EQ(bottom.byte_offset, 256 + 64);
 }
 
+TEST_F(EmitExecutableTest, BuffersNameTheirAllocations) {
+  auto bytes = Emit(std::string(kKernels) + kEntries);
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::EntryT &train = *executable->FindEntry("train");
+  ASSERT_THAT(train.allocations, SizeIs(4)); // Not the unused one.
+  const format::AllocationT &sum = *train.allocations[train.buffers[train.commands[0]->body.AsCopy()->dst]->index];
+  EXPECT_EQ(sum.source, "layers.0.attn.sum");
+  EXPECT_EQ(sum.location, "\"layers.0.attn.sum\"");
+  EXPECT_EQ(sum.byte_offset, 64);
+  EXPECT_EQ(sum.byte_size, 32);
+  EXPECT_THAT(sum.type->shape, ElementsAre(2, 4));
+  // Both parts of an output are views of one allocation.
+  uint32_t top = train.commands[6]->body.AsCopy()->dst, bottom = train.commands[7]->body.AsCopy()->dst;
+  EXPECT_NE(top, bottom);
+  EXPECT_EQ(train.buffers[top]->index, train.buffers[bottom]->index);
+  EXPECT_EQ(train.allocations[train.buffers[bottom]->index]->byte_offset, 256);
+  EXPECT_EQ(train.allocations[train.buffers[bottom]->index]->byte_size, 128);
+}
+
 TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   auto bytes = Emit(std::string(kKernels) + kEntries);
   ASSERT_TRUE(succeeded(bytes)) << error;
