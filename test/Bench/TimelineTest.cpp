@@ -8,6 +8,7 @@
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 #include "cs336/Bench/Timeline/TimelineSummary.h"
 #include "cs336/Driver/Compile/Registration.h"
+#include "cs336/Target/Executable/EmitExecutable.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
@@ -125,7 +126,7 @@ TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
 /// %a is in use on stream 0 and %b on stream 1, which waits for the first copy.
 constexpr char kTwoStreams[] = R"(
 exec.variable @w parameter : memref<1048576xf32>
-exec.entry @forward mode<forward> arena_bytes = 12582912 {
+exec.entry @forward mode<forward> arena_bytes = 12582912 alignment = 64 {
   %x = exec.input "x" : memref<1048576xf32>
   %y = exec.output "y" output offset = 0 : memref<1048576xf32>
   %a = exec.alloc offset = 4194304 : memref<1048576xf32>
@@ -146,11 +147,12 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwoStreams, &context);
   ASSERT_TRUE(module);
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/false);
-  auto timeline = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/false);
-  ASSERT_TRUE(mlir::succeeded(timeline));
-  ASSERT_EQ(timeline->commands.size(), 6u);
+  auto program = describeProgram(*module, Target::CPU);
+  ASSERT_TRUE(mlir::succeeded(program));
+  MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Forward), model);
+  ASSERT_EQ(timeline.commands.size(), 6u);
   double copy = model.commandSeconds + 8388608 / model.memoryBytes;
-  llvm::ArrayRef<TimedCommand> commands = timeline->commands;
+  llvm::ArrayRef<TimedCommand> commands = timeline.commands;
   EXPECT_DOUBLE_EQ(commands[0].end, copy);
   EXPECT_DOUBLE_EQ(commands[2].start, copy);
   EXPECT_DOUBLE_EQ(commands[2].end, 2 * copy);
@@ -164,17 +166,17 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   EXPECT_TRUE(commands[5].isCollective);
   EXPECT_EQ(commands[5].wireBytes, 4194304);
   // The second copy of stream 0 ends as the collective starts, so all of it is exposed.
-  CommunicationSummary communication = summarizeCommunication(*timeline);
+  CommunicationSummary communication = summarizeCommunication(timeline);
   EXPECT_EQ(communication.collectives, 1);
   EXPECT_EQ(communication.wireBytes, 4194304);
   EXPECT_NEAR(communication.seconds, exchange, 1e-12);
   EXPECT_NEAR(communication.exposedSeconds, exchange, 1e-12);
-  EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
+  EXPECT_DOUBLE_EQ(timeline.getSeconds(), commands[5].end);
   EXPECT_EQ(commands[1].end, commands[1].start);
 
-  ASSERT_EQ(timeline->allocations.size(), 3u);
+  ASSERT_EQ(timeline.allocations.size(), 3u);
   auto getKind = [&](int64_t offset) {
-    for (const Allocation &each : timeline->allocations)
+    for (const Allocation &each : timeline.allocations)
       if (each.offset == offset)
         return each.kind;
     return MemoryKind::Parameter;
@@ -182,19 +184,20 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   EXPECT_EQ(getKind(0), MemoryKind::Output);
   EXPECT_EQ(getKind(4194304), MemoryKind::Temporary);
   EXPECT_EQ(getKind(8388608), MemoryKind::Communication);
-  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Parameter], 4194304);
-  EXPECT_EQ(timeline->getResidentBytes()[MemoryKind::Input], 4194304);
-  EXPECT_EQ(timeline->arenaBytes, 12582912);
+  EXPECT_EQ(timeline.getResidentBytes()[MemoryKind::Parameter], 4194304);
+  EXPECT_EQ(timeline.getResidentBytes()[MemoryKind::Input], 4194304);
+  EXPECT_EQ(timeline.arenaBytes, 12582912);
   // No entry uses the variable: a GPU leaves it in the host's memory.
-  auto onGPU = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/true);
-  ASSERT_TRUE(mlir::succeeded(onGPU));
-  EXPECT_EQ(onGPU->hostBytes, 4194304);
-  EXPECT_EQ(onGPU->getResidentBytes()[MemoryKind::Parameter], 0);
+  program->target = format::Target::cuda;
+  MemoryTimeline onGPU = computeTimeline(*program, *program->entries.front(), model);
+  EXPECT_EQ(onGPU.hostBytes, 4194304);
+  EXPECT_EQ(onGPU.getResidentBytes()[MemoryKind::Parameter], 0);
+  EXPECT_EQ(findEntry(*program, Mode::Train), nullptr);
 }
 
 /// The second collective waits for the first, which is on its stream. The copies do not.
 constexpr char kQueuedCollectives[] = R"(
-exec.entry @forward mode<forward> arena_bytes = 12582912 {
+exec.entry @forward mode<forward> arena_bytes = 12582912 alignment = 64 {
   %x = exec.input "x" : memref<1048576xf32>
   %y = exec.output "y" output offset = 0 : memref<1048576xf32>
   %a = exec.alloc offset = 4194304 : memref<1048576xf32>
@@ -215,32 +218,31 @@ TEST(TimelineTest, ComputationDoesNotWaitForQueuedCollectives) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kQueuedCollectives, &context);
   ASSERT_TRUE(module);
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
-  auto timeline = computeTimeline(*module->getOps<exec::EntryOp>().begin(), model, /*isForGPU=*/true);
-  ASSERT_TRUE(mlir::succeeded(timeline));
-  llvm::ArrayRef<TimedCommand> commands = timeline->commands;
+  auto program = describeProgram(*module, Target::CUDA);
+  ASSERT_TRUE(mlir::succeeded(program));
+  MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Forward), model);
+  llvm::ArrayRef<TimedCommand> commands = timeline.commands;
   ASSERT_EQ(commands.size(), 6u);
   EXPECT_DOUBLE_EQ(commands[1].start, commands[0].end);
   EXPECT_DOUBLE_EQ(commands[3].start, 0);
   EXPECT_LT(commands[3].end, commands[1].end);
   EXPECT_DOUBLE_EQ(commands[5].start, commands[1].end);
-  EXPECT_DOUBLE_EQ(timeline->getSeconds(), commands[5].end);
+  EXPECT_DOUBLE_EQ(timeline.getSeconds(), commands[5].end);
 }
 
 TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
-  mlir::MLIRContext context;
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
   EXPECT_EQ(model.name, "h200");
-  mlir::Type f32 = mlir::Float32Type::get(&context), bf16 = mlir::BFloat16Type::get(&context);
   exec::Work compute{1, 0, 0, 7e12, 8}, move{1, 0, 0, 8, 4.24e12};
-  auto getSeconds = [&](const exec::Work &work, exec::Arithmetic arithmetic) {
+  auto getSeconds = [&](const exec::Work &work, format::Arithmetic arithmetic) {
     return model.predictSeconds(work, arithmetic) - model.commandSeconds;
   };
-  EXPECT_NEAR(getSeconds(compute, {bf16}), 0.01, 1e-9);
-  EXPECT_NEAR(getSeconds(compute, {f32}), 7.0 / 47, 1e-9);
-  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32}), 7.0 / 340, 1e-9);
-  EXPECT_NEAR(getSeconds(compute, {f32, Precision::TF32x3}), 21.0 / 340, 1e-9);
-  EXPECT_NEAR(getSeconds(move, {bf16}), 1, 1e-9);
-  EXPECT_EQ(model.predictSeconds({}, exec::Arithmetic()), 0);
+  EXPECT_NEAR(getSeconds(compute, format::Arithmetic::bf16), 0.01, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, format::Arithmetic::f32), 7.0 / 47, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, format::Arithmetic::tf32), 7.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(compute, format::Arithmetic::tf32x3), 21.0 / 340, 1e-9);
+  EXPECT_NEAR(getSeconds(move, format::Arithmetic::bf16), 1, 1e-9);
+  EXPECT_EQ(model.predictSeconds({}, format::Arithmetic::none), 0);
   EXPECT_EQ(findDeviceModel("h2000"), nullptr);
 }
 

@@ -10,6 +10,7 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timeline/TimelineSummary.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
+#include "cs336/Target/Executable/EmitExecutable.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/xxhash.h"
 
@@ -34,15 +35,12 @@ struct Compiled {
 static LogicalResult plan(ModuleOp module, Mode mode, const CompileOptions &options, Compiled &compiled) {
   if (failed(runPipeline(module, options)))
     return failure();
-  for (auto entry : module.getOps<exec::EntryOp>()) {
-    if (entry.getMode() != mode)
-      continue;
-    bool isForGPU = options.target == Target::CUDA;
-    FailureOr<MemoryTimeline> timeline = computeTimeline(entry, getDefaultDeviceModel(isForGPU), isForGPU);
-    if (failed(timeline))
-      return failure();
-    compiled.phases = summarizePhases(*timeline);
-  }
+  FailureOr<format::ExecutableT> program = describeProgram(module, options.target);
+  if (failed(program))
+    return failure();
+  const DeviceModel &device = getDefaultDeviceModel(options.target == Target::CUDA);
+  if (const format::EntryT *entry = findEntry(*program, mode))
+    compiled.phases = summarizePhases(computeTimeline(*program, *entry, device));
   for (auto variable : module.getOps<exec::VariableOp>())
     compiled.variableBytes += exec::getStorageBytes(variable.getBufferType());
   return success();

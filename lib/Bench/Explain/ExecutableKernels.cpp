@@ -7,8 +7,6 @@
 
 #include "cs336/Bench/Explain/ExecutableKernels.h"
 
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -23,30 +21,8 @@ Target bench::getTarget(const runtime::Executable &executable) {
   return executable.description().target == format::Target::cuda ? Target::CUDA : Target::CPU;
 }
 
-/// Returns the arithmetic as device models have it.
-static exec::Arithmetic toArithmetic(format::Arithmetic arithmetic, MLIRContext &context) {
-  switch (arithmetic) {
-  case format::Arithmetic::none:
-    return {};
-  case format::Arithmetic::f64:
-    return {Float64Type::get(&context)};
-  case format::Arithmetic::f32:
-    return {Float32Type::get(&context)};
-  case format::Arithmetic::tf32:
-    return {Float32Type::get(&context), Precision::TF32};
-  case format::Arithmetic::tf32x3:
-    return {Float32Type::get(&context), Precision::TF32x3};
-  case format::Arithmetic::bf16:
-    return {BFloat16Type::get(&context)};
-  case format::Arithmetic::f16:
-    return {Float16Type::get(&context)};
-  }
-  llvm_unreachable("every arithmetic has a type");
-}
-
 static void addLaunches(const runtime::Executable &executable, const DeviceModel &device,
                         llvm::StringMap<KernelFacts *> &kernels) {
-  MLIRContext context;
   for (const auto &entry : executable.entries())
     for (const auto &command : entry->commands) {
       const format::LaunchT *launch = command->body.AsLaunch();
@@ -57,9 +33,8 @@ static void addLaunches(const runtime::Executable &executable, const DeviceModel
       facts->work.launches = 1;
       facts->work.flops = command->flops;
       facts->work.bytes = command->bytes;
-      exec::Arithmetic arithmetic = toArithmetic(command->arithmetic, context);
-      facts->arithmetic = nameArithmetic(arithmetic);
-      facts->predicted = device.predict(facts->work, arithmetic);
+      facts->arithmetic = nameArithmetic(command->arithmetic);
+      facts->predicted = device.predict(facts->work, command->arithmetic);
       facts->addLaunch(entry->name, format::EnumNamePhase(command->phase), command->source, command->location);
       if (executable.description().target == format::Target::cpu && facts->schedules.empty())
         facts->schedules.push_back(

@@ -39,12 +39,6 @@ void bench::addOccupancy(FunctionFacts &function) {
   function.occupancy = cuda::computeOccupancy(block, cuda::getTarget(function.architecture));
 }
 
-std::string bench::nameArithmetic(exec::Arithmetic arithmetic) {
-  if (!arithmetic.elementType)
-    return "";
-  if (arithmetic.elementType.isF32() && arithmetic.precision != Precision::IEEE)
-    return stringifyPrecision(arithmetic.precision).str();
-  std::string name;
-  llvm::raw_string_ostream(name) << arithmetic.elementType;
-  return name;
+std::string bench::nameArithmetic(format::Arithmetic arithmetic) {
+  return arithmetic == format::Arithmetic::none ? "" : format::EnumNameArithmetic(arithmetic);
 }

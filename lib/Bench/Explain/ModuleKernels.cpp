@@ -12,6 +12,7 @@
 #include "cs336/Target/CPU/Passes.h"
 #include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
+#include "cs336/Target/Executable/FormatTypes.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -47,7 +48,7 @@ static void addLaunches(ModuleOp module, const DeviceModel &device, llvm::String
         continue;
       auto command = cast<exec::CommandOpInterface>(launch.getOperation());
       facts->work = counter.measure(command);
-      exec::Arithmetic arithmetic = counter.getArithmetic(command);
+      format::Arithmetic arithmetic = toFormat(counter.getArithmetic(command));
       facts->arithmetic = nameArithmetic(arithmetic);
       facts->predicted = device.predict(facts->work, arithmetic);
       facts->addLaunch(entry.getSymName(), exec::stringifyCommandPhase(command.getPhase()),

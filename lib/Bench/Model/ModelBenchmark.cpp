@@ -9,7 +9,6 @@
 
 #include "cs336/Bench/Model/MeasuredTimeline.h"
 #include "cs336/Bench/Model/ModelProfile.h"
-#include "cs336/Bench/Plan/ModelPlan.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
@@ -163,13 +162,12 @@ static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &con
   return makeRandomInputs(entry, seed);
 }
 
-/// The program is planned again, because an executable from the cache has no plan as IR.
-static absl::StatusOr<MemoryTimeline> measureTimeline(const ModelDescription &description,
+static absl::StatusOr<MemoryTimeline> measureTimeline(const runtime::Executable &executable, Mode mode,
                                                       const MeasureOptions &options, const runtime::Trace &trace) {
-  absl::StatusOr<ModelPlan> plan = planModel(description, options.compile, [](llvm::StringRef) {}, nullptr);
-  if (!plan.ok())
-    return plan.status();
-  return setMeasuredTimes(std::move(plan->timeline), trace, stringifyMode(description.mode), options.deviceName);
+  const format::ExecutableT &program = executable.description();
+  const DeviceModel &device = getDefaultDeviceModel(program.target == format::Target::cuda);
+  return setMeasuredTimes(computeTimeline(program, *findEntry(program, mode), device), trace, stringifyMode(mode),
+                          options.deviceName);
 }
 
 absl::StatusOr<std::vector<Measurement>>
@@ -215,7 +213,8 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     first.profile = std::move(profiled->profile);
   }
   if (options.timeline) {
-    absl::StatusOr<MemoryTimeline> timeline = measureTimeline(description, options, first.profile->trace);
+    absl::StatusOr<MemoryTimeline> timeline =
+        measureTimeline(**executable, description.mode, options, first.profile->trace);
     if (!timeline.ok())
       return timeline.status();
     first.timeline = *std::move(timeline);

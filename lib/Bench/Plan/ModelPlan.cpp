@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
+#include "cs336/Target/Executable/EmitExecutable.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -36,15 +37,9 @@ double ModelPlan::getSecondsPerToken(const ModelDescription &description) const 
 }
 
 /// Computes the timeline of the entry for that mode, and its sums.
-static LogicalResult summarize(ModuleOp module, Mode mode, bool isForGPU, const DeviceModel &device, ModelPlan &plan) {
-  for (auto entry : module.getOps<exec::EntryOp>()) {
-    if (entry.getMode() != mode)
-      continue;
-    FailureOr<MemoryTimeline> timeline = computeTimeline(entry, device, isForGPU);
-    if (failed(timeline))
-      return failure();
-    plan.timeline = *std::move(timeline);
-  }
+static void summarize(const format::ExecutableT &program, Mode mode, const DeviceModel &device, ModelPlan &plan) {
+  if (const format::EntryT *entry = findEntry(program, mode))
+    plan.timeline = computeTimeline(program, *entry, device);
   KindBytes residents = plan.timeline.getResidentBytes();
   plan.parameterBytes = residents[MemoryKind::Parameter];
   plan.stateBytes = residents[MemoryKind::State];
@@ -57,7 +52,6 @@ static LogicalResult summarize(ModuleOp module, Mode mode, bool isForGPU, const 
   plan.communication = summarizeCommunication(plan.timeline);
   plan.layerMemory = summarizeMiddleLayer(plan.timeline);
   plan.layers = countLayers(plan.timeline);
-  return success();
 }
 
 absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, const CompileOptions &options,
@@ -71,7 +65,11 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
     PipelineOptions pipeline;
     llvm::cantFail(pipeline.read(fitted->pipeline));
     plan.recomputedShare = pipeline.selectiveCheckpoint;
-    return summarize(module, description.mode, isForGPU, device ? *device : getDefaultDeviceModel(isForGPU), plan);
+    FailureOr<format::ExecutableT> program = describeProgram(module, options.target);
+    if (failed(program))
+      return failure();
+    summarize(*program, description.mode, device ? *device : getDefaultDeviceModel(isForGPU), plan);
+    return success();
   });
   if (!status.ok())
     return status;

@@ -1,4 +1,4 @@
-//===- ComputeTimeline.cpp - From a planned entry to its timeline ---------===//
+//===- ComputeTimeline.cpp - From an executable to its timeline -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,156 +6,249 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Bench/Timeline/MemoryTimeline.h"
-#include "cs336/Dialect/Exec/IR/Buffers.h"
-#include "cs336/Dialect/Exec/IR/CommandSource.h"
-#include "cs336/Dialect/Exec/IR/ProgramMemory.h"
-#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+#include "cs336/runtime/Executable.h"
+#include "cs336/runtime/Tensor.h"
+#include "cs336/runtime/format/Lifetimes.h"
+#include "llvm/ADT/STLExtras.h"
 
-using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 using exec::CommandPhase;
 
-static std::string printType(MemRefType type) {
+//===----------------------------------------------------------------------===//
+// Terms of the format
+//===----------------------------------------------------------------------===//
+
+/// "4x25x512x512xf32".
+static std::string printType(const format::TensorTypeT &type) {
   std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::interleave(type.getShape(), stream, "x");
-  stream << (type.getRank() ? "x" : "") << type.getElementType();
-  return text;
+  for (int64_t size : type.shape)
+    text += std::to_string(size) + "x";
+  return text + format::EnumNameDType(type.dtype);
 }
 
-static MemoryKind classify(exec::VariableKind kind) {
+static int64_t getBytes(const format::TensorTypeT &type) {
+  return runtime::TensorView(runtime::ToTensorType(type), nullptr).num_bytes();
+}
+
+static int64_t getBytes(const format::BufferT &buffer) {
+  format::TensorTypeT type;
+  type.dtype = buffer.dtype;
+  type.shape = buffer.shape;
+  return getBytes(type);
+}
+
+static MemoryKind classify(format::VariableKind kind) {
   switch (kind) {
-  case exec::VariableKind::Parameter:
+  case format::VariableKind::parameter:
     return MemoryKind::Parameter;
-  case exec::VariableKind::State:
+  case format::VariableKind::state:
     return MemoryKind::State;
-  case exec::VariableKind::Derived:
+  case format::VariableKind::derived:
     return MemoryKind::Derived;
   }
   llvm_unreachable("every kind of variable is a kind of memory");
 }
 
-static bool isAfterBackward(CommandPhase phase) {
-  return phase == CommandPhase::Optimizer || phase == CommandPhase::Communication;
+static CommandPhase getPhase(format::Phase phase) {
+  switch (phase) {
+  case format::Phase::forward:
+    return CommandPhase::Forward;
+  case format::Phase::backward:
+    return CommandPhase::Backward;
+  case format::Phase::optimizer:
+    return CommandPhase::Optimizer;
+  case format::Phase::prepare:
+    return CommandPhase::Prepare;
+  case format::Phase::communication:
+    return CommandPhase::Communication;
+  }
+  llvm_unreachable("every phase has a name");
 }
 
-static bool isWorkspace(exec::ArenaOpInterface storage) {
-  return llvm::any_of(storage->getUsers(),
-                      [&](Operation *user) { return exec::getWorkspace(user) == storage.getBuffer(); });
+static CollectiveKind getKind(format::CollectiveKind kind) {
+  switch (kind) {
+  case format::CollectiveKind::all_reduce:
+    return CollectiveKind::AllReduce;
+  case format::CollectiveKind::all_gather:
+    return CollectiveKind::AllGather;
+  case format::CollectiveKind::reduce_scatter:
+    return CollectiveKind::ReduceScatter;
+  case format::CollectiveKind::broadcast:
+    return CollectiveKind::Broadcast;
+  case format::CollectiveKind::all_to_all:
+    return CollectiveKind::AllToAll;
+  }
+  llvm_unreachable("every kind of collective is listed");
 }
 
-static bool isExchanged(exec::ArenaOpInterface storage) {
-  return llvm::any_of(storage->getUsers(), llvm::IsaPred<exec::CollectiveOp>);
+const format::EntryT *cs336::bench::findEntry(const format::ExecutableT &program, Mode mode) {
+  for (const auto &entry : program.entries)
+    if (format::EnumNameMode(entry->mode) == stringifyMode(mode))
+      return entry.get();
+  return nullptr;
 }
 
-static MemoryKind classify(exec::ArenaOpInterface storage, CommandPhase first, CommandPhase last) {
+//===----------------------------------------------------------------------===//
+// Variables and inputs
+//===----------------------------------------------------------------------===//
+
+/// Returns for each variable whether a GPU has it in its memory: "prepare" alone runs on the host.
+static std::vector<bool> getVariablesOnDevice(const format::ExecutableT &program) {
+  std::vector<bool> onDevice(program.variables.size());
+  for (const auto &entry : program.entries)
+    if (entry->mode != format::Mode::prepare)
+      for (const auto &buffer : entry->buffers)
+        if (buffer->source == format::BufferSource::variable)
+          onDevice[buffer->index] = true;
+  return onDevice;
+}
+
+static void addVariables(const format::ExecutableT &program, MemoryTimeline &timeline) {
+  std::vector<bool> onDevice = getVariablesOnDevice(program);
+  for (auto [index, variable] : llvm::enumerate(program.variables)) {
+    format::TensorTypeT own = *variable->type;
+    if (variable->shards > 1)
+      own.shape[0] /= variable->shards;
+    int64_t bytes = getBytes(own);
+    if (program.target == format::Target::cuda && !onDevice[index]) {
+      timeline.hostBytes += bytes;
+      continue;
+    }
+    Allocation &resident = timeline.residents.emplace_back();
+    resident.bytes = bytes;
+    resident.type = printType(own);
+    resident.source = variable->name;
+    resident.kind = classify(variable->kind);
+    resident.location = variable->location;
+  }
+}
+
+static void addInputs(const format::ExecutableT &program, MemoryTimeline &timeline) {
+  for (const auto &entry : program.entries) {
+    timeline.arenaBytes = std::max(timeline.arenaBytes, entry->arena_bytes);
+    for (const auto &input : entry->inputs) {
+      Allocation &resident = timeline.residents.emplace_back();
+      resident.bytes = getBytes(*input->type);
+      resident.type = printType(*input->type);
+      resident.source = input->name;
+      resident.kind = MemoryKind::Input;
+      resident.location = input->location;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+static exec::Work getWork(const format::CommandT &command) {
+  exec::Work work;
+  switch (command.body.type) {
+  case format::CommandBody::Record:
+  case format::CommandBody::Wait:
+    return work;
+  case format::CommandBody::Launch:
+    work.launches = 1;
+    break;
+  case format::CommandBody::Gemm:
+    work.gemms = 1;
+    break;
+  default:
+    work.others = 1;
+  }
+  work.flops = command.flops;
+  work.bytes = command.bytes;
+  return work;
+}
+
+/// Returns the bytes of all parts of all buffers, as getRingBytes takes them.
+static int64_t getWholeBytes(const format::EntryT &entry, const format::CollectiveT &collective) {
+  bool isGather = collective.kind == format::CollectiveKind::all_gather;
+  int64_t bytes = 0;
+  for (uint32_t index : isGather ? collective.targets : collective.sources)
+    bytes += getBytes(*entry.buffers[index]);
+  return bytes;
+}
+
+/// Adds the commands, each with its time.
+static void addCommands(const format::ExecutableT &program, const format::EntryT &entry, const DeviceModel &device,
+                        MemoryTimeline &timeline) {
+  std::vector<double> streams(entry.streams), events(entry.events);
+  for (const auto &command : entry.commands) {
+    double &stream = streams[command->stream];
+    TimedCommand &timed = timeline.commands.emplace_back();
+    timed.name = command->name;
+    timed.source = command->source;
+    timed.phase = getPhase(command->phase);
+    timed.work = getWork(*command);
+    timed.start = stream;
+    if (const format::WaitT *wait = command->body.AsWait())
+      timed.start = std::max(timed.start, events[wait->event]);
+    if (const format::CollectiveT *collective = command->body.AsCollective()) {
+      CollectiveKind kind = getKind(collective->kind);
+      int64_t bytes = getWholeBytes(entry, *collective);
+      timed.isCollective = true;
+      timed.wireBytes = getRingBytes(kind, program.world_size, bytes);
+      timed.end = timed.start + device.interconnect.predict(kind, {program.world_size}, bytes).getTotal();
+    } else {
+      timed.end = timed.start + device.predictSeconds(timed.work, command->arithmetic);
+    }
+    if (const format::RecordT *record = command->body.AsRecord())
+      events[record->event] = timed.end;
+    stream = timed.end;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Allocations
+//===----------------------------------------------------------------------===//
+
+static MemoryKind classify(const format::Lifetime &lifetime, CommandPhase first, CommandPhase last) {
   bool isOfBackward = first == CommandPhase::Backward;
-  if (isWorkspace(storage))
+  bool isReadAfterBackward = last == CommandPhase::Optimizer || last == CommandPhase::Communication;
+  if (lifetime.is_workspace)
     return MemoryKind::Workspace;
-  if (storage.outlivesCommands())
+  if (lifetime.outlives_commands)
     return isOfBackward ? MemoryKind::Gradient : MemoryKind::Output;
-  if (isOfBackward && isAfterBackward(last))
+  if (isOfBackward && isReadAfterBackward)
     return MemoryKind::Gradient;
-  if (isExchanged(storage))
+  if (lifetime.is_exchanged)
     return MemoryKind::Communication;
   if (first == CommandPhase::Forward && last == CommandPhase::Backward)
     return MemoryKind::Activation;
   return MemoryKind::Temporary;
 }
 
-static void addVariables(ModuleOp module, bool isForGPU, MemoryTimeline &timeline) {
-  llvm::DenseSet<StringAttr> onDevice = exec::getVariablesOnDevice(module);
-  for (auto variable : module.getOps<exec::VariableOp>()) {
-    MemRefType type = variable.getBufferType();
-    int64_t bytes = exec::getStorageBytes(type);
-    if (isForGPU && !onDevice.contains(variable.getSymNameAttr())) {
-      timeline.hostBytes += bytes;
+static void addAllocations(const format::EntryT &entry, MemoryTimeline &timeline) {
+  for (auto [allocation, lifetime] : llvm::zip_equal(entry.allocations, format::Lifetimes(entry))) {
+    if (!lifetime.is_used)
       continue;
-    }
-    Allocation &resident = timeline.residents.emplace_back();
-    resident.bytes = bytes;
-    resident.type = printType(type);
-    resident.source = variable.getSymName().str();
-    resident.kind = classify(variable.getKind());
-    resident.location = exec::printLocation(variable.getLoc());
-  }
-}
-
-static void addInputs(ModuleOp module, MemoryTimeline &timeline) {
-  for (auto entry : module.getOps<exec::EntryOp>()) {
-    timeline.arenaBytes = std::max(timeline.arenaBytes, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
-    for (auto input : entry.getBody().getOps<exec::InputOp>()) {
-      Allocation &resident = timeline.residents.emplace_back();
-      resident.bytes = exec::getStorageBytes(input.getType());
-      resident.type = printType(input.getType());
-      resident.source = input.getName().str();
-      resident.kind = MemoryKind::Input;
-      resident.location = exec::printLocation(input.getLoc());
-    }
-  }
-}
-
-/// Adds the commands, each with its time.
-static void addCommands(exec::EntryOp entry, const exec::HappensBefore &order, const DeviceModel &device,
-                        MemoryTimeline &timeline) {
-  exec::WorkCounter counter(entry);
-  llvm::SmallVector<double> streams(order.getNumStreams(), 0);
-  llvm::DenseMap<uint64_t, double> events;
-  for (auto [position, op] : llvm::enumerate(order.getCommands())) {
-    exec::CommandOpInterface command = op;
-    double &stream = streams[order.getStream(position)];
-    TimedCommand &timed = timeline.commands.emplace_back();
-    timed.name = command.getCommandName();
-    timed.source = exec::getSourcePath(command->getLoc()).str();
-    timed.phase = command.getPhase();
-    timed.work = counter.measure(command);
-    timed.start = stream;
-    if (std::optional<uint64_t> event = command.getAwaitedEvent())
-      timed.start = std::max(timed.start, events.lookup(*event));
-    if (auto collective = dyn_cast<exec::CollectiveOp>(command.getOperation())) {
-      timed.isCollective = true;
-      timed.wireBytes = getWireBytes(collective);
-      timed.end = timed.start + device.predictSeconds(collective);
-    } else {
-      timed.end = timed.start + device.predictSeconds(timed.work, counter.getArithmetic(command));
-    }
-    if (std::optional<uint64_t> event = command.getRecordedEvent())
-      events[*event] = timed.end;
-    stream = timed.end;
-  }
-}
-
-static void addAllocations(llvm::ArrayRef<exec::Lifetime> lifetimes, MemoryTimeline &timeline) {
-  for (const exec::Lifetime &lifetime : lifetimes) {
-    exec::ArenaOpInterface storage = lifetime.storage;
     Allocation &added = timeline.allocations.emplace_back();
-    added.bytes = lifetime.bytes;
+    added.bytes = allocation->byte_size;
     added.firstPhase = timeline.commands[lifetime.first].phase;
     added.lastPhase = timeline.commands[lifetime.last].phase;
-    added.kind = classify(storage, added.firstPhase, added.lastPhase);
-    added.type = added.kind == MemoryKind::Workspace ? "workspace" : printType(storage.getBuffer().getType());
-    added.source = exec::getSourcePath(storage->getLoc()).str();
-    added.location = exec::printLocation(storage->getLoc());
+    added.kind = classify(lifetime, added.firstPhase, added.lastPhase);
+    added.type = added.kind == MemoryKind::Workspace ? "workspace" : printType(*allocation->type);
+    added.source = allocation->source;
+    added.location = allocation->location;
     added.first = lifetime.first;
     added.last = lifetime.last;
-    added.offset = static_cast<int64_t>(storage.getOffset().value_or(0));
-    added.outlivesCommands = storage.outlivesCommands();
+    added.offset = allocation->byte_offset;
+    added.outlivesCommands = lifetime.outlives_commands;
   }
-  llvm::stable_sort(timeline.allocations, [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+  llvm::stable_sort(timeline.allocations, [](const auto &a, const auto &b) {
+    return std::pair(-a.bytes, a.first) < std::pair(-b.bytes, b.first);
+  });
 }
 
-FailureOr<MemoryTimeline> cs336::bench::computeTimeline(exec::EntryOp entry, const DeviceModel &device, bool isForGPU) {
-  exec::HappensBefore order(entry);
-  FailureOr<std::vector<exec::Lifetime>> lifetimes = exec::computeLifetimes(entry, order);
-  if (failed(lifetimes))
-    return failure();
+MemoryTimeline cs336::bench::computeTimeline(const format::ExecutableT &program, const format::EntryT &entry,
+                                             const DeviceModel &device) {
   MemoryTimeline timeline;
   timeline.device = device.name.str();
-  auto module = cast<ModuleOp>(entry->getParentOp());
-  addVariables(module, isForGPU, timeline);
-  addInputs(module, timeline);
-  addCommands(entry, order, device, timeline);
-  addAllocations(*lifetimes, timeline);
+  addVariables(program, timeline);
+  addInputs(program, timeline);
+  addCommands(program, entry, device, timeline);
+  addAllocations(entry, timeline);
   return timeline;
 }

@@ -7,7 +7,6 @@
 
 #include "cs336/Bench/Timeline/DeviceModel.h"
 
-#include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -60,47 +59,32 @@ const DeviceModel &cs336::bench::getDefaultDeviceModel(bool isForGPU) {
   return *findDeviceModel(isForGPU ? "h200" : "cpu");
 }
 
-static double getRate(const DeviceModel &model, exec::Arithmetic arithmetic) {
-  if (arithmetic.elementType.isF64())
+static double getRate(const DeviceModel &model, format::Arithmetic arithmetic) {
+  switch (arithmetic) {
+  case format::Arithmetic::none:
+    break;
+  case format::Arithmetic::f64:
     return model.flops64;
-  if (!arithmetic.elementType.isF32())
-    return model.flops16;
-  switch (arithmetic.precision) {
-  case Precision::IEEE:
+  case format::Arithmetic::f32:
     return model.flops32;
-  case Precision::TF32:
+  case format::Arithmetic::tf32:
     return model.flopsTF32;
-  case Precision::TF32x3:
+  case format::Arithmetic::tf32x3:
     return model.flopsTF32 / 3;
+  case format::Arithmetic::bf16:
+  case format::Arithmetic::f16:
+    return model.flops16;
   }
-  llvm_unreachable("every precision has a rate");
+  llvm_unreachable("every arithmetic has a rate");
 }
 
-PredictedTime DeviceModel::predict(const exec::Work &work, exec::Arithmetic arithmetic) const {
+PredictedTime DeviceModel::predict(const exec::Work &work, format::Arithmetic arithmetic) const {
   if (work.getCommands() == 0)
     return {};
   PredictedTime time{work.bytes / memoryBytes, 0, commandSeconds};
-  if (arithmetic.elementType)
+  if (arithmetic != format::Arithmetic::none)
     time.compute = work.flops / getRate(*this, arithmetic);
   return time;
-}
-
-/// Returns the bytes of all parts of all buffers, as getRingBytes takes them.
-static int64_t getWholeBytes(exec::CollectiveOp collective) {
-  bool isGather = collective.getKind() == CollectiveKind::AllGather;
-  int64_t bytes = 0;
-  for (Value buffer : isGather ? collective.getTargets() : collective.getSources())
-    bytes += exec::getStorageBytes(cast<MemRefType>(buffer.getType()));
-  return bytes;
-}
-
-int64_t cs336::bench::getWireBytes(exec::CollectiveOp collective) {
-  return getRingBytes(collective.getKind(), static_cast<int64_t>(collective.getGroup()), getWholeBytes(collective));
-}
-
-double DeviceModel::predictSeconds(exec::CollectiveOp collective) const {
-  RankGroup group{static_cast<int64_t>(collective.getGroup())};
-  return interconnect.predict(collective.getKind(), group, getWholeBytes(collective)).getTotal();
 }
 
 Bound PredictedTime::getBound() const {

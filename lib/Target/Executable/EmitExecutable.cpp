@@ -8,7 +8,7 @@
 #include "cs336/Target/Executable/EmitExecutable.h"
 
 #include "EntryEmitter.h"
-#include "FormatTypes.h"
+#include "cs336/Target/Executable/FormatTypes.h"
 #include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 #include "llvm/Support/xxhash.h"
@@ -147,26 +147,17 @@ static uint64_t hashProgram(format::ExecutableT program) {
   return llvm::xxh3_64bits(StringRef(bytes));
 }
 
-FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledKernels &kernels) {
+/// Describes everything but the kernels. `symbols` has the indices of the kernels, and receives those of variables.
+static FailureOr<format::ExecutableT> describe(ModuleOp module, EmittedSymbols &symbols) {
   format::ExecutableT executable;
-  executable.target = kernels.target == Target::CUDA ? format::Target::cuda : format::Target::cpu;
+  executable.target = symbols.target == Target::CUDA ? format::Target::cuda : format::Target::cpu;
   FailureOr<int64_t> worldSize = getWorldSize(module);
   if (failed(worldSize))
     return failure();
   executable.world_size = *worldSize;
-
-  KernelSignatures signatures(module);
-  EmittedSymbols symbols{{}, {}, kernels.kernels, kernels.target, signatures};
   for (auto variable : module.getOps<VariableOp>()) {
     symbols.variables[variable.getSymName()] = executable.variables.size();
     executable.variables.push_back(describe(variable));
-  }
-  for (auto kernel : module.getOps<KernelOp>()) {
-    auto compiled = kernels.kernels.find(kernel.getSymName());
-    if (compiled == kernels.kernels.end())
-      continue; // Not an error if no command launches it.
-    symbols.kernels[kernel.getSymName()] = executable.kernels.size();
-    executable.kernels.push_back(describe(kernel, compiled->second, signatures));
   }
   for (auto entry : module.getOps<EntryOp>()) {
     auto described = EntryEmitter(entry, symbols).emit();
@@ -176,10 +167,42 @@ FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const Com
   }
   if (executable.entries.empty())
     return module.emitError() << "has no exec.entry: run --convert-cs336-to-exec before emitting an executable";
-  executable.program_hash = hashProgram(executable);
-  executable.producer = "cs336-opt " CS336_VERSION;
-  for (const CodeObject &object : kernels.objects)
-    executable.objects.push_back(describe(object));
-  std::string bytes = format::Serialize(executable);
+  return executable;
+}
+
+FailureOr<format::ExecutableT> cs336::describeProgram(ModuleOp module, Target target) {
+  EmittedSymbols symbols{{}, {}, target, nullptr, nullptr};
+  std::vector<std::unique_ptr<format::KernelT>> kernels;
+  for (auto kernel : module.getOps<KernelOp>()) {
+    symbols.kernels[kernel.getSymName()] = kernels.size();
+    kernels.push_back(std::make_unique<format::KernelT>());
+    kernels.back()->name = kernel.getSymName().str();
+  }
+  FailureOr<format::ExecutableT> executable = describe(module, symbols);
+  if (succeeded(executable))
+    executable->kernels = std::move(kernels);
+  return executable;
+}
+
+FailureOr<std::vector<uint8_t>> cs336::emitExecutable(ModuleOp module, const CompiledKernels &compiled) {
+  KernelSignatures signatures(module);
+  EmittedSymbols symbols{{}, {}, compiled.target, &compiled.kernels, &signatures};
+  std::vector<std::unique_ptr<format::KernelT>> kernels;
+  for (auto kernel : module.getOps<KernelOp>()) {
+    auto found = compiled.kernels.find(kernel.getSymName());
+    if (found == compiled.kernels.end())
+      continue; // Not an error if no command launches it.
+    symbols.kernels[kernel.getSymName()] = kernels.size();
+    kernels.push_back(describe(kernel, found->second, signatures));
+  }
+  FailureOr<format::ExecutableT> executable = describe(module, symbols);
+  if (failed(executable))
+    return failure();
+  executable->kernels = std::move(kernels);
+  executable->program_hash = hashProgram(*executable);
+  executable->producer = "cs336-opt " CS336_VERSION;
+  for (const CodeObject &object : compiled.objects)
+    executable->objects.push_back(describe(object));
+  std::string bytes = format::Serialize(*executable);
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }

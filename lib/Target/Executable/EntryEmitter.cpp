@@ -7,7 +7,7 @@
 
 #include "EntryEmitter.h"
 
-#include "FormatTypes.h"
+#include "cs336/Target/Executable/FormatTypes.h"
 #include "cs336/runtime/format/Alignments.h"
 #include "cs336/runtime/format/Limits.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,12 +20,19 @@ using namespace cs336::exec;
 // Ports and buffers
 //===----------------------------------------------------------------------===//
 
+const std::string &EntryEmitter::getText(Location loc) {
+  auto [found, isNew] = locations.try_emplace(loc);
+  if (isNew)
+    found->second = printLocation(loc);
+  return found->second;
+}
+
 void EntryEmitter::addInput(InputOp input) {
   auto port = std::make_unique<format::InputPortT>();
   port->name = input.getName().str();
   port->type = toFormat(input.getType());
   port->bound = input.getBound().value_or(0);
-  port->location = printLocation(input.getLoc());
+  port->location = getText(input.getLoc());
   inputs[input] = result->inputs.size();
   result->inputs.push_back(std::move(port));
 }
@@ -61,7 +68,7 @@ uint32_t EntryEmitter::getAllocation(ArenaOpInterface storage) {
   allocation->type = toFormat(storage.getBuffer().getType());
   allocation->byte_offset = static_cast<int64_t>(*storage.getOffset());
   allocation->byte_size = getStorageBytes(storage.getBuffer().getType());
-  allocation->location = printLocation(storage->getLoc());
+  allocation->location = getText(storage->getLoc());
   result->allocations.push_back(std::move(allocation));
   return found->second;
 }
@@ -76,7 +83,7 @@ uint32_t EntryEmitter::getBuffer(Value value) {
 
   auto buffer = std::make_unique<format::BufferT>();
   buffer->name = getSourcePath(value.getLoc()).str();
-  buffer->location = printLocation(value.getLoc());
+  buffer->location = getText(value.getLoc());
   buffer->source = getSource(storage.getStorageKind());
   buffer->byte_offset = start;
   buffer->byte_size = getStorageBytes(storage.getBuffer().getType()) - start;
@@ -106,12 +113,14 @@ uint32_t EntryEmitter::getBuffer(Value value) {
 
 format::LaunchT EntryEmitter::describe(LaunchOp launch) {
   format::LaunchT body;
-  const CompiledKernel &kernel = symbols.compiled.at(launch.getKernel());
+  const CompiledKernel *kernel = symbols.findCompiled(launch);
   body.kernel = symbols.kernels.at(launch.getKernel());
-  body.rows = kernel.rows;
-  body.grain = kernel.grain;
-  body.thread_bytes = kernel.threadBytes;
-  body.variant = symbols.signatures.getVariant(launch);
+  if (kernel) {
+    body.rows = kernel->rows;
+    body.grain = kernel->grain;
+    body.thread_bytes = kernel->threadBytes;
+    body.variant = symbols.signatures->getVariant(launch);
+  }
   for (Value input : launch.getInputs())
     body.operands.push_back(getBuffer(input));
   for (Value output : launch.getOutputs()) {
@@ -119,7 +128,7 @@ format::LaunchT EntryEmitter::describe(LaunchOp launch) {
     body.operands.push_back(getBuffer(output));
   }
   // A kernel that does not use a workspace has no parameter for it.
-  if (Value workspace = launch.getWorkspace(); workspace && kernel.getWorkspaceBytes() != 0)
+  if (Value workspace = launch.getWorkspace(); workspace && (!kernel || kernel->getWorkspaceBytes() != 0))
     body.workspace = getBuffer(workspace);
   return body;
 }
@@ -186,7 +195,7 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   described->name = command.getCommandName();
   described->source = getSourcePath(command->getLoc()).str();
   described->phase = toFormat(command.getPhase());
-  described->location = printLocation(command->getLoc());
+  described->location = getText(command->getLoc());
   Work work = counter.measure(command);
   described->flops = work.flops;
   described->bytes = work.bytes;
@@ -227,12 +236,14 @@ LogicalResult EntryEmitter::verifyOffsets() {
       return failure();
   }
   for (auto launch : entry.getBody().getOps<LaunchOp>()) {
-    const CompiledKernel &kernel = symbols.compiled.at(launch.getKernel());
+    const CompiledKernel *kernel = symbols.findCompiled(launch);
+    if (!kernel)
+      continue;
     auto operands = llvm::concat<Value>(launch.getInputs(), launch.getOutputs());
-    for (auto [buffer, alignment] : llvm::zip(operands, kernel.alignments))
+    for (auto [buffer, alignment] : llvm::zip(operands, kernel->alignments))
       if (failed(verifyOffset(launch, buffer, alignment)))
         return failure();
-    if (Value workspace = launch.getWorkspace(); workspace && kernel.getWorkspaceBytes() != 0)
+    if (Value workspace = launch.getWorkspace(); workspace && kernel->getWorkspaceBytes() != 0)
       if (failed(verifyOffset(launch, workspace, format::kLaunchWorkspaceAlignment)))
         return failure();
   }
@@ -255,7 +266,7 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
   for (auto input : entry.getBody().getOps<InputOp>())
     addInput(input);
   for (auto launch : entry.getBody().getOps<LaunchOp>())
-    if (!symbols.compiled.contains(launch.getKernel()))
+    if (symbols.compiled && !symbols.compiled->contains(launch.getKernel()))
       return launch.emitError() << "kernel @" << launch.getKernel() << " was not compiled";
   if (failed(verifyOffsets()))
     return failure();

@@ -21,10 +21,15 @@ namespace cs336 {
 struct EmittedSymbols {
   /// Indices of variables and kernels in the executable, by symbol name.
   llvm::StringMap<uint32_t> variables, kernels;
-  /// The launches of the kernels, and the kind of device.
-  const llvm::StringMap<CompiledKernel> &compiled;
   Target target;
-  const KernelSignatures &signatures;
+  /// The launches of the kernels, and their signatures; null if kernels are not compiled.
+  const llvm::StringMap<CompiledKernel> *compiled;
+  const KernelSignatures *signatures;
+
+  /// Returns null if kernels are not compiled.
+  const CompiledKernel *findCompiled(exec::LaunchOp launch) const {
+    return compiled ? &compiled->find(launch.getKernel())->second : nullptr;
+  }
 };
 
 /// Builds the description of one entry.
@@ -42,6 +47,8 @@ private:
   /// Returns the index of a buffer. Adds its description when a command first uses it.
   uint32_t getBuffer(mlir::Value buffer);
   void addCommand(exec::CommandOpInterface command);
+  /// Returns the location as text. Printing takes longer than finding it again, and most locations occur several times.
+  const std::string &getText(mlir::Location loc);
 
   /// Fails if a buffer does not have the offset or alignment that the runtime requires.
   mlir::LogicalResult verifyOffsets();
@@ -63,6 +70,7 @@ private:
   /// The positions of inputs among the entry's inputs, and of storage among its allocations.
   llvm::DenseMap<mlir::Operation *, uint32_t> inputs, allocations;
   llvm::DenseMap<uint64_t, uint32_t> streams, events;
+  llvm::DenseMap<mlir::Attribute, std::string> locations;
 };
 
 } // namespace cs336

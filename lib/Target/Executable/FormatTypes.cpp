@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormatTypes.h"
+#include "cs336/Target/Executable/FormatTypes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Target/Executable/KernelSignatures.h"
+#include "cs336/Target/Executable/FormatTypes.h"
 
-#include "FormatTypes.h"
 #include "cs336/Dialect/Exec/IR/IndexVerifier.h"
 #include "cs336/runtime/format/KernelSignature.h"
 

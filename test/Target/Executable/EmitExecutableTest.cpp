@@ -10,6 +10,7 @@
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 
 #include "cs336/runtime/Executable.h"
+#include "cs336/runtime/format/ExecutableFile.h"
 #include "cs336/runtime/format/KernelSignature.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -183,6 +184,29 @@ TEST_F(EmitExecutableTest, BuffersNameTheirAllocations) {
   EXPECT_EQ(train.buffers[top]->index, train.buffers[bottom]->index);
   EXPECT_EQ(train.allocations[train.buffers[bottom]->index]->byte_offset, 256);
   EXPECT_EQ(train.allocations[train.buffers[bottom]->index]->byte_size, 128);
+}
+
+TEST_F(EmitExecutableTest, DescribesProgramsBeforeTheirKernelsAreCompiled) {
+  kernels.kernels["add"].rows = 1;
+  kernels.kernels["add"].threadBytes = 0;
+  std::string text = std::string(kKernels) + kEntries;
+  auto bytes = Emit(text);
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  auto program = describeProgram(*module, Target::CPU);
+  ASSERT_TRUE(succeeded(program));
+  ASSERT_THAT(program->kernels, SizeIs(1));
+  EXPECT_EQ(program->kernels[0]->name, "add");
+  EXPECT_THAT(program->objects, SizeIs(0));
+  program->kernels.clear();
+  format::ExecutableT compiled = executable->description();
+  compiled.kernels.clear();
+  compiled.objects.clear();
+  compiled.producer.clear();
+  compiled.program_hash = 0;
+  EXPECT_EQ(format::Serialize(*program), format::Serialize(compiled));
 }
 
 TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {

@@ -85,7 +85,7 @@ struct KernelFacts {
 void addOccupancy(FunctionFacts &function);
 
 /// Returns "bf16", "tf32": the name of an arithmetic, or "" for a command without FLOPs.
-std::string nameArithmetic(exec::Arithmetic arithmetic);
+std::string nameArithmetic(format::Arithmetic arithmetic);
 
 /// A program that explanations are from: a part of its kernels.
 struct ExplainedProgram {

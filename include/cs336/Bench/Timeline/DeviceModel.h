@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Timeline/Interconnect.h"
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
+#include "cs336/runtime/format/Executable_generated.h"
 
 #include <algorithm>
 #include <string>
@@ -47,18 +48,13 @@ struct DeviceModel {
   Interconnect interconnect;
 
   /// Returns the parts of a command's time. They are 0 for commands without work, which record or await an event.
-  PredictedTime predict(const exec::Work &work, exec::Arithmetic arithmetic) const;
+  PredictedTime predict(const exec::Work &work, format::Arithmetic arithmetic) const;
   /// Returns the seconds of a command other than a collective: the longer of its arithmetic and its memory accesses,
   /// and `commandSeconds`.
-  double predictSeconds(const exec::Work &work, exec::Arithmetic arithmetic) const {
+  double predictSeconds(const exec::Work &work, format::Arithmetic arithmetic) const {
     return predict(work, arithmetic).getTotal();
   }
-  /// Returns the seconds of a collective between all ranks of its group.
-  double predictSeconds(exec::CollectiveOp collective) const;
 };
-
-/// Returns the bytes that each rank sends in a collective; see getRingBytes.
-int64_t getWireBytes(exec::CollectiveOp collective);
 
 /// Returns the models by name.
 llvm::ArrayRef<DeviceModel> getDeviceModels();

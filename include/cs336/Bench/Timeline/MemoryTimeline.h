@@ -91,7 +91,7 @@ struct TimedCommand {
 };
 
 /// The commands of an entry with their times, and the memory that is live during each of them, in the order of the
-/// entry. Independent of the IR that it was computed from.
+/// entry.
 struct MemoryTimeline {
   /// The name of the device model that predicted the times, or of the device that they were measured on.
   std::string device;
@@ -114,10 +114,14 @@ struct MemoryTimeline {
   void forEachCommand(llvm::function_ref<void(size_t position, const KindBytes &live)> function) const;
 };
 
-/// Computes the timeline of a planned entry. A command starts when the one before it on its stream has ended and the
-/// event that it awaits has occurred. The streams of a device do not slow each other down. Fails if `computeLifetimes`
-/// fails.
-mlir::FailureOr<MemoryTimeline> computeTimeline(exec::EntryOp entry, const DeviceModel &device, bool isForGPU);
+/// Computes the timeline of an entry of `program`, which may lack kernels (see `describeProgram`). A command starts
+/// when the one before it on its stream has ended and the event that it awaits has occurred. The streams of a device do
+/// not slow each other down.
+MemoryTimeline computeTimeline(const format::ExecutableT &program, const format::EntryT &entry,
+                               const DeviceModel &device);
+
+/// Returns the entry for that mode, or null.
+const format::EntryT *findEntry(const format::ExecutableT &program, Mode mode);
 
 } // namespace cs336::bench
 

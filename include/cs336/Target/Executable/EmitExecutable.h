@@ -9,6 +9,7 @@
 #define CS336_TARGET_EXECUTABLE_EMITEXECUTABLE_H
 
 #include "cs336/Target/CompiledKernels.h"
+#include "cs336/runtime/format/Executable_generated.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <vector>
@@ -22,6 +23,11 @@ namespace cs336 {
 /// Fails with a diagnostic if the module has no entry, an entry has no memory plan (`--exec-plan-memory`), or
 /// `kernels` lacks a kernel that is launched.
 mlir::FailureOr<std::vector<uint8_t>> emitExecutable(mlir::ModuleOp module, const CompiledKernels &kernels);
+
+/// Returns the program of such a file before its kernels are compiled: variables, entries with their commands and
+/// memory plans, and kernels with names alone. Launches have the workspaces of the plan. It cannot be loaded. Fails
+/// like `emitExecutable`.
+mlir::FailureOr<format::ExecutableT> describeProgram(mlir::ModuleOp module, Target target);
 
 } // namespace cs336
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
-#define CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
+#ifndef CS336_TARGET_EXECUTABLE_FORMATTYPES_H
+#define CS336_TARGET_EXECUTABLE_FORMATTYPES_H
 
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
@@ -34,4 +34,4 @@ format::Arithmetic toFormat(exec::Arithmetic arithmetic);
 
 } // namespace cs336
 
-#endif // CS336_LIB_TARGET_EXECUTABLE_FORMATTYPES_H
+#endif // CS336_TARGET_EXECUTABLE_FORMATTYPES_H
