@@ -61,15 +61,12 @@ static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, boo
                                           std::string &whyNot) {
   auto sizes = op.getSizes();
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
-  auto arithmetic = !element.isF32()                       ? AttentionArithmetic::TensorCores
-                    : op.getPrecision() == Precision::TF32 ? AttentionArithmetic::TensorFloats
-                                                           : AttentionArithmetic::FusedMultiplyAdds;
   AttentionProblem problem{{sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.keyHeads, sizes.headDim},
                            op.getScale().convertToDouble(),
                            op.getCausal(),
                            isBackward,
                            element,
-                           arithmetic,
+                           getAttentionArithmetic(element, op.getPrecision()),
                            {},
                            std::nullopt};
   FailureOr<SmallVector<Role>> roles = findRoles(kernel, op, names, whyNot);

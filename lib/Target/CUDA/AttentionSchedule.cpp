@@ -59,13 +59,20 @@ private:
 
 class AttentionSchedule : public KernelSchedule {
 public:
+  explicit AttentionSchedule(const TargetDescription &target) : target(target) {}
   StringRef getName() const override { return "attention"; }
   std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override;
+
+private:
+  /// Only selected tiles may need more than the limits of all architectures.
+  const TargetDescription target;
 };
 
 } // namespace
 
-std::unique_ptr<KernelSchedule> cs336::cuda::createAttentionSchedule() { return std::make_unique<AttentionSchedule>(); }
+std::unique_ptr<KernelSchedule> cs336::cuda::createAttentionSchedule(const TargetDescription &target) {
+  return std::make_unique<AttentionSchedule>(target);
+}
 
 static ArrayRef<AttentionStage> getStages(const AttentionProblem &problem) {
   static constexpr AttentionStage forward[] = {AttentionStage::Forward};
@@ -75,7 +82,8 @@ static ArrayRef<AttentionStage> getStages(const AttentionProblem &problem) {
 
 /// Returns the tiles of each function: those that the kernel's parameters select, or else the fastest known ones.
 static FailureOr<SmallVector<AttentionTiles, 2>> chooseTiles(const DeviceKernel &kernel,
-                                                             const AttentionProblem &problem, std::string &whyNot) {
+                                                             const AttentionProblem &problem,
+                                                             const TargetDescription &target, std::string &whyNot) {
   SmallVector<AttentionTiles, 2> tiles;
   for (AttentionStage stage : getStages(problem)) {
     if (!kernel.parameters) {
@@ -84,7 +92,7 @@ static FailureOr<SmallVector<AttentionTiles, 2>> chooseTiles(const DeviceKernel 
     }
     Attribute parameters = kernel.parameters.get(AttentionTiles::getStageName(stage));
     FailureOr<AttentionTiles> selected =
-        AttentionTiles::select(stage, problem.sizes, problem.element, problem.arithmetic, parameters, whyNot);
+        AttentionTiles::select(stage, problem.sizes, problem.element, problem.arithmetic, target, parameters, whyNot);
     if (failed(selected))
       return failure();
     tiles.push_back(*selected);
@@ -99,7 +107,7 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
   whyNot = AttentionTiles::whyNone(problem->sizes, problem->element);
   if (!whyNot.empty())
     return nullptr;
-  FailureOr<SmallVector<AttentionTiles, 2>> tiles = chooseTiles(kernel, *problem, whyNot);
+  FailureOr<SmallVector<AttentionTiles, 2>> tiles = chooseTiles(kernel, *problem, target, whyNot);
   if (failed(tiles))
     return nullptr;
   return requireGrid(std::make_unique<AttentionKernel>(kernel, std::move(*problem), std::move(*tiles)), whyNot);

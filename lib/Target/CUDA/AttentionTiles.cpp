@@ -10,11 +10,16 @@
 #include "ExpressionPrinter.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace cs336::cuda;
+
+AttentionArithmetic cs336::cuda::getAttentionArithmetic(Type element, Precision precision) {
+  if (!element.isF32())
+    return AttentionArithmetic::TensorCores;
+  return precision == Precision::TF32 ? AttentionArithmetic::TensorFloats : AttentionArithmetic::FusedMultiplyAdds;
+}
 
 /// Three blocks per multiprocessor. With fewer blocks smaller tiles are faster, although larger
 /// tiles reuse more of the elements that they read.
@@ -79,33 +84,10 @@ std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {
 AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes &sizes, Type element,
                                       AttentionArithmetic arithmetic) {
   for (const Choice &choice : getChoices(stage, arithmetic))
-    if (AttentionTiles tiles(stage, sizes, element, arithmetic, choice); tiles.fits() && tiles.isFast())
+    if (AttentionTiles tiles(stage, sizes, element, arithmetic, choice);
+        tiles.fits(portableTarget.sharedBytesPerBlock) && tiles.isFast())
       return tiles;
   llvm_unreachable("the last choice fits every head");
-}
-
-FailureOr<AttentionTiles> AttentionTiles::select(AttentionStage stage, const AttentionSizes &sizes, Type element,
-                                                 AttentionArithmetic arithmetic, Attribute parameters,
-                                                 std::string &whyNot) {
-  llvm::raw_string_ostream os(whyNot);
-  os << "selects for '" << getStageName(stage) << "' ";
-  if (parameters)
-    os << parameters;
-  else
-    os << "nothing";
-  os << ", and the legal ones are";
-  llvm::SmallSetVector<Attribute, 8> legal;
-  for (const Choice &choice : getChoices(stage, arithmetic)) {
-    AttentionTiles tiles(stage, sizes, element, arithmetic, choice);
-    if (!tiles.fits() || !legal.insert(tiles.getParameters()))
-      continue;
-    if (legal.back() == parameters) {
-      whyNot.clear();
-      return tiles;
-    }
-    os << (legal.size() == 1 ? " " : ", ") << legal.back();
-  }
-  return failure();
 }
 
 StringRef AttentionTiles::getStageName(AttentionStage stage) {
@@ -124,8 +106,8 @@ DictionaryAttr AttentionTiles::getParameters() const {
                                     number("slices", choice.slices)});
 }
 
-bool AttentionTiles::fits() const {
-  return getDepth() <= choice.maxDepth && getSharedBytes() <= portableTarget.sharedBytesPerBlock;
+bool AttentionTiles::fits(int64_t sharedBytes) const {
+  return getDepth() <= choice.maxDepth && getSharedBytes() <= sharedBytes;
 }
 
 bool AttentionTiles::isFast() const {

@@ -8,6 +8,7 @@
 #ifndef CS336_LIB_TARGET_CUDA_ATTENTIONTILES_H
 #define CS336_LIB_TARGET_CUDA_ATTENTIONTILES_H
 
+#include "cs336/Target/CUDA/ScoreTile.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -16,6 +17,8 @@
 
 namespace cs336::cuda {
 
+struct TargetDescription;
+
 /// Functions of attention and its gradient: each computes rows of queries or of keys, and streams tiles of the other
 /// side.
 enum class AttentionStage { Forward, BackwardQueries, BackwardKeys };
@@ -23,6 +26,9 @@ enum class AttentionStage { Forward, BackwardQueries, BackwardKeys };
 /// The arithmetic of the matmuls: tensor cores for bf16 and f16; for float32 tensor cores in tf32, or exact
 /// multiply-adds.
 enum class AttentionArithmetic { TensorCores, TensorFloats, FusedMultiplyAdds };
+
+/// Returns the arithmetic of an attention whose elements have this type.
+AttentionArithmetic getAttentionArithmetic(mlir::Type element, Precision precision);
 
 struct AttentionSizes {
   int64_t batches, queries, keys, queryHeads, keyHeads, headDim;
@@ -41,11 +47,18 @@ public:
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
 
-  /// Returns the known tile sizes with these parameters, or fails with the legal ones in `whyNot`, which then completes
-  /// the sentence "it …".
+  /// Returns tile sizes with these parameters, some or all of those of `getParameters`: the fastest known ones that
+  /// have them, or else what the function works with. Fails if there are none, or if they exceed the shared memory of
+  /// `target`; `whyNot` then completes the sentence "it …".
   static mlir::FailureOr<AttentionTiles> select(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
-                                                AttentionArithmetic arithmetic, mlir::Attribute parameters,
-                                                std::string &whyNot);
+                                                AttentionArithmetic arithmetic, const TargetDescription &target,
+                                                mlir::Attribute parameters, std::string &whyNot);
+
+  /// Returns the parameters `{rows, tile}` with which a block of the function computes this tile of scores.
+  static mlir::DictionaryAttr getParameters(AttentionStage stage, const ScoreTile &tile, mlir::MLIRContext *context);
+  /// Returns the least shared memory of a block that computes this tile of scores.
+  static int64_t getLeastSharedBytes(AttentionStage stage, const ScoreTile &tile, const AttentionSizes &sizes,
+                                     mlir::Type element, AttentionArithmetic arithmetic);
 
   /// Returns the name of the parameters of a function: "forward", "queries", "keys".
   static llvm::StringRef getStageName(AttentionStage stage);
@@ -86,8 +99,22 @@ private:
       : stage(stage), sizes(sizes), element(element), arithmetic(arithmetic), choice(choice) {}
 
   static llvm::ArrayRef<Choice> getChoices(AttentionStage stage, AttentionArithmetic arithmetic);
-  /// Returns whether the tiles fit into registers and shared memory.
-  bool fits() const;
+  /// Returns whether the tiles fit into registers, and into so many bytes of shared memory.
+  bool fits(int64_t sharedBytes) const;
+  /// Returns whether the tiles have all of these parameters.
+  bool has(mlir::DictionaryAttr parameters) const;
+  /// Completes parameters that no known tile sizes have. Fails with the reason in `whyNot`.
+  static mlir::FailureOr<AttentionTiles> complete(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
+                                                  AttentionArithmetic arithmetic, const TargetDescription &target,
+                                                  mlir::DictionaryAttr parameters, std::string &whyNot);
+  /// Sets the warps, and the rows per warp, of a block of so many rows. Fails if `warps` is another number than 0 and
+  /// does not divide them.
+  bool divideRows(int64_t rows, int64_t warps);
+  /// Sets whether the left operands stay in registers.
+  void placeLeft();
+  /// Returns the registers of a thread that hold accumulators, and those for the left operands.
+  int64_t countSums() const;
+  int64_t countLeft() const;
   /// Returns whether there are enough blocks and rows for tiles of this size to be fast.
   bool isFast() const;
 

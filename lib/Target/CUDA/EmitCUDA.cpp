@@ -245,6 +245,16 @@ static InFlightDiagnostic emitRefusal(exec::KernelOp kernel, StringRef whyNot) {
   return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' " << whyNot;
 }
 
+/// Returns whether `parameters` has all those of `selected`, whose dictionaries may leave some out.
+static bool hasParameters(DictionaryAttr parameters, DictionaryAttr selected) {
+  return llvm::all_of(selected, [&](NamedAttribute wanted) {
+    Attribute found = parameters ? parameters.get(wanted.getName()) : Attribute();
+    auto foundParts = dyn_cast_or_null<DictionaryAttr>(found),
+         wantedParts = dyn_cast<DictionaryAttr>(wanted.getValue());
+    return foundParts && wantedParts ? hasParameters(foundParts, wantedParts) : found == wanted.getValue();
+  });
+}
+
 /// Returns the part with the selected schedule if it is one of `schedules`, or else a part without a kernel, and in
 /// `whyNot` the reason if the schedule rejects the part.
 static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> schedules, const DeviceKernel &part,
@@ -260,7 +270,7 @@ static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> sc
     if (!scheduled)
       whyNot = "cannot have the selected schedule '" + selected.name + "': it " +
                (reason.empty() ? "is another operation" : reason);
-    else if (selected.parameters && selected.parameters != scheduled->getParameters())
+    else if (selected.parameters && !hasParameters(scheduled->getParameters(), selected.parameters))
       whyNot = "selects parameters that schedule '" + selected.name + "' does not have";
     else
       return {schedule->getName(), std::move(scheduled)};

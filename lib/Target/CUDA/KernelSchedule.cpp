@@ -48,7 +48,7 @@ cs336::cuda::createOperationSchedules(const TargetDescription &target) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   if (target.hasWgmma && target.hasTensorMaps)
     schedules.push_back(createWarpgroupAttentionSchedule(target));
-  schedules.push_back(createAttentionSchedule());
+  schedules.push_back(createAttentionSchedule(target));
   schedules.push_back(createPlainAttentionSchedule());
   return schedules;
 }

@@ -18,9 +18,20 @@
 // EDITED: // Grid of 192 blocks of 128 threads with 24576 bytes of shared memory.
 // EDITED: using Attention = AttentionForward<attend_problem, TensorCoreRowBlock<__nv_bfloat16, 1>, 4, 64, 1, true>;
 
+// Tiles that were not measured are legal if the templates work with them.
+// RUN: sed 's/tile = 64/tile = 48/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=OTHER-TILE
+// OTHER-TILE: using Attention = AttentionForward<attend_problem, TensorCoreRowBlock<__nv_bfloat16, 1>, 4, 48, 2, true>;
 // RUN: sed 's/tile = 64/tile = 56/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=TILE
-// TILE: error: kernel 'attend' cannot have the selected schedule 'attention': it selects for 'forward' {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 56 : i64, warps = 4 : i64}, and the legal ones are {
+// TILE: error: kernel 'attend' cannot have the selected schedule 'attention': it selects for 'forward' {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 56 : i64, warps = 4 : i64}: tile must be a multiple of 16 from 16 to 256; measured tiles are {
 // TILE-SAME: {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 64 : i64, warps = 4 : i64}
+// RUN: sed 's/stages = 2/stages = 5/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=STAGES
+// STAGES: : stages must be from 1 to 4; measured
+// RUN: sed 's/warps = 4/warps = 3/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=WARPS
+// WARPS: : warps do not share 64 rows evenly: leave them out; measured
+// RUN: sed 's/slices = 1/slices = 2/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=SLICES
+// SLICES: : slices must be 1; measured
+// RUN: sed 's/keep_left/keep_right/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: : a parameter has another name or type than those of measured tiles; measured
 // RUN: sed 's/"attention"/"rows"/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: kernel 'attend' cannot have the selected schedule 'rows': it {{.+}}
 // RUN: sed 's/"pointwise"/"fast"/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=UNKNOWN

@@ -98,7 +98,7 @@ public:
 };
 
 /// Creates the schedule of attention and its gradient, without scores in memory. See AttentionSchedule.cpp.
-std::unique_ptr<KernelSchedule> createAttentionSchedule();
+std::unique_ptr<KernelSchedule> createAttentionSchedule(const TargetDescription &target);
 
 /// Creates the schedule of attention for the tensor cores and copies of sm_90a. See WarpgroupAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createWarpgroupAttentionSchedule(const TargetDescription &target);
