@@ -152,4 +152,43 @@ def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def TileAttentionPass : Pass<"cuda-tile-attention", "::mlir::ModuleOp"> {
+  let summary = "Select the tile sizes of attention's kernels";
+  let description = [{
+    Selects the schedule `attention` for every kernel that is an attention or the gradient of one, in tiles of so many
+    scores: a block computes `queries` rows and streams tiles of `keys` rows. The function that computes dK and dV has
+    `keys` rows per block, and streams tiles of `queries` rows. The selection is written for each architecture of the
+    module's `exec.architectures`, or as `portable` without any. It replaces a selection that the kernel has.
+
+    The attribute leaves out the warps, the stages and other parameters. Emitting CUDA text chooses them, as does
+    `--cuda-select-schedules`, which writes them down. If a block of the tile requires more shared memory than the
+    architecture has, this is an error then, with both numbers.
+
+    Run it before `--exec-add-workspaces`, as the option `extra-after-lowering` of the pipeline does. A kernel without
+    attention does not change. A second run changes nothing.
+
+    Before:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16> {
+    ```
+
+    After `--cuda-tile-attention="queries=64 keys=32"`:
+
+    ```mlir
+    exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)
+        : (memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>, memref<4x256x12x64xbf16>) -> memref<4x256x12x64xbf16>
+        attributes {exec.schedules = {portable = [{
+          forward = {rows = 64 : i64, tile = 32 : i64}, schedule = "attention"} ]}} {
+    ```
+
+    Counts `num-kernels`, the kernels that got a selection.
+  }];
+  let options = [Option<"queries", "queries", "int64_t", /*default=*/"64",
+                        "Queries of a tile, a multiple of 16 from 16 to 256 (default: 64)">,
+                 Option<"keys", "keys", "int64_t", /*default=*/"64",
+                        "Keys of a tile, a multiple of 16 from 16 to 256 (default: 64)">];
+}
+
 #endif // CS336_TARGET_CUDA_PASSES_TD
