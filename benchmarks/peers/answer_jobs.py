@@ -13,6 +13,10 @@ import torch
 Job = dict[str, object]
 
 
+class UnsupportedError(Exception):
+    """PyTorch has no function for a job. The other side shows the reason in place of times."""
+
+
 def answer_jobs(measure: Callable[[Job], dict[str, object]]) -> None:
     """Answer every line of standard input, a job in JSON, with the result of `measure`."""
     # Ctrl-C also reaches this process; the other side reports the interruption.
@@ -22,6 +26,8 @@ def answer_jobs(measure: Callable[[Job], dict[str, object]]) -> None:
             answer = measure(json.loads(line))
         except torch.OutOfMemoryError:
             answer = {"error": "out of memory"}
+        except UnsupportedError as error:
+            answer = {"unsupported": str(error)}
         # Free memory before the answer, because the other side then measures and reads the device's memory.
         torch.compiler.reset()
         gc.collect()

@@ -13,12 +13,15 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
     device   cpu or cuda[:N]
     variant  naive      two matmuls and torch.softmax
              compiled   torch.compile of naive
-             sdpa       scaled_dot_product_attention
+             sdpa       scaled_dot_product_attention, with the backend that PyTorch chooses
+             flash      the same by FlashAttention
+             cudnn      the same by cuDNN
+             flex       torch.compile of flex_attention, with a block mask if causal
     warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
 
 The answer has `forward_ms` and `backward_ms`, one time per step, each after a synchronization; and on a GPU, by
 PyTorch's allocator, `before_backward_mib`, `forward_peak_mib` and `backward_peak_mib`. If memory does not suffice, it
-is {"error": "out of memory"}.
+is {"error": "out of memory"}. If a backend has no kernel for the job, it is {"unsupported": the reason}.
 
 echo '{"inputs": …}' | python3 torch_attention.py
 """
@@ -30,9 +33,15 @@ import time
 from collections.abc import Callable
 
 import torch
-from answer_jobs import Job, answer_jobs
+from answer_jobs import Job, UnsupportedError, answer_jobs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+# Parts of PyTorch's errors if a backend has no kernel for the tensors.
+NO_KERNEL = ("No available kernel", "No viable backend")
 
 
 def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
@@ -54,6 +63,39 @@ def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> tor
     if q.dim() == 3:
         return sdpa(q[:, None], k[:, None], v[:, None], causal)[:, 0]
     return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def by_backend(name: str) -> Callable:
+    """Return `sdpa` by one backend. The backward pass uses the backend of its forward pass."""
+
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+        try:
+            with sdpa_kernel(BACKENDS[name]):
+                return sdpa(q, k, v, causal)
+        except RuntimeError as error:
+            if any(part in str(error) for part in NO_KERNEL):
+                raise UnsupportedError(f"the backend {name} has no kernel for {q.dtype} on {q.device}") from error
+            raise
+
+    return run
+
+
+def flex() -> Callable:
+    """Return attention by flex_attention. The block mask is made in the first call."""
+    attend, make_mask = torch.compile(flex_attention), torch.compile(create_block_mask)
+    masks = []
+
+    def sees(_batch: torch.Tensor, _head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        return query >= key
+
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+        if q.dim() == 3:
+            return run(q[:, None], k[:, None], v[:, None], causal)[:, 0]
+        if causal and not masks:
+            masks.append(make_mask(sees, None, None, q.shape[-2], k.shape[-2], device=q.device))
+        return attend(q, k, v, block_mask=masks[0] if causal else None)
+
+    return run
 
 
 def with_heads(function: Callable) -> Callable:
@@ -78,6 +120,10 @@ def choose(variant: str, part: str) -> Callable:
         return {"naive": scores_alone, "compiled": torch.compile(scores_alone)}[variant]
     if variant == "compiled":
         return torch.compile(with_heads(naive))
+    if variant == "flex":
+        return with_heads(flex())
+    if variant in BACKENDS:
+        return with_heads(by_backend(variant))
     return with_heads({"naive": naive, "sdpa": sdpa}[variant])
 
 
@@ -120,8 +166,11 @@ def measure(job: Job) -> dict[str, object]:
 
     answer: dict[str, object] = {"torch": torch.__version__}
     start = time.perf_counter()
-    o = attention(*leaves, job["causal"])
-    o.backward(weights)
+    try:
+        o = attention(*leaves, job["causal"])
+        o.backward(weights)
+    except NotImplementedError as error:
+        raise UnsupportedError(f"{job['variant']}: {error}") from error
     synchronize()
     answer["first_call_s"] = time.perf_counter() - start
     values = {"o": o.detach(), **{name: leaf.grad for name, leaf in zip(names, leaves, strict=True)}}

@@ -97,7 +97,9 @@ def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
     assert scores["forward_tflops"] * scores["forward_median_ms"] == pytest.approx(
         whole["forward_tflops"] * whole["forward_median_ms"] / 2
     )
-    assert "--part scores conflicts with torch:sdpa" in run(honest, *arguments, "--peer", "torch:sdpa").stderr
+    for variant in ("sdpa", "flash", "cudnn", "flex"):
+        stderr = run(honest, *arguments, "--peer", f"torch:naive,{variant}").stderr
+        assert f"--part scores conflicts with torch:{variant}, which computes whole attention" in stderr
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:
@@ -111,6 +113,23 @@ def test_lack_of_memory_is_a_cell(peer) -> None:
     program = 'import sys\nfor line in sys.stdin: print(\'{"error": "out of memory"}\', flush=True)'
     (row,) = results(run(peer(program), "--peer", "torch:sdpa"))
     assert row["torch_sdpa_forward_median_ms"] is None and row["status"] == "ok"
+
+
+def test_a_backend_without_a_kernel_is_a_cell_beside_others(peer) -> None:
+    program = HONEST.format(folder=str(Path(__file__).parent), scale=1.0)
+    refusing = program.replace(
+        "    job = json.loads(line)",
+        """    job = json.loads(line)
+    if job["variant"] == "cudnn":
+        print('{"unsupported": "no kernel for float32"}', flush=True)
+        continue""",
+    )
+    variants = ["naive", "flash", "cudnn", "flex"]
+    arguments = ["--peer", f"torch:{','.join(variants)}"]
+    (row,) = results(run(peer(refusing), *arguments))
+    assert [row[f"torch_{variant}_forward_median_ms"] for variant in variants] == [1000.0, 1000.0, None, 1000.0]
+    table = run(peer(refusing), *arguments, "--format", "markdown").stdout
+    assert "unsupported: PyTorch: no kernel for float32" in table
 
 
 @pytest.mark.parametrize(

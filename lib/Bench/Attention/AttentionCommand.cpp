@@ -25,7 +25,9 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription = "times attention alone, forward and backward";
-static constexpr llvm::StringLiteral kVariants[] = {"naive", "compiled", "sdpa"};
+static constexpr llvm::StringLiteral kVariants[] = {"naive", "compiled", "sdpa", "flash", "cudnn", "flex"};
+/// The variants that compute scores alone.
+static constexpr llvm::StringLiteral kScoreVariants[] = {"naive", "compiled"};
 
 AttentionCommand::SizesFlag::SizesFlag(llvm::StringRef name, llvm::StringRef alias, llvm::StringRef description,
                                        int64_t value, AttentionCommand &command)
@@ -77,7 +79,7 @@ AttentionCommand::AttentionCommand()
       memoryLimit("Most memory that a pass may take, e.g. 40GiB; more is a cell 'OOM'", category, subcommand),
       peer(kVariants,
            "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
-           "compiled, sdpa. With --ladder, beside the rungs in --dtype",
+           "compiled, sdpa (PyTorch's choice), flash, cudnn, flex. With --ladder, beside the rungs in --dtype",
            category, subcommand),
       noGraph(category, subcommand), forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
@@ -97,8 +99,11 @@ absl::Status AttentionCommand::checkFlags() const {
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (absl::Status status = peer.check(); !status.ok())
     return status;
-  if (llvm::is_contained(parts, AttentionCase::Part::Scores) && llvm::is_contained(peer.getVariants(), "sdpa"))
-    return absl::InvalidArgumentError("--part scores conflicts with torch:sdpa, which computes whole attention");
+  if (llvm::is_contained(parts, AttentionCase::Part::Scores))
+    for (const std::string &variant : peer.getVariants())
+      if (!llvm::is_contained(kScoreVariants, variant))
+        return absl::InvalidArgumentError(
+            absl::StrCat("--part scores conflicts with torch:", variant, ", which computes whole attention"));
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())

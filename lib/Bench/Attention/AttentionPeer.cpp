@@ -96,7 +96,8 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
                                 {"warmup", options.warmup},
                                 {"steps", options.steps},
                                 {"threads", options.numThreads}});
-  if (absl::IsResourceExhausted(answer.status()) || absl::IsUnavailable(answer.status())) {
+  if (absl::IsResourceExhausted(answer.status()) || absl::IsUnimplemented(answer.status()) ||
+      absl::IsUnavailable(answer.status())) {
     measurement.status = answer.status();
     return result;
   }

@@ -24,6 +24,8 @@ absl::Status cs336::bench::makePeerMissing(const absl::Status &reason) {
 bool cs336::bench::isPeerMissing(const absl::Status &status) { return status.GetPayload(kPayload).has_value(); }
 
 Cell cs336::bench::makePeerFailure(const absl::Status &status) {
+  if (absl::IsUnimplemented(status))
+    return Cell::note("unsupported", absl::StrCat("unsupported: ", status.message()));
   if (!absl::IsUnavailable(status))
     return Cell::note(getFailureText(status));
   return Cell::note("missing", absl::StrCat("missing: ", status.message()));

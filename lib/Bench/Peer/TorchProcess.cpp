@@ -76,6 +76,8 @@ absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {
     return absl::IsCancelled(answer.status()) ? answer.status() : fail(answer.status());
   if (std::optional<llvm::StringRef> error = answer->getString("error"))
     return absl::ResourceExhaustedError(absl::StrCat("PyTorch: ", error->str()));
+  if (std::optional<llvm::StringRef> reason = answer->getString("unsupported"))
+    return absl::UnimplementedError(absl::StrCat("PyTorch: ", reason->str()));
   return answer;
 }
 

@@ -20,7 +20,8 @@ namespace cs336::bench {
 /// The results of one variant of PyTorch.
 struct AttentionPeerMeasurement {
   std::string variant;
-  /// RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has failed.
+  /// RESOURCE_EXHAUSTED if memory does not suffice, UNIMPLEMENTED if PyTorch has no kernel, UNAVAILABLE if the peer has
+  /// failed.
   absl::Status status;
   std::vector<double> forwardMilliseconds, backwardMilliseconds;
   /// By PyTorch's own allocator, on a GPU.
