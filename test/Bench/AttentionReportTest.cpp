@@ -77,5 +77,23 @@ TEST(AttentionReportTest, APassThatDidNotFitSaysSo) {
   EXPECT_THAT(text, HasSubstr("12346.234"));
 }
 
+TEST(AttentionReportTest, ATileThatDoesNotFitHasBothNumbers) {
+  std::vector<AttentionRow> rows{makeRow({1, 1, 1024, 128}, Fusion::All), makeRow({1, 1, 1024, 128}, Fusion::All)};
+  rows[0].tile = {64, 64};
+  rows[1].tile = {256, 256};
+  AttentionMeasurement &measurement = rows[1].measurement;
+  measurement.backwardBlock = {"keys", 397312, 232448, "sm_90a"};
+  measurement.forwardBlock = {"forward", 196608, 232448, "sm_90a"};
+  measurement.backwardStatus = checkFit(*measurement.backwardBlock, *rows[1].tile);
+  EXPECT_THAT(std::string(measurement.backwardStatus.message()),
+              HasSubstr("256x256 requires 397312 bytes of shared memory per block in the function 'keys', and sm_90a "
+                        "has 232448"));
+  std::string text = print(makeAttentionReport(rows, {}), Format::Table);
+  EXPECT_THAT(text, HasSubstr("256x256"));
+  EXPECT_THAT(text, HasSubstr("does not fit"));
+  EXPECT_THAT(text, HasSubstr("397312"));
+  EXPECT_LE(getWidestLine(text), 120);
+}
+
 } // namespace
 } // namespace cs336::bench

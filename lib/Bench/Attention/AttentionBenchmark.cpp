@@ -14,6 +14,8 @@
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/xxhash.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <chrono>
 
 using namespace mlir;
@@ -53,7 +55,10 @@ static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build
   absl::Status status = withProgram(build, warn, [&](ModuleOp module) -> LogicalResult {
     if (failed(plan(module, mode, options, compiled)))
       return failure();
-    FailureOr<std::vector<uint8_t>> compiledBytes = compileModule(module, options);
+    // The pipeline has run, with passes that a planned module would reject.
+    CompileOptions planned = options;
+    planned.pipeline.clear();
+    FailureOr<std::vector<uint8_t>> compiledBytes = compileModule(module, planned);
     if (failed(compiledBytes))
       return failure();
     bytes = *std::move(compiledBytes);
@@ -208,6 +213,67 @@ static absl::Status keepExhaustion(absl::Status status, absl::Status &kept) {
   return absl::IsResourceExhausted(status) || absl::IsUnimplemented(status) ? absl::OkStatus() : status;
 }
 
+/// Returns OUT_OF_RANGE or UNIMPLEMENTED if blocks of the options' tile cannot compute the pass.
+static absl::Status checkTile(const AttentionCase &attention, const AttentionOptions &options, bool isBackward,
+                              std::optional<BlockMemory> &block) {
+  if (!options.tile)
+    return absl::OkStatus();
+  absl::StatusOr<BlockMemory> memory =
+      getBlockMemory(attention, *options.tile, isBackward, options.compile.architectures);
+  if (!memory.ok())
+    return memory.status();
+  block = *memory;
+  return checkFit(*memory, *options.tile);
+}
+
+/// Compiles the program of one pass unless its tile does not fit, which `status` then states.
+static absl::StatusOr<Compiled> compilePass(llvm::function_ref<void(ModuleOp)> build, Mode mode,
+                                            const AttentionOptions &options, const absl::Status &status,
+                                            llvm::function_ref<void(StringRef)> warn,
+                                            const std::optional<BlockMemory> &block, KernelResources &resources) {
+  if (!status.ok())
+    return Compiled();
+  CompileOptions own = options.compile;
+  if (options.tile)
+    absl::StrAppend(&own.pipeline, " ", getTileOption(*options.tile));
+  absl::StatusOr<Compiled> compiled = compile(build, mode, own, warn);
+  if (!compiled.ok())
+    return compiled.status();
+  absl::StatusOr<KernelResources> read =
+      readResources(*compiled->executable, block ? block->architecture : options.compile.architectures.front());
+  if (!read.ok())
+    return read.status();
+  resources = *read;
+  return compiled;
+}
+
+static void addPlans(const Compiled &forward, const Compiled &backward, AttentionMeasurement &measurement) {
+  measurement.memory = getMemory(forward, backward);
+  if (const PhaseSummary *phase = findPhase(forward.phases, exec::CommandPhase::Forward))
+    measurement.forwardCommands = phase->work.getCommands();
+  if (const PhaseSummary *phase = findPhase(backward.phases, exec::CommandPhase::Backward))
+    measurement.backwardCommands = phase->work.getCommands();
+}
+
+/// Runs the passes that were compiled.
+static absl::Status runPasses(const AttentionCase &attention, const AttentionOptions &options, const Compiled &forward,
+                              const Compiled &backward, AttentionMeasurement &measurement,
+                              llvm::function_ref<void(StringRef, double)> report) {
+  if (!measurement.forwardStatus.ok() || options.compileOnly)
+    return absl::OkStatus();
+  runtime::TensorMap values;
+  absl::Status status =
+      keepExhaustion(measureForward(forward, options, measurement, values, report), measurement.forwardStatus);
+  if (!status.ok() || !measurement.backwardStatus.ok())
+    return status;
+  if (!measurement.forwardStatus.ok()) {
+    measurement.backwardStatus = measurement.forwardStatus;
+    return absl::OkStatus();
+  }
+  return keepExhaustion(measureBackward(backward, attention, options, measurement, values, report),
+                        measurement.backwardStatus);
+}
+
 absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase &attention,
                                                              const AttentionOptions &options,
                                                              llvm::function_ref<void(StringRef, double)> report,
@@ -215,12 +281,18 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
   AttentionMeasurement measurement;
   report("compiling", 0);
   Clock::time_point start = Clock::now();
+  measurement.forwardStatus = checkTile(attention, options, /*isBackward=*/false, measurement.forwardBlock);
+  measurement.backwardStatus = checkTile(attention, options, /*isBackward=*/true, measurement.backwardBlock);
+  if (measurement.backwardStatus.ok())
+    measurement.backwardStatus = measurement.forwardStatus;
   absl::StatusOr<Compiled> forward =
-      compile([&](ModuleOp module) { buildAttentionForward(attention, module); }, Mode::Forward, options.compile, warn);
+      compilePass([&](ModuleOp module) { buildAttentionForward(attention, module); }, Mode::Forward, options,
+                  measurement.forwardStatus, warn, measurement.forwardBlock, measurement.forwardResources);
   if (!forward.ok())
     return forward.status();
-  absl::StatusOr<Compiled> backward = compile([&](ModuleOp module) { buildAttentionBackward(attention, module); },
-                                              Mode::ForwardBackward, options.compile, warn);
+  absl::StatusOr<Compiled> backward =
+      compilePass([&](ModuleOp module) { buildAttentionBackward(attention, module); }, Mode::ForwardBackward, options,
+                  measurement.backwardStatus, warn, measurement.backwardBlock, measurement.backwardResources);
   if (!backward.ok())
     return backward.status();
   measurement.compileSeconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -230,21 +302,8 @@ absl::StatusOr<AttentionMeasurement> bench::measureAttention(const AttentionCase
     same.compileSeconds = measurement.compileSeconds;
     return same;
   }
-
-  measurement.memory = getMemory(*forward, *backward);
-  if (const PhaseSummary *phase = findPhase(forward->phases, exec::CommandPhase::Forward))
-    measurement.forwardCommands = phase->work.getCommands();
-  if (const PhaseSummary *phase = findPhase(backward->phases, exec::CommandPhase::Backward))
-    measurement.backwardCommands = phase->work.getCommands();
-  runtime::TensorMap values;
-  absl::Status status =
-      keepExhaustion(measureForward(*forward, options, measurement, values, report), measurement.forwardStatus);
-  if (status.ok() && !measurement.forwardStatus.ok())
-    measurement.backwardStatus = measurement.forwardStatus;
-  else if (status.ok())
-    status = keepExhaustion(measureBackward(*backward, attention, options, measurement, values, report),
-                            measurement.backwardStatus);
-  if (!status.ok())
+  addPlans(*forward, *backward, measurement);
+  if (absl::Status status = runPasses(attention, options, *forward, *backward, measurement, report); !status.ok())
     return status;
   return measurement;
 }

@@ -65,6 +65,16 @@ AttentionCommand::AttentionCommand()
             cl::values(clEnumValN(AttentionCase::Part::Whole, "whole", "all of it"),
                        clEnumValN(AttentionCase::Part::Scores, "scores", "the softmax of scores, without values")),
             cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      tiles(
+          "tiles",
+          cl::desc("Tiles of scores in a block of the GPU, queries x keys or one number for both, multiples of 16 from "
+                   "16 to 256; those of a list with commas are measured side by side, and one that does not fit into "
+                   "shared memory has a row with both numbers (default: the fastest known)"),
+          cl::value_desc("64x32,..."), cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      compileOnly("compile-only",
+                  cl::desc("Compile the kernels and do not run them: shared memory and registers instead of times. "
+                           "Requires no GPU"),
+                  cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
              cl::cat(category), cl::sub(subcommand)),
       warmupAlias("warmup_steps", cl::desc("as published scripts spell it"), cl::Hidden, cl::aliasopt(warmup)),
@@ -104,6 +114,10 @@ absl::Status AttentionCommand::checkFlags() const {
       if (!llvm::is_contained(kScoreVariants, variant))
         return absl::InvalidArgumentError(
             absl::StrCat("--part scores conflicts with torch:", variant, ", which computes whole attention"));
+  if (absl::Status status = checkTiles(); !status.ok())
+    return status;
+  if (absl::Status status = checkCompileOnly(); !status.ok())
+    return status;
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
@@ -113,6 +127,56 @@ absl::Status AttentionCommand::checkFlags() const {
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
   return compile.check(device);
+}
+
+absl::Status AttentionCommand::checkTiles() const {
+  if (tiles.empty())
+    return absl::OkStatus();
+  for (const std::string &tile : tiles)
+    if (absl::StatusOr<cuda::ScoreTile> parsed = parseTile(tile); !parsed.ok())
+      return parsed.status();
+  if (device.getValue().kind != runtime::DeviceKind::kCuda)
+    return absl::InvalidArgumentError("--tiles requires --device cuda: kernels of CPUs have no tiles in shared memory. "
+                                      "Without a GPU, --compile-only shows which tiles fit");
+  if (llvm::is_contained(parts, AttentionCase::Part::Scores))
+    return absl::InvalidArgumentError("--tiles conflicts with --part scores, which has no kernel with tiles");
+  for (const PipelineVariant &variant : compile.getPipelines()) {
+    PipelineOptions pipeline;
+    if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+      return status;
+    if (!variant.ladder.empty() || !pipeline.fuses(Fusion::Flash))
+      return absl::InvalidArgumentError(
+          "--tiles requires --fusion flash or all, and conflicts with --ladder: only fused attention has tiles");
+    if (!pipeline.extraAfterLowering.getValue().empty())
+      return absl::InvalidArgumentError("--tiles conflicts with 'extra-after-lowering' in --pipeline-options, which it "
+                                        "sets: run cuda-tile-attention among those passes instead");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AttentionCommand::checkCompileOnly() const {
+  if (!compileOnly)
+    return absl::OkStatus();
+  if (device.getValue().kind != runtime::DeviceKind::kCuda)
+    return absl::InvalidArgumentError("--compile-only requires --device cuda: it shows resources of GPUs");
+  if (peer.isGiven())
+    return absl::InvalidArgumentError("--compile-only conflicts with --peer: nothing is measured");
+  return absl::OkStatus();
+}
+
+std::vector<std::optional<cuda::ScoreTile>> AttentionCommand::getTiles() const {
+  if (tiles.empty())
+    return {std::nullopt};
+  // checkTiles has rejected others.
+  auto parsed = llvm::map_range(tiles, [](const std::string &tile) { return std::optional(*parseTile(tile)); });
+  return {parsed.begin(), parsed.end()};
+}
+
+std::vector<PipelineVariant> AttentionCommand::getTiledPipelines() const {
+  std::vector<PipelineVariant> pipelines;
+  for (const PipelineVariant &variant : compile.getPipelines())
+    pipelines.insert(pipelines.end(), getTiles().size(), variant);
+  return pipelines;
 }
 
 std::vector<AttentionCase> AttentionCommand::getCases() const {
@@ -133,40 +197,50 @@ std::vector<AttentionCase> AttentionCommand::getCases() const {
   return cases;
 }
 
+absl::Status AttentionCommand::measureOne(AttentionCase attention, const PipelineVariant &variant,
+                                          std::optional<cuda::ScoreTile> tile, const AttentionOptions &options,
+                                          Progress &progress, std::vector<AttentionRow> &rows) const {
+  PipelineOptions pipeline;
+  if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+    return status;
+  AttentionOptions own = options;
+  own.compile.pipeline = variant.options;
+  own.fusion = pipeline.fusion;
+  own.tile = tile;
+  attention.computeType = pipeline.dtype;
+  if (!variant.isTopType(pipeline.dtype))
+    own.peer = nullptr;
+  bool hadPeer = own.peer && own.peer->getFailure().ok();
+  bool isAbove = !variant.added.empty() && variant.added != "none";
+  own.below = isAbove && rows.back().attention.computeType == pipeline.dtype ? &rows.back().measurement : nullptr;
+  if (!own.compile.dumpDir.empty())
+    absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
+  progress.start(describeAttention(attention, own.fusion, variant, tile));
+  absl::StatusOr<AttentionMeasurement> measurement = measureAttention(
+      attention, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
+      [&](llvm::StringRef warning) { progress.warn(warning); });
+  if (!measurement.ok())
+    return measurement.status();
+  if (hadPeer && !own.peer->getFailure().ok())
+    progress.warn(std::string(own.peer->getFailure().message()));
+  rows.push_back({attention, own.fusion, own.warmup, own.steps, *std::move(measurement), variant, tile});
+  return absl::OkStatus();
+}
+
 absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const Forecast &forecast,
                                           std::vector<AttentionRow> &rows) const {
   std::vector<AttentionCase> cases = getCases();
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
-  Progress progress(static_cast<int64_t>(cases.size() * pipelines.size()), forecast.taskSeconds);
-  for (AttentionCase &attention : cases) {
-    for (const PipelineVariant &variant : pipelines) {
-      if (absl::Status status = checkInterruption(); !status.ok())
-        return status;
-      PipelineOptions pipeline;
-      if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
-        return status;
-      AttentionOptions own = options;
-      own.compile.pipeline = variant.options;
-      own.fusion = pipeline.fusion;
-      attention.computeType = pipeline.dtype;
-      if (!variant.isTopType(pipeline.dtype))
-        own.peer = nullptr;
-      bool hadPeer = own.peer && own.peer->getFailure().ok();
-      bool isAbove = !variant.added.empty() && variant.added != "none";
-      own.below = isAbove && rows.back().attention.computeType == pipeline.dtype ? &rows.back().measurement : nullptr;
-      if (!own.compile.dumpDir.empty())
-        absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
-      progress.start(describeAttention(attention, own.fusion, variant));
-      absl::StatusOr<AttentionMeasurement> measurement = measureAttention(
-          attention, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
-          [&](llvm::StringRef warning) { progress.warn(warning); });
-      if (!measurement.ok())
-        return measurement.status();
-      if (hadPeer && !own.peer->getFailure().ok())
-        progress.warn(std::string(own.peer->getFailure().message()));
-      rows.push_back({attention, own.fusion, warmup, steps, *std::move(measurement), variant});
-    }
-  }
+  std::vector<std::optional<cuda::ScoreTile>> wanted = getTiles();
+  Progress progress(static_cast<int64_t>(cases.size() * pipelines.size() * wanted.size()), forecast.taskSeconds);
+  for (const AttentionCase &attention : cases)
+    for (const PipelineVariant &variant : pipelines)
+      for (std::optional<cuda::ScoreTile> tile : wanted) {
+        if (absl::Status status = checkInterruption(); !status.ok())
+          return status;
+        if (absl::Status status = measureOne(attention, variant, tile, options, progress, rows); !status.ok())
+          return status;
+      }
   return absl::OkStatus();
 }
 
@@ -187,6 +261,9 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   options.seed = seed;
   options.memoryLimitBytes = memoryLimit.getBytes();
   options.useGraphs = !noGraph;
+  options.compileOnly = compileOnly;
+  if (compileOnly)
+    options.warmup = options.steps = 0;
   std::unique_ptr<AttentionPeer> torch;
   if (peer.isGiven() && !forecastOnly) {
     PeerOptions peerOptions = peer.getOptions();
@@ -207,7 +284,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) -> absl::Status {
     options.compile = compileOptions;
     PeakRates rates(options.compile, options.device, numThreads, seed);
-    absl::StatusOr<Forecast> forecast = forecastAttention(getCases(), compile.getPipelines(), options, rates);
+    absl::StatusOr<Forecast> forecast = forecastAttention(getCases(), getTiledPipelines(), options, rates);
     if (!forecast.ok())
       return forecast.status();
     if (peer.isGiven())
@@ -231,12 +308,11 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
     return written;
   for (const AttentionRow &row : rows)
     if (!row.measurement.backwardStatus.ok())
-      llvm::errs() << getFailureText(row.measurement.backwardStatus) << ": "
-                   << describeAttention(row.attention, row.fusion, row.pipeline) << ": "
+      llvm::errs() << getAttentionFailureText(row.measurement.backwardStatus) << ": "
+                   << describeAttention(row.attention, row.fusion, row.pipeline, row.tile) << ": "
                    << std::string(row.measurement.backwardStatus.message()) << "\n";
   if (!status.ok())
-    return describeEarlyEnd(status, rows.size(), getCases().size() * compile.getPipelines().size(),
-                            "cells are left out");
+    return describeEarlyEnd(status, rows.size(), getCases().size() * getTiledPipelines().size(), "cells are left out");
   llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
                   "step's time\n";
   if (torch && !torch->getFailure().ok())

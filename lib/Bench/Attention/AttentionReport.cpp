@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Attention/AttentionReport.h"
 
+#include "KernelColumns.h"
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -30,12 +31,13 @@ struct BackwardTimes {
 } // namespace
 
 std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusion fusion,
-                                            const PipelineVariant &pipeline) {
+                                            const PipelineVariant &pipeline, std::optional<cuda::ScoreTile> tile) {
   std::string heads = attention.numHeads > 1 ? llvm::formatv("{0} x ", attention.numHeads).str() : "";
-  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}, {6}, {7}", attention.batchSize, heads, attention.length,
+  std::string tiles = tile ? ", tile " + describeTile(*tile) : "";
+  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}, {6}, {7}{8}", attention.batchSize, heads, attention.length,
                        attention.headDim, attention.isCausal ? ", causal" : "",
                        attention.part == AttentionCase::Part::Scores ? ", scores" : "",
-                       stringifyComputeType(attention.computeType), describeFusion(fusion, pipeline));
+                       stringifyComputeType(attention.computeType), describeFusion(fusion, pipeline), tiles);
 }
 
 static double sum(llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -90,15 +92,15 @@ static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::Ar
 
 using Columns = std::vector<Column<AttentionRow>>;
 
-/// Empty if memory did not suffice.
+/// Return nothing if the pass did not run.
 static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
-  if (!measurement.backwardStatus.ok())
+  if (measurement.both.host.empty() || !measurement.backwardStatus.ok())
     return std::nullopt;
   return subtract(measurement.both.host, measurement.loss.host);
 }
 
 static std::optional<Ranged> getForward(const AttentionMeasurement &measurement) {
-  if (!measurement.forwardStatus.ok())
+  if (measurement.forward.host.empty() || !measurement.forwardStatus.ok())
     return std::nullopt;
   return getRangedMedian(measurement.forward.host);
 }
@@ -135,6 +137,7 @@ static void appendSettings(Columns &columns) {
   add("fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); });
   add("ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest);
   add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
+  add("tile", "tile", [](const Row &row) { return row.tile ? Cell(describeTile(*row.tile)) : Cell::empty(); });
   add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
   // More steps measure the same.
   add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); }, Show::Setting, Role::Result);
@@ -154,13 +157,13 @@ static void appendTimes(Columns &columns) {
   auto addForward = [&](std::string title, std::string key, double (*get)(const std::vector<double> &), int digits) {
     auto extract = [get, digits](const AttentionRow &row) {
       const M &measurement = row.measurement;
-      return measurement.forwardStatus.ok() ? Cell::number(get(measurement.forward.host), digits) : Cell::empty();
+      return getForward(measurement) ? Cell::number(get(measurement.forward.host), digits) : Cell::empty();
     };
     columns.push_back({std::move(title), std::move(key), extract, Show::OnRequest});
   };
   add("forward (ms)", "forward_median_ms", [](const M &measurement) {
     std::optional<Ranged> forward = getForward(measurement);
-    return forward ? Cell::number(forward->value, 3) : Cell::note(getFailureText(measurement.forwardStatus));
+    return forward ? Cell::number(forward->value, 3) : Cell::note(getAttentionFailureText(measurement.forwardStatus));
   });
   columns.back().samples = {kForwardStepsKey};
   addForward(
@@ -177,7 +180,7 @@ static void appendTimes(Columns &columns) {
   add("backward (ms)", "backward_median_ms", [](const M &measurement) {
     std::optional<BackwardTimes> backward = getBackward(measurement);
     if (!backward)
-      return Cell::note(getFailureText(measurement.backwardStatus));
+      return Cell::note(getAttentionFailureText(measurement.backwardStatus));
     return makeDifference(backward->median, 3);
   });
   columns.back().samples = {kBothStepsKey, kLossStepsKey};
@@ -194,9 +197,8 @@ static void appendTimes(Columns &columns) {
   add(
       "both (ms)", "both_median_ms",
       [](const M &measurement) {
-        if (!measurement.backwardStatus.ok())
-          return Cell::empty();
-        return Cell::number(computeStatistics(measurement.both.host).median, 3);
+        return getBackward(measurement) ? Cell::number(computeStatistics(measurement.both.host).median, 3)
+                                        : Cell::empty();
       },
       Show::OnRequest);
   columns.back().samples = {kBothStepsKey};
@@ -351,6 +353,7 @@ Columns cs336::bench::getAttentionColumns(llvm::ArrayRef<AttentionRow> rows, llv
   appendTimes(columns);
   appendSpeedUps(columns, rows);
   appendResources(columns);
+  appendKernelColumns(columns, rows);
   appendSteps(columns);
   for (const std::string &variant : variants)
     appendPeer(columns, variant);

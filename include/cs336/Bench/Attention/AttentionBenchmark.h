@@ -10,6 +10,8 @@
 
 #include "cs336/Bench/Attention/AttentionPeer.h"
 #include "cs336/Bench/Attention/AttentionProgram.h"
+#include "cs336/Bench/Attention/AttentionResources.h"
+#include "cs336/Bench/Attention/AttentionTiling.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/Compile/CompileModule.h"
 
@@ -32,6 +34,10 @@ struct AttentionOptions {
   uint64_t seed = 0;
   /// 0 takes what the device has.
   int64_t memoryLimitBytes = 0;
+  /// The tile of scores of every attention; without one, schedules choose.
+  std::optional<cuda::ScoreTile> tile;
+  /// If true, programs are compiled and not run, and the measurement has no times.
+  bool compileOnly = false;
   /// If false, commands are launched one by one, and tools record the timed steps.
   bool useGraphs = true;
   /// Null for none.
@@ -49,11 +55,17 @@ struct AttentionMemory {
 };
 
 struct AttentionMeasurement {
-  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice.
+  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice, OUT_OF_RANGE if the tile does not
+  /// fit into shared memory.
   absl::Status forwardStatus, backwardStatus;
-  /// The results of @forward, @loss and @forward_backward.
+  /// The results of @forward, @loss and @forward_backward; empty if they did not run.
   StepTimes forward, loss, both;
   AttentionMemory memory;
+  /// The shared memory that the tile requires; of the pass that it does not fit, at least so much. Without a tile it is
+  /// not set.
+  std::optional<BlockMemory> forwardBlock, backwardBlock;
+  /// Zeros on a CPU, and for a pass that is not compiled.
+  KernelResources forwardResources, backwardResources;
   /// Commands of each pass: kernels, GEMMs and copies.
   int64_t forwardCommands = 0, backwardCommands = 0;
   double compileSeconds = 0;

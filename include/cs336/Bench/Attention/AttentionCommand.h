@@ -14,6 +14,7 @@
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
+#include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 
@@ -50,6 +51,16 @@ private:
   };
 
   absl::Status checkFlags() const;
+  /// Returns INVALID_ARGUMENT if the flags select no kernels with tiles, or something else that they exclude.
+  absl::Status checkTiles() const;
+  absl::Status checkCompileOnly() const;
+  /// Returns the tiles of the sweep; one that is not set without --tiles.
+  std::vector<std::optional<cuda::ScoreTile>> getTiles() const;
+  /// Returns the pipelines, one for each tile.
+  std::vector<PipelineVariant> getTiledPipelines() const;
+  /// Measures one case in one pipeline and tile, and appends its row.
+  absl::Status measureOne(AttentionCase attention, const PipelineVariant &variant, std::optional<cuda::ScoreTile> tile,
+                          const AttentionOptions &options, Progress &progress, std::vector<AttentionRow> &rows) const;
   std::vector<AttentionCase> getCases() const;
   absl::Status measureAll(const AttentionOptions &options, const Forecast &forecast,
                           std::vector<AttentionRow> &rows) const;
@@ -60,6 +71,8 @@ private:
   SizesFlag batchSizes, numHeads, lengths, headDims;
   llvm::cl::list<Mask, bool, EnumParser<Mask>> masks;
   llvm::cl::list<AttentionCase::Part, bool, EnumParser<AttentionCase::Part>> parts;
+  llvm::cl::list<std::string> tiles;
+  llvm::cl::opt<bool> compileOnly;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::alias warmupAlias;
   llvm::cl::opt<int64_t> steps;

@@ -21,10 +21,12 @@ struct AttentionRow {
   int64_t warmup, steps;
   AttentionMeasurement measurement;
   PipelineVariant pipeline;
+  std::optional<cuda::ScoreTile> tile = std::nullopt;
 };
 
-/// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64".
-std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline);
+/// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64", with a tile ", tile 64x32".
+std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline,
+                              std::optional<cuda::ScoreTile> tile = std::nullopt);
 
 /// The columns of measured attention, of which `rows` are all. Times are the host's; backward is the time by which a
 /// step with gradients exceeds one that computes the loss alone. Each of the peer's `variants` has the ratios of its
