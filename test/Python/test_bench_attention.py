@@ -125,11 +125,20 @@ def test_a_backend_without_a_kernel_is_a_cell_beside_others(peer) -> None:
         continue""",
     )
     variants = ["naive", "flash", "cudnn", "flex"]
-    arguments = ["--peer", f"torch:{','.join(variants)}"]
+    arguments = ["--peer", f"torch:{','.join(variants)}", "--no-mfu"]
     (row,) = results(run(peer(refusing), *arguments))
     assert [row[f"torch_{variant}_forward_median_ms"] for variant in variants] == [1000.0, 1000.0, None, 1000.0]
+    assert row["torch_flex_forward_tflops"] == pytest.approx(row["forward_tflops"] * row["forward_median_ms"] / 1000.0)
+    assert row["forward_mfu"] is None
     table = run(peer(refusing), *arguments, "--format", "markdown").stdout
     assert "unsupported: PyTorch: no kernel for float32" in table
+
+
+def test_the_rate_is_a_share_of_the_peak(peer) -> None:
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    (row,) = results(run(honest, "--peer", "torch"))
+    assert row["forward_mfu"] == pytest.approx(row["forward_tflops"] / row["peak_tflops"])
+    assert row["forward_mfu"] > 0
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ COMMANDS = {
     "profile": (["model", *MODEL, *STEPS, "--no-mfu", "--profile", "--mode", "train"], ["median_ms"]),
     "attention": (
         ["attention", "--batch-size", "1", "--length", "8,12", "--head-dim", "8", *STEPS, "--fusion", "none,all"],
-        ["forward_median_ms", "backward_median_ms", "both_median_ms"],
+        ["forward_median_ms", "backward_median_ms", "both_median_ms", "forward_tflops", "backward_tflops"],
     ),
     "allreduce": (
         ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1KiB,64KiB", "--steps", "3"],
@@ -73,7 +73,9 @@ def test_every_benchmark_is_drawn_as_png_and_svg(name: str, tmp_path: Path) -> N
     titles = [axes.get_ylabel() for axes in figure.axes]
     assert titles and set(titles) <= set(frame.attrs["titles"].values())
     if columns:
-        assert titles == [frame.attrs["titles"][column] for column in columns]
+        # Steps that are short beside their noise have no rate.
+        shown = [column for column in columns if frame[column].notna().any()]
+        assert titles == [frame.attrs["titles"][column] for column in shown]
     assert all(axes.containers for axes in figure.axes)
     for suffix, begin in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         picture = io.BytesIO()
@@ -145,6 +147,26 @@ def test_times_of_pytorch_are_dashed_lines_beside_ours(tmp_path: Path) -> None:
     styles = [bars.lines[0].get_linestyle() for bars in figure.axes[0].containers]
     assert styles == ["-", "--"]
     assert list(figure.axes[0].containers[1].lines[0].get_xdata()) == [8]
+
+
+def test_rates_of_attention_by_length_are_beside_its_times(tmp_path: Path) -> None:
+    columns = {"length": "setting", "forward_median_ms": "result ms", "forward_tflops": "result TFLOP/s"}
+    for name in ("flash", "cudnn"):
+        columns |= {
+            f"torch_{name}_forward_median_ms": "result ms",
+            f"torch_{name}_forward_tflops": "result TFLOP/s",
+        }
+    rows = [
+        [256, 1.0, 100.0, 1.25, 80.0, None, None, [1, 1, 1]],
+        [4096, 3.0, 400.0, 4.0, 300.0, 3.5, 350.0, [3, 3, 3]],
+    ]
+    document = make_document("attention", columns | {"step_ms": "data"}, rows, {"forward_median_ms": "step_ms"})
+    figure = cs336.results.plot(frame_of(document, tmp_path))
+    assert [axes.get_ylabel() for axes in figure.axes] == ["forward median ms", "forward tflops"]
+    lines = lines_of(figure, panel=1)
+    assert lines["cs336"] == [(256, 100.0), (4096, 400.0)]
+    assert lines["torch flash"] == [(256, 80.0), (4096, 300.0)]
+    assert lines["torch cudnn"] == [(4096, 350.0)]
 
 
 def test_records_of_version_1_are_drawn_by_named_columns() -> None:

@@ -91,7 +91,9 @@ AttentionCommand::AttentionCommand()
            "Compare with PyTorch on the same tensors: torch, or torch:VARIANT,... with variants naive (default), "
            "compiled, sdpa (PyTorch's choice), flash, cudnn, flex. With --ladder, beside the rungs in --dtype",
            category, subcommand),
-      noGraph(category, subcommand), forecastOnly(category, subcommand), output(category, subcommand),
+      noGraph(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
+                                           cl::cat(category), cl::sub(subcommand)),
+      forecastOnly(category, subcommand), output(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
@@ -197,9 +199,22 @@ std::vector<AttentionCase> AttentionCommand::getCases() const {
   return cases;
 }
 
+absl::StatusOr<std::optional<double>> AttentionCommand::getPeak(ComputeType type, PeakRates &peaks,
+                                                                Progress &progress) const {
+  if (noMFU || compileOnly)
+    return std::nullopt;
+  progress.update("peak of GEMMs", 0);
+  absl::StatusOr<double> rate = peaks.get(BuildType::F32, type);
+  if (rate.ok())
+    return *rate;
+  if (getFailureText(rate.status()).empty())
+    return rate.status();
+  return std::nullopt;
+}
+
 absl::Status AttentionCommand::measureOne(AttentionCase attention, const PipelineVariant &variant,
                                           std::optional<cuda::ScoreTile> tile, const AttentionOptions &options,
-                                          Progress &progress, std::vector<AttentionRow> &rows) const {
+                                          PeakRates &peaks, Progress &progress, std::vector<AttentionRow> &rows) const {
   PipelineOptions pipeline;
   if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
     return status;
@@ -216,6 +231,9 @@ absl::Status AttentionCommand::measureOne(AttentionCase attention, const Pipelin
   if (!own.compile.dumpDir.empty())
     absl::StrAppend(&own.compile.dumpDir, "/", rows.size());
   progress.start(describeAttention(attention, own.fusion, variant, tile));
+  absl::StatusOr<std::optional<double>> peak = getPeak(pipeline.dtype, peaks, progress);
+  if (!peak.ok())
+    return peak.status();
   absl::StatusOr<AttentionMeasurement> measurement = measureAttention(
       attention, own, [&](llvm::StringRef stage, double done) { progress.update(stage, done); },
       [&](llvm::StringRef warning) { progress.warn(warning); });
@@ -223,11 +241,11 @@ absl::Status AttentionCommand::measureOne(AttentionCase attention, const Pipelin
     return measurement.status();
   if (hadPeer && !own.peer->getFailure().ok())
     progress.warn(std::string(own.peer->getFailure().message()));
-  rows.push_back({attention, own.fusion, own.warmup, own.steps, *std::move(measurement), variant, tile});
+  rows.push_back({attention, own.fusion, own.warmup, own.steps, *std::move(measurement), variant, tile, *peak});
   return absl::OkStatus();
 }
 
-absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const Forecast &forecast,
+absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const Forecast &forecast, PeakRates &peaks,
                                           std::vector<AttentionRow> &rows) const {
   std::vector<AttentionCase> cases = getCases();
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
@@ -238,7 +256,7 @@ absl::Status AttentionCommand::measureAll(const AttentionOptions &options, const
       for (std::optional<cuda::ScoreTile> tile : wanted) {
         if (absl::Status status = checkInterruption(); !status.ok())
           return status;
-        if (absl::Status status = measureOne(attention, variant, tile, options, progress, rows); !status.ok())
+        if (absl::Status status = measureOne(attention, variant, tile, options, peaks, progress, rows); !status.ok())
           return status;
       }
   return absl::OkStatus();
@@ -294,7 +312,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
       return absl::OkStatus();
     }
     llvm::errs() << forecast->describe();
-    return measureAll(options, *forecast, rows);
+    return measureAll(options, *forecast, rates, rows);
   });
   if (forecastOnly)
     return status;

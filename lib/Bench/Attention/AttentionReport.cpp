@@ -123,6 +123,11 @@ static double getTeraRate(double flops, double milliseconds) {
   return milliseconds > 0 ? flops / (milliseconds * 1e9) : 0;
 }
 
+/// Returns the share of a GEMM's rate that a pass of so many FLOPs reaches.
+static Cell makeMFU(const AttentionRow &row, double flops, double milliseconds) {
+  return row.peakRate ? Cell::number(getTeraRate(flops, milliseconds) * 1e12 / *row.peakRate, 3) : Cell::empty();
+}
+
 static void appendSettings(Columns &columns) {
   using Row = AttentionRow;
   auto add = [&](std::string title, std::string key, Cell (*get)(const Row &), Show show = Show::Setting,
@@ -253,6 +258,26 @@ static void appendResources(Columns &columns) {
     return Cell::number(getTeraRate(row.attention.getBackwardFlops(), backward->median.value), 3);
   });
   add(
+      "MFU forward", "forward_mfu",
+      [](const Row &row) {
+        std::optional<Ranged> forward = getForward(row.measurement);
+        return forward ? makeMFU(row, row.attention.getForwardFlops(), forward->value) : Cell::empty();
+      },
+      Show::Result);
+  add(
+      "MFU backward", "backward_mfu",
+      [](const Row &row) {
+        std::optional<BackwardTimes> backward = getBackward(row.measurement);
+        if (!backward)
+          return Cell::empty();
+        if (row.peakRate && !backward->median.isClear())
+          return makeNoisy();
+        return makeMFU(row, row.attention.getBackwardFlops(), backward->median.value);
+      },
+      Show::Result);
+  add("peak (TFLOP/s)", "peak_tflops",
+      [](const Row &row) { return row.peakRate ? Cell::number(*row.peakRate / 1e12, 3) : Cell::empty(); });
+  add(
       "held (MiB)", "before_backward_mib",
       [](const Row &row) { return makeMiB(row.measurement.memory.beforeBackward); }, Show::Result);
   add("peak forward (MiB)", "forward_peak_mib",
@@ -335,6 +360,20 @@ static void appendPeer(Columns &columns, const std::string &variant) {
     return Cell::number(computeStatistics(peer.backwardMilliseconds).median, 3);
   });
   addRatio("_backward_ratio", getBackwardRatio);
+  add(
+      variant + " forward TFLOP/s", "_forward_tflops",
+      [](const AttentionRow &row, const Peer &peer) {
+        double median = computeStatistics(peer.forwardMilliseconds).median;
+        return Cell::number(getTeraRate(row.attention.getForwardFlops(), median), 3);
+      },
+      Show::OnRequest);
+  add(
+      variant + " backward TFLOP/s", "_backward_tflops",
+      [](const AttentionRow &row, const Peer &peer) {
+        double median = computeStatistics(peer.backwardMilliseconds).median;
+        return Cell::number(getTeraRate(row.attention.getBackwardFlops(), median), 3);
+      },
+      Show::OnRequest);
   add("o, grad differ by", "_difference", [](const AttentionRow &, const Peer &peer) {
     return Cell(llvm::formatv("{0:e1}, {1:e1}", peer.outputDifference, peer.gradientDifference).str(),
                 json::Object{{"output", peer.outputDifference}, {"gradient", peer.gradientDifference}});

@@ -12,8 +12,9 @@ from cs336.results._packages import need
 if TYPE_CHECKING:
     import pandas
 
-# Results that show why the times differ, drawn beside them: the share of communication, the bus bandwidth.
-BESIDE_TIMES = re.compile(r"communication_(percent|share)|busbw_gb_s")
+# Results that show why the times differ, drawn beside them: the share of communication, the bus bandwidth, and the
+# rates of attention.
+BESIDE_TIMES = re.compile(r"communication_(percent|share)|busbw_gb_s|(forward|backward)_tflops")
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ def plot(
     frame
         A frame of `load`, or rows of one. Its `attrs` have the titles and roles of columns.
     y
-        Columns with numbers. Default: the medians of steps with the bus bandwidth or the share of communication beside
-        them, or else the first result that is a number.
+        Columns with numbers. Default: the medians of steps with the bus bandwidth, the share of communication or the
+        TFLOP/s of attention beside them, or else the first result that is a number.
     x
         A setting. Default: a size in bytes, or else the setting with the most values, among those that are numbers if
         there are any.

@@ -13,6 +13,7 @@
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
+#include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
@@ -58,11 +59,14 @@ private:
   std::vector<std::optional<cuda::ScoreTile>> getTiles() const;
   /// Returns the pipelines, one for each tile.
   std::vector<PipelineVariant> getTiledPipelines() const;
+  /// Returns FLOP/s of a large GEMM, or nothing if no row has an MFU.
+  absl::StatusOr<std::optional<double>> getPeak(ComputeType type, PeakRates &peaks, Progress &progress) const;
   /// Measures one case in one pipeline and tile, and appends its row.
   absl::Status measureOne(AttentionCase attention, const PipelineVariant &variant, std::optional<cuda::ScoreTile> tile,
-                          const AttentionOptions &options, Progress &progress, std::vector<AttentionRow> &rows) const;
+                          const AttentionOptions &options, PeakRates &peaks, Progress &progress,
+                          std::vector<AttentionRow> &rows) const;
   std::vector<AttentionCase> getCases() const;
-  absl::Status measureAll(const AttentionOptions &options, const Forecast &forecast,
+  absl::Status measureAll(const AttentionOptions &options, const Forecast &forecast, PeakRates &peaks,
                           std::vector<AttentionRow> &rows) const;
 
   llvm::cl::SubCommand subcommand;
@@ -83,6 +87,7 @@ private:
   MemoryLimitFlag memoryLimit;
   PeerFlags peer;
   NoGraphFlag noGraph;
+  llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;
   OutputFlags output;
   CompileFlags compile;

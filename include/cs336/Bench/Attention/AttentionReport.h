@@ -22,6 +22,8 @@ struct AttentionRow {
   AttentionMeasurement measurement;
   PipelineVariant pipeline;
   std::optional<cuda::ScoreTile> tile = std::nullopt;
+  /// FLOP/s of a large GEMM in the row's type.
+  std::optional<double> peakRate = std::nullopt;
 };
 
 /// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64", with a tile ", tile 64x32".
