@@ -46,6 +46,14 @@ StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
   return result;
 }
 
+std::vector<const StudyStep *> Study::getSteps(bool isOnGPU) const {
+  std::vector<const StudyStep *> selected;
+  for (const StudyStep &step : steps)
+    if (isOnGPU || !step.needsGPU)
+      selected.push_back(&step);
+  return selected;
+}
+
 /// Returns the flags of a step of 2.7B in bfloat16, with 2048 sequences of 512 tokens: 2^20.
 static StudyFlags makeScalingFlags(llvm::StringRef strategies, llvm::StringRef ranks = "8,16,32,64,128,256,512,1024") {
   return {{"strategy", strategies}, {"size", "2.7B"},  {"context-length", "512"},
@@ -245,7 +253,7 @@ const std::vector<Study> &cs336::bench::getStudies() {
          modelOf2026}}},
       {"flash_benchmarking",
        "causal attention of one sequence without heads by length, width and type: the forward pass, the backward pass "
-       "and both, unfused and fused",
+       "and both, unfused and fused; on a GPU also fused by the tile of scores, from 16 to 256 queries and keys",
        "problem flash_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
        {{"attention",
          {{"batch-size", "1"},
@@ -254,7 +262,19 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"length", "128,256,512,1024,2048,4096,8192,16384,32768,65536"},
           {"dtype", "bf16,fp32"},
           {"fusion", "none,all"}},
-         {{"head-dim", "64"}, {"length", "128,256,512"}, {"steps", "10"}}}}},
+         {{"head-dim", "64"}, {"length", "128,256,512"}, {"steps", "10"}}},
+        {"attention",
+         {{"batch-size", "1"},
+          {"mask", "causal"},
+          {"head-dim", "64,128"},
+          {"length", "16384"},
+          {"dtype", "bf16,fp32"},
+          {"fusion", "all"},
+          {"tiles", "16,32,64,128,256"}},
+         {},
+         {},
+         /*hasTimeline=*/false,
+         /*needsGPU=*/true}}},
       {"distributed_communication_single_node",
        "all-reduces in float32 between processes of one host, by the number of ranks and the size",
        "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",

@@ -45,6 +45,8 @@ struct StudyStep {
   StudyFlags flagsOf2026 = {};
   /// True for a plan of one model: `study all` also writes its memory over time, as long as it is one model.
   bool hasTimeline = false;
+  /// True for a command that CPUs do not have.
+  bool needsGPU = false;
 
   /// The flags on that device, in the order of `flags`.
   StudyFlags getFlags(Edition edition, bool isSmall) const;
@@ -54,6 +56,9 @@ struct StudyStep {
 struct Study {
   llvm::StringRef name, description, source;
   std::vector<StudyStep> steps;
+
+  /// Returns the commands that the device has.
+  std::vector<const StudyStep *> getSteps(bool isOnGPU) const;
 };
 
 const std::vector<Study> &getStudies();

@@ -108,7 +108,7 @@ absl::Status StudyCommand::runAll(const Study &study) const {
     status = absl::InvalidArgumentError("--out is for 'study all'; a study alone takes --output");
   if (!status.ok())
     return status;
-  lines = parsed.expand(study, commands, parsed.isSmall());
+  lines = parsed.expand(study, commands, parsed.isOnGPU(), parsed.isSmall());
   if (parsed.wantsForecast()) {
     llvm::outs() << llvm::json::Value(forecastStudy(program, commands, lines).toJSON()) << "\n";
     return absl::OkStatus();

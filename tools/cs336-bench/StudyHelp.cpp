@@ -67,7 +67,7 @@ static absl::Status forecastDevice(const Study &study, const StudyArguments &arg
                                    llvm::ArrayRef<Command *> commands, bool isSmall, std::string &summary) {
   if (absl::Status status = arguments.check(study, commands); !status.ok())
     return status;
-  std::vector<StudyLine> lines = arguments.expand(study, commands, isSmall);
+  std::vector<StudyLine> lines = arguments.expand(study, commands, /*onGPU=*/!isSmall, isSmall);
   auto isDevice = [](llvm::StringRef word) { return word.starts_with("--device"); };
   for (StudyLine &line : lines)
     if (hasFlag(commands, line.front(), "device") && llvm::none_of(line, isDevice))
@@ -105,7 +105,8 @@ absl::Status cs336::bench::writeStudyHelp(const Study &study, const StudyArgumen
     Command *command =
         *llvm::find_if(commands, [&](Command *known) { return known->getSubCommand().getName() == step.command; });
     std::vector<FlagRow> flags = listFlags(step, arguments.getEdition(), command->getSubCommand());
-    stream << "\ncs336-bench " << step.command << ": " << command->getSubCommand().getDescription() << "\n\n";
+    stream << "\ncs336-bench " << step.command << ": " << command->getSubCommand().getDescription()
+           << (step.needsGPU ? ", on a GPU" : "") << "\n\n";
     if (!flags.empty())
       writeTable({"", "", getFlagColumns(), llvm::ArrayRef(flags)}, stream);
     Report columns{

@@ -159,14 +159,14 @@ bool StudyArguments::isGiven(llvm::StringRef name) const {
   });
 }
 
-std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands,
+std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands, bool onGPU,
                                               bool small) const {
   std::vector<StudyLine> lines;
-  for (const StudyStep &step : study.steps) {
+  for (const StudyStep *step : study.getSteps(onGPU)) {
     StudyLine &line = lines.emplace_back();
-    line.push_back(step.command.str());
-    std::vector<StudyLine> own = selectFlags(given, commands, step.command);
-    for (const auto &[flag, value] : step.getFlags(edition, small)) {
+    line.push_back(step->command.str());
+    std::vector<StudyLine> own = selectFlags(given, commands, step->command);
+    for (const auto &[flag, value] : step->getFlags(edition, small)) {
       bool isReplaced = llvm::any_of(own, [&, wanted = normalize(flag)](const StudyLine &other) {
         return normalize(getFlagName(other.front())) == wanted;
       });

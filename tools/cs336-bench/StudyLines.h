@@ -33,6 +33,8 @@ public:
   bool wantsHelp() const { return help; }
   /// Returns true if the steps have the flags of the CPU: --device is cpu, and --full is not given.
   bool isSmall() const { return isOnCPU && !full; }
+  /// Returns true if --device names a GPU.
+  bool isOnGPU() const { return !isOnCPU; }
   bool isJSON() const { return json; }
   /// True if --forecast is given: nothing is measured.
   bool wantsForecast() const { return forecast; }
@@ -44,9 +46,9 @@ public:
 
   /// Returns INVALID_ARGUMENT for a flag that no command of the studies has.
   absl::Status check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const;
-  /// Returns the command line of every step, with the flags of the CPU if `small` is set. Each command gets the given
-  /// flags that it has, and those for it alone: "--model.steps 2" is "--steps 2" for model.
-  std::vector<StudyLine> expand(const Study &study, llvm::ArrayRef<Command *> commands, bool small) const;
+  /// Returns the command line of every step that the device has, with the flags of the CPU if `small` is set. Each
+  /// command gets the given flags that it has, and those for it alone: "--model.steps 2" is "--steps 2" for model.
+  std::vector<StudyLine> expand(const Study &study, llvm::ArrayRef<Command *> commands, bool onGPU, bool small) const;
 
 private:
   /// Each flag with the values that follow it.

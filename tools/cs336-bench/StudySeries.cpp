@@ -34,13 +34,16 @@ static std::string describeBuild() {
 
 void StudySeries::list(const StudyArguments &arguments) {
   std::string build = describeBuild();
-  for (const Study &study : getStudies())
-    for (auto [index, line] : llvm::enumerate(arguments.expand(study, commands, arguments.isSmall()))) {
+  for (const Study &study : getStudies()) {
+    std::vector<const StudyStep *> steps = study.getSteps(arguments.isOnGPU());
+    for (auto [index, line] :
+         llvm::enumerate(arguments.expand(study, commands, arguments.isOnGPU(), arguments.isSmall()))) {
       std::string document =
           study.name.str() + "-" + std::to_string(index + 1) + "-" + llvm::StringRef(line.front()).str() + ".json";
       entries.push_back({study.name.str(), describeLine(line), document, build, State::Waiting, ""});
-      tasks.push_back({&study, std::move(line), study.steps[index].hasTimeline});
+      tasks.push_back({&study, std::move(line), steps[index]->hasTimeline});
     }
+  }
 }
 
 /// "memory_profiling-2-plan-timeline.json" for the document "memory_profiling-2-plan.json".
