@@ -225,13 +225,15 @@ Value ScoreMover::copy(Value value, const Axes &axes) {
   }
   if (auto iota = dyn_cast<IotaOp>(op))
     return copyIota(iota, axes);
-  if (isTable(value, axes))
+  // Values that depend on scores are never tables, even with one query or one key.
+  bool isOfScores = llvm::is_contained(match.chain, op);
+  if (!isOfScores && isTable(value, axes))
     return {};
   if (auto embedding = dyn_cast<EmbeddingOp>(op))
     return copyEmbedding(embedding, axes);
   if (!isa<ScalarOpInterface>(op))
     return {};
-  if (llvm::is_contained(match.chain, op))
+  if (isOfScores)
     if (Value masked = copyMask(op, axes))
       return masked;
   return copyScalar(op, axes);

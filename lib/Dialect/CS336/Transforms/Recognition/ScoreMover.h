@@ -15,8 +15,9 @@
 namespace cs336 {
 
 /// Builds the score function of a match: copies the computation of the scores, on tensors of [..., queries, keys], to
-/// one of a single score. Indices are computed again from the place of the score. Other values become tables: those
-/// that something else than element-wise operations computes, and numbers that do not depend on both query and key.
+/// one of a single score. Indices are computed again from the place of the score. Other values that do not depend on
+/// scores become tables: those that something else than element-wise operations computes, and numbers that do not
+/// depend on both query and key.
 class ScoreMover {
 public:
   /// Builds layout operations on tables with `outer`. The first `numBatchAxes` leading axes of scores are batch axes,

@@ -79,6 +79,31 @@ func.func @data_bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf3
 
 // -----
 
+// The scores of one query depend on the key alone, but are not a table.
+// REMARK: "values"{{.*}}Fused{{.*}}1 table
+// CHECK-LABEL: func.func @one_query(
+// CHECK: %[[BIAS:.*]] = cs336.reshape %arg3 : tensor<1x4xf32> -> tensor<4xf32>
+// CHECK: cs336.attention {{.*}}score(%[[BIAS]] : tensor<4xf32>)
+// CHECK-NEXT: ^bb0(%[[SCORE:[a-z0-9]*]]:
+// CHECK: %[[ELEMENT:.*]] = cs336.element
+// CHECK: cs336.add %[[SCORE]], %[[ELEMENT]] : tensor<f32>
+// CHECK: cs336.yield
+func.func @one_query(%q: tensor<1x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %bias: tensor<1x4xf32>) -> tensor<1x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<1x8xf32>, tensor<4x8xf32> -> tensor<1x4xf32> loc("scores")
+  %x = cs336.add %s, %bias : tensor<1x4xf32> loc("bias")
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<1x4xf32> -> tensor<1xf32>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<1xf32> -> tensor<1x4xf32>
+  %d = cs336.sub %x, %m : tensor<1x4xf32>
+  %e = cs336.exp %d : tensor<1x4xf32>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<1x4xf32> -> tensor<1xf32>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<1xf32> -> tensor<1x4xf32>
+  %p = cs336.div %e, %z : tensor<1x4xf32> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<1x4xf32>, tensor<4x8xf32> -> tensor<1x8xf32> loc("values")
+  return %o : tensor<1x8xf32>
+}
+
+// -----
+
 // A query does not see itself.
 // REMARK: "values"{{.*}}Fused{{.*}}at most 6 of 16 pairs
 // CHECK-LABEL: func.func @strict(
