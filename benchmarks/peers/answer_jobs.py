@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import signal
 import sys
 from collections.abc import Callable
 
@@ -19,8 +18,6 @@ class UnsupportedError(Exception):
 
 def answer_jobs(measure: Callable[[Job], dict[str, object]]) -> None:
     """Answer every line of standard input, a job in JSON, with the result of `measure`."""
-    # Ctrl-C also reaches this process; the other side reports the interruption.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     for line in sys.stdin:
         try:
             answer = measure(json.loads(line))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from fake_python import make_python
 from numpy_peer import numpy_peer
+from test_rank_processes import is_running
 
 MODEL = ["model", "--d-model", "16", "--d-ff", "24", "--num-layers", "1", "--num-heads", "2", "--vocab-size", "31"]
 MODEL += ["--context-length", "7", "--steps", "3", "--warmup", "0", "--no-mfu"]
@@ -100,6 +101,23 @@ def test_a_crash_between_cells_keeps_what_was_measured(tmp_path: Path) -> None:
     assert process.stderr.index("[2/3]") < process.stderr.index("warning: ") < process.stderr.index("[3/3]")
 
 
+def test_a_cell_that_takes_too_long_ends_the_peer_and_its_ranks(tmp_path: Path) -> None:
+    """A process that the peer has started, and which ignores signals, ends too."""
+    answer = f"""\
+    import pathlib, subprocess, time
+    child = subprocess.Popen(["sh", "-c", "trap '' INT TERM; sleep 600; true"])
+    pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(child.pid))
+    time.sleep(600)
+"""
+    python = make_python(tmp_path, numpy_peer(answer.replace("{", "{{").replace("}", "}}")))
+    start = time.monotonic()
+    flags = ["--mode", "forward,train", "--peer-python", python, "--peer-cell-timeout", "2", "--format", "json"]
+    check_own_cells(bench(*MODEL, *flags), "model", cells=2)
+    assert time.monotonic() - start < 30
+    pid = int((tmp_path / "pid").read_text())
+    assert not is_running(pid)
+
+
 def test_a_study_goes_on_to_its_next_command(tmp_path: Path) -> None:
     python = make_python(tmp_path, "", check="import os\nos.abort()")
     flags = ["--batch-size", "1", "--head-dim", "4", "--context_length", "8", "--dtype", "fp32", "--steps", "3"]
@@ -110,10 +128,11 @@ def test_a_study_goes_on_to_its_next_command(tmp_path: Path) -> None:
 
 
 def test_flags_of_the_peer_require_it() -> None:
-    for flag, value in (("--peer-python", "python3"), ("--peer-timeout", "5")):
+    for flag, value in (("--peer-python", "python3"), ("--peer-timeout", "5"), ("--peer-cell-timeout", "5")):
         process = subprocess.run(["cs336-bench", *ATTENTION, flag, value], capture_output=True, text=True)
         assert process.returncode == 1 and f"{flag} is of --peer" in process.stderr
-    assert "--peer-timeout is 0, must be positive" in bench(*ATTENTION, "--peer-timeout", "0").stderr
+    for flag in ("--peer-timeout", "--peer-cell-timeout"):
+        assert f"{flag} is 0, must be positive" in bench(*ATTENTION, flag, "0").stderr
     assert "for the --peer-timeout option: 'nan' is not a finite" in bench(*ATTENTION, "--peer-timeout", "nan").stderr
 
 

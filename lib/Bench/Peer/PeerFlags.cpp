@@ -28,7 +28,11 @@ PeerFlags::PeerFlags(llvm::ArrayRef<llvm::StringLiteral> variants, llvm::StringR
       timeout("peer-timeout",
               cl::desc("Seconds after which a Python that has not imported its packages counts as one without them "
                        "(default: 60)"),
-              cl::value_desc("seconds"), cl::init(60), cl::cat(category), cl::sub(subcommand)) {}
+              cl::value_desc("seconds"), cl::init(60), cl::cat(category), cl::sub(subcommand)),
+      answerTimeout("peer-cell-timeout",
+                    cl::desc("Seconds after which PyTorch is ended if it has not compiled and measured a cell; its "
+                             "cells are then missing (default: 900)"),
+                    cl::value_desc("seconds"), cl::init(900), cl::cat(category), cl::sub(subcommand)) {}
 
 std::vector<std::string> PeerFlags::getVariants() const {
   llvm::StringRef text = peer;
@@ -42,12 +46,15 @@ std::vector<std::string> PeerFlags::getVariants() const {
 }
 
 absl::Status PeerFlags::check() const {
-  for (const cl::Option *flag : {static_cast<const cl::Option *>(&python), static_cast<const cl::Option *>(&timeout)})
+  for (const cl::Option *flag : {static_cast<const cl::Option *>(&python), static_cast<const cl::Option *>(&timeout),
+                                 static_cast<const cl::Option *>(&answerTimeout)})
     if (flag->getNumOccurrences() > 0 && peer.empty())
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag->ArgStr.str(), " is of --peer: give that too, or leave it out"));
-  if (timeout <= 0)
-    return absl::InvalidArgumentError(absl::StrCat("--peer-timeout is ", timeout.getValue(), ", must be positive"));
+  for (const RealFlag *each : {&timeout, &answerTimeout})
+    if (*each <= 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", each->ArgStr.str(), " is ", each->getValue(), ", must be positive"));
   if (isGiven() && getVariants().empty())
     return absl::InvalidArgumentError(describeUnknown("--peer", peer, {"torch"}) +
                                       ", or torch: and a list with commas of " +
@@ -60,5 +67,6 @@ PeerOptions PeerFlags::getOptions() const {
   options.variants = getVariants();
   options.python = python;
   options.timeoutSeconds = timeout;
+  options.answerSeconds = answerTimeout;
   return options;
 }

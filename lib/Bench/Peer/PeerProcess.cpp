@@ -44,7 +44,13 @@ absl::StatusOr<std::unique_ptr<PeerProcess>> PeerProcess::start(llvm::ArrayRef<s
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   pid_t process = 0;
-  int error = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
+  // A group of its own: ranks that it starts end with it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(toChild[0]);
   close(fromChild[1]);
@@ -78,7 +84,6 @@ absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
       continue;
     if (count < 0) {
       int error = errno;
-      // The child is in the process group of the terminal, which interrupts it too.
       absl::Status status = checkInterruption();
       status.Update(error == EPIPE ? endedWithoutAnswer()
                                    : absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(error))));
@@ -107,7 +112,7 @@ absl::StatusOr<std::string> PeerProcess::readLine(std::optional<double> timeoutS
     }
     if (absl::Status status = waitForInput(output, getRemaining()); !status.ok()) {
       // Its answer is no longer needed. A process that hangs may ignore SIGTERM.
-      kill(process, absl::IsDeadlineExceeded(status) ? SIGKILL : SIGTERM);
+      kill(-process, absl::IsDeadlineExceeded(status) ? SIGKILL : SIGTERM);
       return status;
     }
     ssize_t count = read(output, buffer.data(), buffer.size());

@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::ArrayRef
   llvm::SmallString<128> folder;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-peer", folder))
     return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
-  std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str()));
+  std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str(), options.answerSeconds));
   torch->failure = check;
   if (!check.ok())
     return torch;
@@ -71,7 +71,10 @@ TorchProcess::~TorchProcess() {
 absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {
   if (!failure.ok())
     return failure;
-  absl::StatusOr<json::Object> answer = process->ask(std::move(question));
+  absl::StatusOr<json::Object> answer = process->ask(std::move(question), answerSeconds);
+  if (absl::IsDeadlineExceeded(answer.status()))
+    return fail(absl::UnavailableError(
+        absl::StrCat("no answer within ", answerSeconds, " s, so it was ended: raise --peer-cell-timeout")));
   if (!answer.ok())
     return absl::IsCancelled(answer.status()) ? answer.status() : fail(answer.status());
   if (std::optional<llvm::StringRef> error = answer->getString("error"))

@@ -15,14 +15,14 @@
 
 namespace cs336::bench {
 
-/// `--peer`, `--peer-python` and `--peer-timeout` of a command.
+/// `--peer` of a command, and the flags that require it.
 class PeerFlags {
 public:
   /// `variants` are those of the peer's script, the first one being that of `--peer torch`.
   PeerFlags(llvm::ArrayRef<llvm::StringLiteral> variants, llvm::StringRef description,
             llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
-  /// INVALID_ARGUMENT for an unknown peer or variant, a timeout that is not positive, and flags without `--peer`.
+  /// INVALID_ARGUMENT for an unknown peer or variant, timeouts that are not positive, and flags without `--peer`.
   absl::Status check() const;
   bool isGiven() const { return !peer.empty(); }
   /// The variants that `--peer` names; empty without it.
@@ -34,7 +34,7 @@ private:
   llvm::ArrayRef<llvm::StringLiteral> variants;
   llvm::cl::opt<std::string> peer; // Empty: none, where a study names one.
   TextFlag python;
-  RealFlag timeout;
+  RealFlag timeout, answerTimeout;
 };
 
 } // namespace cs336::bench

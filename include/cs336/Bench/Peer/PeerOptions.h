@@ -22,6 +22,8 @@ struct PeerOptions {
   std::string python = "python3";
   /// Longest time for importing its packages.
   double timeoutSeconds = 60;
+  /// Longest time for one answer: compiling and all steps of a cell.
+  double answerSeconds = 900;
   /// "cpu", "cuda", "cuda:1"; 0 threads is PyTorch's own choice.
   std::string device = "cpu";
   int numThreads = 0;

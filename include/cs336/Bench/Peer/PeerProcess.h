@@ -21,7 +21,8 @@
 namespace cs336::bench {
 
 /// A child process that reads one JSON value a line from its standard input and answers each with one line of JSON on
-/// its standard output. Its standard error stream is the caller's. It ends when its input does.
+/// its standard output. Its standard error stream is the caller's. It ends when its input does, and does not
+/// receive the signals of the caller's terminal.
 class PeerProcess {
 public:
   /// NOT_FOUND if the program cannot be started. `command` is the program, looked up in PATH, and its arguments.
@@ -30,7 +31,8 @@ public:
   ~PeerProcess();
 
   /// Returns the answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is not a JSON object. CANCELLED
-  /// if this program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process.
+  /// if this program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process and those that
+  /// it has started.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question,
                                          std::optional<double> timeoutSeconds = std::nullopt);
 

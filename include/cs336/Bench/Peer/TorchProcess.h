@@ -39,15 +39,17 @@ public:
   /// OK, or UNAVAILABLE with the reason why there are no answers any more.
   const absl::Status &getFailure() const { return failure; }
   /// The answer. An answer {"error": …} is RESOURCE_EXHAUSTED: scripts answer so where memory does not suffice.
-  /// CANCELLED if this program is asked to stop; any other failure of the process is the last one.
+  /// CANCELLED if this program is asked to stop; any other failure of the process, such as no answer within
+  /// PeerOptions::answerSeconds, is the last one.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
   /// Makes an error in an answer the failure, and returns it.
   absl::Status fail(const absl::Status &reason);
 
 private:
-  explicit TorchProcess(std::string folder) : folder(std::move(folder)) {}
+  TorchProcess(std::string folder, double answerSeconds) : folder(std::move(folder)), answerSeconds(answerSeconds) {}
 
   std::string folder;
+  double answerSeconds;
   /// Null if packages are missing.
   std::unique_ptr<PeerProcess> process;
   absl::Status failure;
