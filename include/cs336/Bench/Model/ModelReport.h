@@ -28,7 +28,7 @@ struct ModelRow {
   Measurement measurement;
   PipelineVariant pipeline;
   /// If the profile's rates are compared with them.
-  std::optional<Ceilings> ceilings;
+  std::optional<Ceilings> ceilings = std::nullopt;
 };
 
 /// Returns a warning if the device's own count is below the plan, or above it by more than unplanned memory explains:

@@ -27,7 +27,7 @@ struct ProfileLayout {
   /// The most rows of a table.
   size_t numRows = std::numeric_limits<size_t>::max();
   /// The keys of the columns, {"all"}, or empty for those that fit 120 characters.
-  std::vector<std::string> columns;
+  std::vector<std::string> columns = {};
 };
 
 /// `--profile`, and the flags that say what it prints and writes.
