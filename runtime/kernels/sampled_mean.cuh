@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// The mean of a sample of a head's keys: the first rows of each tile. The last three warps of the first warpgroup
 /// compute it; a thread sums one chunk of four rows per tile.
 template <class Element, class Keys, int headDim>
@@ -76,5 +74,3 @@ private:
 
   float sums[8] = {};
 };
-
-#endif

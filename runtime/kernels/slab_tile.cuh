@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// A tile of `numRows` rows of one head, in slabs of 64 columns. A row of a slab is 128 bytes; chunk c of row r is at
 /// position c ^ (r % 8), as copies with a swizzle of 128 bytes write it. Columns from headDim on are zeros. Tiles are
 /// aligned to 1024 bytes, so `numRows` is a multiple of 8.
@@ -118,5 +116,3 @@ private:
            1ull << 62;
   }
 };
-
-#endif

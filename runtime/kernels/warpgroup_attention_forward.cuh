@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// softmax(scale · Q · Kᵀ) · V. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the
 /// tiles of keys from the last to the first. While a warpgroup computes the exponentials of one tile, its matmul with
 /// the values of the tile before and the matmuls of the other warpgroups run.
@@ -19,12 +17,7 @@ class WarpgroupAttentionForward {
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
 
   using Score = ScoreOf<Problem>;
-  static constexpr float scale = scaleOfScores<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
-  /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
-  static constexpr float maxGrowth = 8;
-  /// The reference of a row that has seen no score, below any score, and finite so that differences are numbers.
-  static constexpr float lowestReference = -1e30f;
 
   // Offsets in shared memory.
   static constexpr int outputs = Queries::bytes, keyTiles = outputs + Queries::bytes;
@@ -109,10 +102,10 @@ private:
       keyRing.release(lane.isElected);
       int keyTile = tile.keyTiles - 1;
       if constexpr (Score::exists)
-        tile.template apply<false>(score, scores, keyTile, lane);
+        applyToTile<Problem, false>(score, scores, tile, keyTile, lane);
       else
-        tile.mask(scores, keyTile, lane);
-      exponentiate<true>();
+        maskTile<Problem>(scores, tile, keyTile, lane);
+      softmax.template exponentiate<true>(scores);
       packLeft<Element>(left, scores);
 
       int adds = 0;
@@ -131,18 +124,18 @@ private:
         keyRing.release(lane.isElected);
         if constexpr (Score::exists) {
           if (isMasked)
-            tile.template apply<false>(score, scores, keyTile, lane);
+            applyToTile<Problem, false>(score, scores, tile, keyTile, lane);
           else
-            tile.template apply<true>(score, scores, keyTile, lane);
+            applyToTile<Problem, true>(score, scores, tile, keyTile, lane);
         } else if (isMasked) {
-          tile.mask(scores, keyTile, lane);
+          maskTile<Problem>(scores, tile, keyTile, lane);
         }
-        exponentiate<false>();
+        softmax.template exponentiate<false>(scores);
         awaitMatmuls<0>();
         pin(result);
         valueRing.release(lane.isElected);
         packLeft<Element>(left, scores);
-        rescale();
+        softmax.rescale(result);
       };
       --keyTile;
       if constexpr (Score::exists) {
@@ -162,7 +155,7 @@ private:
         // Without a causal mask, only the last tile of keys can have columns without a key.
         if constexpr (Problem::isCausal)
 #pragma unroll 1
-          for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+          for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
             computeTile(true);
 #pragma unroll 1
         for (; keyTile >= 0; --keyTile)
@@ -176,18 +169,15 @@ private:
       float factors[2];
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
-        const float sum = sumOfRow(sums[row]);
+        const float sum = softmax.sumRow(row);
         factors[row] = invertSum<Problem>(sum);
-        const int query = tile.first + lane.row + 8 * row;
-        if (logSumExp && lane.column == 0 && query < Problem::queries)
-          *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query) =
-              (references[row] + log2f(sum)) / log2OfE;
+        storeLogSumExp<Problem>(logSumExp, softmax, sum, tile, row, lane);
       }
       awaitMatmuls<0>();
       pin(result);
       valueRing.release(lane.isElected);
       if (output)
-        store(*output, own + outputs, tile, factors, lane);
+        storeOutput<Queries>(*output, own + outputs, result, factors, tile, lane);
     }
     if (lane.isElected)
       awaitStoresRead();
@@ -200,67 +190,11 @@ private:
     Keys::multiply(result, left, shared + valueTiles + valueRing.getStage() * Keys::bytes, adds);
   }
 
-  /// Replaces each score by the exponential of its difference to the reference of its row. The reference rises if a
-  /// score exceeds it by more than maxGrowth.
-  template <bool isFirst>
-  __device__ void exponentiate() {
-    needsRescaling = false;
-#pragma unroll
-    for (int row = 0; row < 2; ++row) {
-      float largest = scores[2 * row];
-#pragma unroll
-      for (int i = 0; i < keysPerTile / 2; ++i)
-        if (i / 2 % 2 == row)
-          largest = fmaxf(largest, scores[i]);
-      largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
-      if constexpr (isFirst) {
-        // The last tile may be masked for a row. With a score function, the row may see nothing.
-        references[row] = largest == -infinity() && !Score::exists ? lowestReference : largest;
-        sums[row] = 0;
-      } else {
-        const float reference = largest > references[row] + maxGrowth ? largest : references[row];
-        needsRescaling |= reference != references[row];
-        growth[row] = exp2Approximate(references[row] - shiftBy<Problem>(reference));
-        references[row] = reference;
-        sums[row] *= growth[row];
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < keysPerTile / 2; ++i) {
-      const int row = i / 2 % 2;
-      scores[i] = exp2Approximate(fmaf(scores[i], scale, -shiftBy<Problem>(references[row])));
-      sums[row] += scores[i];
-    }
-  }
-  __device__ void rescale() {
-    if (__any_sync(0xffffffffu, needsRescaling))
-#pragma unroll
-      for (int i = 0; i < Keys::columns / 2; ++i)
-        result[i] *= growth[i / 2 % 2];
-  }
-
-  __device__ void store(const TensorMap &output, unsigned own, const Tile &tile, const float (&factors)[2],
-                        const WarpgroupLane &lane) {
-    if (lane.isElected)
-      awaitStoresRead();
-    lane.synchronise();
-    Queries::write(own, result, factors);
-    publishSharedWrites();
-    lane.synchronise();
-    if (lane.isElected)
-      Queries::store(output, own, tile.first + lane.warpgroup * rowsPerWarpgroup, tile.head, tile.batch);
-  }
-
   const unsigned shared;
   Ring<1> queryRing;
   Ring<stages> keyRing, valueRing;
   // Per computing thread: parts of two rows.
   float scores[keysPerTile / 2], result[Keys::columns / 2];
   unsigned left[keysPerTile / 4];
-  /// In units of the exponent: the reference, which no score so far exceeds by more than maxGrowth; the part of the sum
-  /// of exponentials; and the factor of the last rescaling.
-  float references[2], sums[2], growth[2];
-  bool needsRescaling;
+  WarpgroupSoftmax<Problem> softmax;
 };
-
-#endif

@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// dK and dV. A block computes `warpgroups` · 64 keys of a key head at a time, summed over all query heads that share
 /// it. Rows of the scores are keys here. If `overlapsTiles`, the matmul of a tile's dS with its queries, and the scores
 /// of the next tile, run while dS of the next tile is computed; this takes more registers. `paddedQueries` is the
@@ -18,9 +16,7 @@ class WarpgroupAttentionKeys {
   static constexpr int keysPerTile = rowsPerWarpgroup * warpgroups;
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
-  static constexpr int tilesPerHead = countTiles(Problem::keys, keysPerTile);
-  static constexpr int queryTilesPerHead = countTiles(Problem::queries, queriesPerTile);
-  static constexpr int group = Problem::queryHeads / Problem::keyHeads;
+  using Tile = KeyGradientTile<Problem, keysPerTile, queriesPerTile>;
   static constexpr int statisticsBytes = queriesPerTile * static_cast<int>(sizeof(QueryStatistics));
   static constexpr float scale = Problem::scale * log2OfE;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
@@ -31,23 +27,6 @@ class WarpgroupAttentionKeys {
   static constexpr int gradientTiles = queryTiles + stages * Queries::bytes;
   static constexpr int statisticsTiles = gradientTiles + stages * Queries::bytes;
   static constexpr int barriers = statisticsTiles + stages * statisticsBytes;
-
-  /// A tile of keys, and the tiles of queries of each head that see some of them.
-  struct Tile {
-    static constexpr int count = Problem::batches * Problem::keyHeads * tilesPerHead;
-    int first, head, batch, skipped, perHead;
-
-    /// Tiles are numbered by work, the longest first.
-    __device__ explicit Tile(int number) {
-      const auto tile =
-          HeadTile<tilesPerHead, keysPerTile, Problem::keyHeads, false>::fromBlock(number, Problem::batches);
-      first = tile.first, head = tile.head, batch = tile.batch;
-      skipped = Problem::isCausal ? first / queriesPerTile : 0;
-      perHead = skipped < queryTilesPerHead ? queryTilesPerHead - skipped : 0;
-    }
-    /// Returns the number of the tile of queries in a step. Steps go through the heads of the group.
-    __device__ int getQueryTile(int step) const { return skipped + (group == 1 ? step : step % perHead); }
-  };
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
@@ -95,12 +74,12 @@ private:
       Keys::load(shared + values, valueMap, ofKeys, tile.first, tile.head, tile.batch);
       keyRing.advance();
 #pragma unroll 1
-      for (int member = 0; member < group; ++member) {
-        const int head = tile.head * group + member;
+      for (int member = 0; member < Tile::group; ++member) {
+        const int head = tile.head * Tile::group + member;
         const QueryStatistics *ofHead =
             statistics + (static_cast<long long>(tile.batch) * Problem::queryHeads + head) * paddedQueries;
 #pragma unroll 1
-        for (int i = tile.skipped; i < queryTilesPerHead; ++i) {
+        for (int i = tile.skipped; i < Tile::queryTilesPerHead; ++i) {
           const unsigned barrier = queryRing.startFilling(2 * Queries::bytes + statisticsBytes);
           Queries::load(getQueries(), queryMap, barrier, i * queriesPerTile, head, tile.batch);
           Queries::load(getGradients(), outputGradientMap, barrier, i * queriesPerTile, head, tile.batch);
@@ -142,7 +121,7 @@ private:
         pin(keyResult);
         behind.release(lane.isElected);
       };
-      const int steps = group * tile.perHead;
+      const int steps = Tile::group * tile.perHead;
       if (steps > 0) {
         start();
         startSlopes();
@@ -177,66 +156,29 @@ private:
         awaitMatmuls<0>();
         finishSum();
       }
-      store(keyGradientMap, valueGradientMap, own, tile, lane);
+      storeKeyGradients<Keys, values>(keyGradientMap, valueGradientMap, own, keyResult, valueResult, Problem::scale,
+                                      tile, lane);
+      keyRing.release(lane.isElected);
     }
   }
 
   /// Replaces the scores of a step's tile by probabilities, and starts to add their matmul with dO to dV.
   __device__ void exponentiate(const Tile &tile, int step, const WarpgroupLane &lane) {
     pin(scores);
-    const int first = tile.getQueryTile(step) * queriesPerTile, key = tile.first + lane.row;
-    // Queries past the last one have infinite sums, and keys past the last one have results that are not stored.
-    if (Problem::isCausal && first < tile.first + (lane.warpgroup + 1) * rowsPerWarpgroup - 1) {
-      const int firsts[2] = {key - first - lane.column, key + 8 - first - lane.column};
-      hideBefore(scores, firsts);
-    }
-    const unsigned statistics = getStatistics() + lane.column * static_cast<int>(sizeof(QueryStatistics));
-#pragma unroll
-    for (int i = 0; i < queriesPerTile / 8; ++i) {
-      const float logSums[2] = {loadNumber(statistics + 64 * i), loadNumber(statistics + 64 * i + 8)};
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, -logSums[j % 2]));
-    }
+    if constexpr (Problem::isCausal)
+      maskQueries(scores, tile, tile.getQueryTile(step), lane);
+    exponentiateColumns(scores, scale, getStatistics(), lane);
     packLeft<Element>(left, scores);
     beginMatmuls();
     Queries::multiply(valueResult, left, getGradients());
   }
-  /// Replaces dP by dS = P ∘ (dP − D), awaits dV, and goes to the next tile.
+  /// Replaces dP by dS, awaits dV, and goes to the next tile.
   __device__ void differentiate(const WarpgroupLane &lane) {
     pin(slopes);
-    const unsigned statistics = getStatistics() + lane.column * static_cast<int>(sizeof(QueryStatistics)) + 4;
-#pragma unroll
-    for (int i = 0; i < queriesPerTile / 8; ++i) {
-      const float rowSums[2] = {loadNumber(statistics + 64 * i), loadNumber(statistics + 64 * i + 8)};
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        slopes[4 * i + j] = scores[4 * i + j] * (slopes[4 * i + j] - rowSums[j % 2]);
-    }
+    differentiateColumns(slopes, scores, getStatistics(), lane);
     awaitMatmuls<0>();
     pin(valueResult);
     queryRing.advance();
-  }
-  __device__ static float loadNumber(unsigned address) { return __uint_as_float(loadSharedWord(address)); }
-
-  /// Stores the results through the warpgroup's rows of keys and values, which no other warpgroup reads.
-  __device__ void store(const TensorMap *keyGradientMap, const TensorMap *valueGradientMap, unsigned own,
-                        const Tile &tile, const WarpgroupLane &lane) {
-    const float factors[2] = {Problem::scale, Problem::scale}, ones[2] = {1, 1};
-    lane.synchronise();
-    Keys::write(own, keyResult, factors);
-    Keys::write(own + values, valueResult, ones);
-    publishSharedWrites();
-    lane.synchronise();
-    if (lane.isElected) {
-      const int first = tile.first + lane.warpgroup * rowsPerWarpgroup;
-      if (keyGradientMap)
-        Keys::store(*keyGradientMap, own, first, tile.head, tile.batch);
-      if (valueGradientMap)
-        Keys::store(*valueGradientMap, own + values, first, tile.head, tile.batch);
-      awaitStoresRead();
-    }
-    keyRing.release(lane.isElected);
   }
 
   __device__ unsigned getQueries() const { return shared + queryTiles + queryRing.getStage() * Queries::bytes; }
@@ -253,5 +195,3 @@ private:
   float keyResult[Keys::columns / 2], valueResult[Keys::columns / 2];
   unsigned left[queriesPerTile / 4];
 };
-
-#endif

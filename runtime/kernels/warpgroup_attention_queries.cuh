@@ -5,14 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
-/// Two numbers of a query that the second function of the gradient reads: the logarithm of the sum of exponentials, in
-/// units of the exponent of two, and D = rowsum(dO ∘ O), corrected.
-struct alignas(8) QueryStatistics {
-  float logSum, rowSum;
-};
-
 /// dQ. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the tiles of keys from the last
 /// to the first. The matmul of a tile's dS with its keys, and the scores of the next tile, run while dS of the next
 /// tile is computed. For the corrections of D and of dQ see AttentionBackwardQueries.
@@ -158,12 +150,12 @@ private:
       startSlopes();
       awaitMatmuls<1>();
       pin(scores);
-      tile.mask(scores, keyTile, lane);
-      exponentiate();
+      maskTile<Problem>(scores, tile, keyTile, lane);
+      exponentiateRows(scores, scale, logSums);
       awaitMatmuls<0>();
       pin(slopes);
       valueRing.release(lane.isElected);
-      differentiate();
+      differentiateRows(slopes, scores, rowSums, remainders);
       auto computeTile = [&](bool isMasked) {
         startScores();
         startSum();
@@ -171,19 +163,19 @@ private:
         awaitMatmuls<2>();
         pin(scores);
         if (isMasked)
-          tile.mask(scores, keyTile, lane);
-        exponentiate();
+          maskTile<Problem>(scores, tile, keyTile, lane);
+        exponentiateRows(scores, scale, logSums);
         awaitMatmuls<0>();
         pin(slopes);
         pin(result);
         keysOfSum.release(lane.isElected);
         valueRing.release(lane.isElected);
-        differentiate();
+        differentiateRows(slopes, scores, rowSums, remainders);
       };
       --keyTile;
       if constexpr (Problem::isCausal)
 #pragma unroll 1
-        for (; keyTile >= tile.getFirstMasked(lane.warpgroup); --keyTile)
+        for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
           computeTile(true);
 #pragma unroll 1
       for (; keyTile >= 0; --keyTile)
@@ -201,7 +193,8 @@ private:
       pin(result);
       keysOfSum.release(lane.isElected);
       subtractMean(lane);
-      store(queryGradientMap, own, tile, lane);
+      storeQueryGradient<Queries>(queryGradientMap, own, result, Problem::scale, tile, lane);
+      queryRing.release(lane.isElected);
     }
   }
 
@@ -227,20 +220,6 @@ private:
     rowSums[row] = sumOfRow(sum);
   }
 
-  __device__ void exponentiate() {
-#pragma unroll
-    for (int i = 0; i < keysPerTile / 2; ++i)
-      scores[i] = exp2Approximate(fmaf(scores[i], scale, -logSums[i / 2 % 2]));
-  }
-  /// Replaces dP by dS = P ∘ (dP − D).
-  __device__ void differentiate() {
-#pragma unroll
-    for (int i = 0; i < keysPerTile / 2; ++i) {
-      const int row = i / 2 % 2;
-      slopes[i] = scores[i] * (slopes[i] - rowSums[row]);
-      remainders[row] += slopes[i];
-    }
-  }
   __device__ void subtractMean(const WarpgroupLane &lane) {
     meanRing.awaitFull();
 #pragma unroll
@@ -249,19 +228,6 @@ private:
     lane.synchronise();
     meanRing.release(lane.isElected);
   }
-  /// Stores the result through the warpgroup's rows of the queries, which no other warpgroup reads.
-  __device__ void store(const TensorMap *queryGradientMap, unsigned own, const Tile &tile, const WarpgroupLane &lane) {
-    const float factors[2] = {Problem::scale, Problem::scale};
-    Queries::write(own, result, factors);
-    publishSharedWrites();
-    lane.synchronise();
-    if (lane.isElected && queryGradientMap) {
-      Queries::store(*queryGradientMap, own, tile.first + lane.warpgroup * rowsPerWarpgroup, tile.head, tile.batch);
-      awaitStoresRead();
-    }
-    queryRing.release(lane.isElected);
-  }
-
   __device__ unsigned getKeys() const { return shared + keyTiles + keyRing.getStage() * Keys::bytes; }
   __device__ unsigned getValues() const { return shared + valueTiles + valueRing.getStage() * Keys::bytes; }
 
@@ -274,5 +240,3 @@ private:
   unsigned left[keysPerTile / 4];
   float logSums[2], rowSums[2], remainders[2];
 };
-
-#endif

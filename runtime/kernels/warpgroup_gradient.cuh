@@ -9,8 +9,6 @@
 // all blocks need, WarpgroupGradientSums sums dK and dV in registers and dQ in float32 in the workspace, and
 // WarpgroupGradientRound rounds dQ.
 
-#ifdef __CUDACC__
-
 /// The workspace of the three functions.
 template <class Problem>
 struct GradientWorkspace {
@@ -64,14 +62,10 @@ __device__ inline int hideConstant(int number) {
   asm volatile("" : "+r"(number));
   return number;
 }
-/// Tells the compiler that a matmul will overwrite these values, so that it can use their registers until then.
-template <int size>
-__device__ inline void forget(float (&values)[size]) {
-#pragma unroll
-  for (int i = 0; i < size; ++i)
-    asm volatile("" : "=f"(values[i]));
-}
 
+#ifdef __CUDACC__
+
+/// Loads two consecutive floats.
 __device__ inline void loadSharedPair(float (&pair)[2], unsigned address) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];\n" : "=f"(pair[0]), "=f"(pair[1]) : "r"(address) : "memory");
 }

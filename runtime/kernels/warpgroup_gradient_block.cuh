@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// The parts that the warpgroups of WarpgroupGradientSums share: tiles in shared memory, and the rings through which
 /// they pass them on. Each thread has its own copy, with its own positions in the rings.
 ///
@@ -111,5 +109,3 @@ __device__ inline void finishWriting(Ring<stages> &ring) {
     arrive(ring.getFullBarrier());
   ring.advance();
 }
-
-#endif

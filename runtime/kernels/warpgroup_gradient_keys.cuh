@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// The work of a warpgroup that sums dK and dV of 64 keys, in registers, and leaves dS in shared memory for dQ. Rows of
 /// the scores are keys. The matmul of a tile's dS with its queries runs with the scores of the next tile; the other
 /// warpgroups multiply while this one computes exponentials. If `overlaps`, dP also runs at the same time as the matmul
@@ -14,6 +12,7 @@
 template <class Block, bool overlaps>
 class GradientOfKeys {
   using Problem = typename Block::Problem;
+  using Element = typename Block::Element;
   using Queries = typename Block::Queries;
   using Keys = typename Block::Keys;
   using Tile = typename Block::Tile;
@@ -36,7 +35,9 @@ public:
       parity = block.getTileParity();
       awaitPhase(block.shared + Block::centredBarrier, parity);
       parity ^= 1;
-      store(Tile(block.getTileNumber()), keyGradientMap, valueGradientMap);
+      storeKeyGradients<Keys, Block::values>(keyGradientMap, valueGradientMap, own, keyResult, valueResult,
+                                             Problem::scale, Tile(block.getTileNumber()), lane);
+      block.releaseTile(lane.isElected);
     }
   }
 
@@ -63,13 +64,15 @@ private:
   __device__ void computeTile(int left) {
     pin(scores);
     if constexpr (Problem::isCausal)
-      mask(Tile::getDistance(left, block.getLeftAtFirst()));
-    exponentiate();
+      maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);
+    exponentiateByQuery(scores, scale, block.getStatistics(), lane);
+    packLeft<Element>(packed, scores);
     if constexpr (overlaps) {
       startSlopes();
       startValues();
       awaitMatmuls<1>();
-      differentiate();
+      pin(slopes);
+      differentiate(slopes, scores);
       awaitMatmuls<0>();
       pin(valueResult);
     } else {
@@ -78,43 +81,14 @@ private:
       pin(valueResult);
       startSlopes();
       awaitMatmuls<0>();
-      differentiate();
+      pin(slopes);
+      differentiate(slopes, scores);
     }
     block.queryRing.advance();
-    packLeft<typename Block::Element>(packed, slopes);
+    packLeft<Element>(packed, slopes);
     block.slopeRing.awaitFree();
     Block::Slopes::writeLeft(block.getSlopes() + lane.warpgroup * rowsPerWarpgroup * 128, packed);
     finishWriting(block.slopeRing);
-  }
-
-  /// Hides keys from queries before them. Queries past the last one have infinite sums; keys past the last one have
-  /// results that are not stored, and dS that GradientOfQueries clears.
-  __device__ void mask(int distance) {
-    static_assert(queriesPerTile == rowsPerWarpgroup);
-    if (distance > lane.warpgroup)
-      return;
-    const int key = lane.row - distance * queriesPerTile - lane.column, firsts[2] = {key, key + 8};
-    hideBefore(scores, firsts);
-  }
-  /// Replaces scores by probabilities, and packs these.
-  __device__ void exponentiate() {
-    const unsigned logSums = block.getStatistics() + lane.column * 4;
-#pragma unroll
-    for (int i = 0; i < queriesPerTile / 8; ++i) {
-      float pair[2];
-      loadSharedPair(pair, logSums + 32 * i);
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, -pair[j % 2]));
-    }
-    packLeft<typename Block::Element>(packed, scores);
-  }
-  /// Replaces dP − D by dS = P ∘ (dP − D).
-  __device__ void differentiate() {
-    pin(slopes);
-#pragma unroll
-    for (int i = 0; i < queriesPerTile / 2; ++i)
-      slopes[i] *= scores[i];
   }
 
   __device__ void startScores() {
@@ -125,15 +99,7 @@ private:
   }
   /// Starts dP − D.
   __device__ void startSlopes() {
-    const unsigned rowSums = block.getStatistics() + (queriesPerTile + lane.column) * 4;
-#pragma unroll
-    for (int i = 0; i < queriesPerTile / 8; ++i) {
-      float pair[2];
-      loadSharedPair(pair, rowSums + 32 * i);
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        slopes[4 * i + j] = pair[j % 2];
-    }
+    startFromRowSums(slopes, block.getStatistics(), lane);
     beginMatmuls();
     Queries::template multiplyTransposed<Keys>(slopes, own + Block::values, block.getGradients(), /*adds=*/1);
   }
@@ -151,25 +117,6 @@ private:
     block.queryRing.releasePrevious(lane.isElected);
   }
 
-  /// Stores the results through the warpgroup's rows of keys and values, which no warpgroup reads any more.
-  __device__ void store(const Tile &tile, const TensorMap *keyGradientMap, const TensorMap *valueGradientMap) {
-    const float factors[2] = {Problem::scale, Problem::scale}, ones[2] = {1, 1};
-    lane.synchronise();
-    Keys::write(own, keyResult, factors);
-    Keys::write(own + Block::values, valueResult, ones);
-    publishSharedWrites();
-    lane.synchronise();
-    if (lane.isElected) {
-      const int first = tile.first + lane.warpgroup * rowsPerWarpgroup;
-      if (keyGradientMap)
-        Keys::store(*keyGradientMap, own, first, tile.head, tile.batch);
-      if (valueGradientMap)
-        Keys::store(*valueGradientMap, own + Block::values, first, tile.head, tile.batch);
-      awaitStoresRead();
-    }
-    block.releaseTile(lane.isElected);
-  }
-
   Block block;
   const WarpgroupLane lane;
   /// The warpgroup's rows of the keys.
@@ -179,5 +126,3 @@ private:
   float keyResult[Keys::columns / 2], valueResult[Keys::columns / 2];
   unsigned packed[queriesPerTile / 4];
 };
-
-#endif

@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// Fills the workspace: the statistics of all queries, the means of keys, and zeros where blocks count. Each block
 /// computes the statistics of a tile of queries, four threads per query, after the blocks that compute means. The tiles
 /// that are needed first come last, so that the second-level cache still has their gradients.
@@ -104,5 +102,3 @@ private:
     workspace.getMean(batch, head)[threadIdx.x] = isSmall ? 0 : mean;
   }
 };
-
-#endif

@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// The work of the warpgroup that multiplies dS with the keys, and of the threads that add the result to dQ.
 ///
 /// Each row of dS sums to zero, but for the rounding error of the output in D. dS is multiplied with the keys minus
@@ -160,5 +158,3 @@ private:
 
   Block block;
 };
-
-#endif

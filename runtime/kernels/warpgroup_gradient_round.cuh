@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// Scales the sums of dQ and rounds them. Each block is a warpgroup that does a tile of queries. The sums
 /// that were added last come first, because the second-level cache still has them.
 template <class Problem, class Wgmma>
@@ -42,5 +40,3 @@ public:
     }
   }
 };
-
-#endif

@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifdef __CUDACC__
-
 /// The gradient of attention in one pass over the scores. A block goes through the queries that see a tile of 128 keys.
 /// The first of its four warpgroups copies, two compute dK and dV, and the last one computes dQ of 64 queries. Threads
 /// of the first one add dQ to the sums in global memory, in turn with other blocks.
@@ -91,5 +89,3 @@ private:
     block.queryRing.advance();
   }
 };
-
-#endif

@@ -48,6 +48,14 @@ __device__ inline void pin(float (&values)[size]) {
     asm volatile("" : "+f"(values[i])::"memory");
 }
 
+/// Tells the compiler that a matmul will overwrite these values, so that it can use their registers until then.
+template <int size>
+__device__ inline void forget(float (&values)[size]) {
+#pragma unroll
+  for (int i = 0; i < size; ++i)
+    asm volatile("" : "=f"(values[i]));
+}
+
 /// Writes four matrices of 8 x 8 half words. Lane l passes the address of row l % 8 of matrix l / 8.
 __device__ inline void storeMatrices(unsigned address, const unsigned (&matrices)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};\n" ::"r"(address), "r"(matrices[0]),

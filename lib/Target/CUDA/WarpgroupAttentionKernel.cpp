@@ -176,16 +176,24 @@ TensorMapRecipe WarpgroupAttentionKernel::getMap(unsigned operand, int64_t rows)
 
 void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
   static constexpr StringRef shared[] = {
-      "scalar.cuh",    "vector.cuh",  "reduce.cuh",      "async_copy.cuh", "mma.cuh",       "head_layout.cuh",
-      "attention.cuh", "barrier.cuh", "tensor_copy.cuh", "wgmma.cuh",      "slab_tile.cuh", "warpgroup_attention.cuh"};
-  static constexpr StringRef forward[] = {"warpgroup_attention_forward.cuh"};
-  static constexpr StringRef twoPasses[] = {"sampled_mean.cuh", "warpgroup_attention_queries.cuh",
+      "scalar.cuh",    "vector.cuh",          "reduce.cuh",         "async_copy.cuh",
+      "mma.cuh",       "head_layout.cuh",     "attention.cuh",      "barrier.cuh",
+      "ring.cuh",      "tensor_copy.cuh",     "wgmma.cuh",          "slab_tile.cuh",
+      "warpgroup.cuh", "warpgroup_roles.cuh", "warpgroup_mask.cuh", "warpgroup_epilogue.cuh"};
+  static constexpr StringRef forward[] = {"tile_queue.cuh", "query_tile.cuh", "warpgroup_softmax.cuh",
+                                          "warpgroup_attention_forward.cuh"};
+  static constexpr StringRef twoPasses[] = {"tile_queue.cuh",
+                                            "query_tile.cuh",
+                                            "key_gradient_tile.cuh",
+                                            "warpgroup_slopes.cuh",
+                                            "sampled_mean.cuh",
+                                            "warpgroup_attention_queries.cuh",
                                             "warpgroup_attention_keys.cuh"};
-  static constexpr StringRef onePass[] = {"warpgroup_key_order.cuh",        "ordered_sums.cuh",
-                                          "warpgroup_gradient.cuh",         "warpgroup_gradient_prepare.cuh",
-                                          "warpgroup_gradient_block.cuh",   "warpgroup_gradient_keys.cuh",
-                                          "warpgroup_gradient_queries.cuh", "warpgroup_gradient_sums.cuh",
-                                          "warpgroup_gradient_round.cuh"};
+  static constexpr StringRef onePass[] = {"warpgroup_key_order.cuh",      "ordered_sums.cuh",
+                                          "warpgroup_gradient.cuh",       "warpgroup_gradient_prepare.cuh",
+                                          "warpgroup_gradient_block.cuh", "warpgroup_gradient_slopes.cuh",
+                                          "warpgroup_gradient_keys.cuh",  "warpgroup_gradient_queries.cuh",
+                                          "warpgroup_gradient_sums.cuh",  "warpgroup_gradient_round.cuh"};
   sources.insert_range(shared);
   sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
   sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");

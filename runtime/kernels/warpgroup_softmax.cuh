@@ -1,0 +1,74 @@
+//===- warpgroup_softmax.cuh - Softmax, tile by tile ------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// All threads of a computing warpgroup call these functions together. A thread has parts of two rows, r and r + 8; the
+// four threads with the same lane / 4 have the other parts. Scores are in wgmma.cuh's order, before the scale.
+
+/// The softmax of a warpgroup's 64 rows of scores, whose tiles come one after the other. For the scores s of a row,
+/// in exponents of two: a reference m, Σ 2^(s − m), and the numerators 2^(s − m). The reference only rises if a score
+/// exceeds it by more than maxGrowth, so that most tiles leave the sums and the output as they are. Numerators are
+/// therefore at most 2^maxGrowth.
+template <class Problem>
+class WarpgroupSoftmax {
+  static constexpr float scale = scaleOfScores<Problem>;
+  /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
+  static constexpr float maxGrowth = 8;
+  /// The reference of a row that has seen no score, below any score, and finite so that differences are numbers.
+  static constexpr float lowestReference = -1e30f;
+
+public:
+  /// Replaces each score of a tile by its numerator. Starts anew if `isFirst`.
+  template <bool isFirst, int size>
+  __device__ void exponentiate(float (&scores)[size]) {
+    needsRescaling = false;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      float largest = scores[2 * row];
+#pragma unroll
+      for (int i = 0; i < size; ++i)
+        if (i / 2 % 2 == row)
+          largest = fmaxf(largest, scores[i]);
+      largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
+      if constexpr (isFirst) {
+        // The last tile may be masked for a row. With a score function, the row may see nothing.
+        references[row] = largest == -infinity() && !ScoreOf<Problem>::exists ? lowestReference : largest;
+        sums[row] = 0;
+      } else {
+        const float reference = largest > references[row] + maxGrowth ? largest : references[row];
+        needsRescaling |= reference != references[row];
+        growth[row] = exp2Approximate(references[row] - shiftBy<Problem>(reference));
+        references[row] = reference;
+        sums[row] *= growth[row];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      const int row = i / 2 % 2;
+      scores[i] = exp2Approximate(fmaf(scores[i], scale, -shiftBy<Problem>(references[row])));
+      sums[row] += scores[i];
+    }
+  }
+
+  /// Multiplies the rows of the output so far by what the last tile changed their references by.
+  template <int size>
+  __device__ void rescale(float (&result)[size]) const {
+    if (__any_sync(0xffffffffu, needsRescaling))
+#pragma unroll
+      for (int i = 0; i < size; ++i)
+        result[i] *= growth[i / 2 % 2];
+  }
+
+  /// Returns the sum of the numerators of the thread's first or second row, over all tiles.
+  __device__ float sumRow(int row) const { return sumOfRow(sums[row]); }
+  /// Returns the natural logarithm of the sum of e^score, given the row's `sum`.
+  __device__ float getLogSumExp(int row, float sum) const { return (references[row] + log2f(sum)) / log2OfE; }
+
+private:
+  /// In units of the exponent: the reference; the thread's part of the sum; and the factor of the last rescaling.
+  float references[2], sums[2], growth[2];
+  bool needsRescaling;
+};
