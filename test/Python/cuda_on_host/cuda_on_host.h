@@ -34,13 +34,16 @@
 struct Index3 {
   unsigned x, y, z;
 };
-inline Index3 blockIdx, blockDim, threadIdx;
+inline Index3 gridDim, blockIdx, blockDim, threadIdx;
 
 struct alignas(8) uint2 {
   unsigned x, y;
 };
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
 };
 
 /// Stores with the default cache policy.
@@ -115,6 +118,16 @@ public:
     wait(0, fibers.size(), [&](const Fiber &fiber) { return fiber.arrivals >= arrival; });
   }
 
+  /// Waits for what other threads do.
+  template <typename Condition>
+  void waitUntil(Condition isTrue) {
+    hasProgressed = true;
+    unsigned self = running;
+    while (!isTrue())
+      swapcontext(&fibers[self].context, &scheduler);
+    hasProgressed = true;
+  }
+
   /// The values that the lanes of a warp passed to one exchange.
   template <typename T>
   struct Passed {
@@ -171,17 +184,12 @@ private:
 
   template <typename Condition>
   void wait(size_t first, size_t last, const Condition &isThere) {
-    hasProgressed = true;
-    unsigned self = running;
-    auto allAreThere = [&] {
+    waitUntil([&] {
       for (size_t i = first; i < last && i < fibers.size(); ++i)
         if (!fibers[i].hasEnded && !isThere(fibers[i]))
           return false;
       return true;
-    };
-    while (!allAreThere())
-      swapcontext(&fibers[self].context, &scheduler);
-    hasProgressed = true;
+    });
   }
 
   std::vector<Fiber> fibers;
@@ -221,15 +229,20 @@ inline unsigned atomicOr(unsigned *address, unsigned value) { return std::exchan
 
 #include "device_library_on_host.h"
 
+#include "warpgroups_on_host.h"
+
 /// Calls the function once per thread of the grid, with one parameter per buffer, or with all buffers in one structure.
 template <typename... Parameters>
 void runOnHost(void (*function)(Parameters...), void *const *buffers, long long blocks, unsigned threads,
                size_t sharedBytes = 0) {
+  gridDim = {static_cast<unsigned>(blocks), 1, 1};
   blockDim = {threads, 1, 1};
   HostBlock block(threads);
   for (long long number = 0; number < blocks; ++number) {
     blockIdx = {static_cast<unsigned>(number), 0, 0};
     HostSharedMemory::current = HostSharedMemory(sharedBytes, threads);
+    HostBarriers::current = HostBarriers(threads);
+    HostMatmuls::current = HostMatmuls(threads);
     block.run([&] {
       if constexpr ((std::is_pointer_v<Parameters> && ...))
         [&]<size_t... i>(std::index_sequence<i...>) {
@@ -238,6 +251,7 @@ void runOnHost(void (*function)(Parameters...), void *const *buffers, long long 
       else
         function(*reinterpret_cast<const Parameters *>(buffers)...);
     });
+    HostBarriers::current.finish();
   }
 }
 

@@ -62,6 +62,17 @@ public:
           std::memset(find(copy.to, copy.bytes), 0, copy.bytes);
   }
 
+  /// Makes the destination of a copy hold NaN.
+  void poisonBytes(unsigned address, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i)
+      *find(address + i, 1) = poison;
+  }
+
+  [[noreturn]] static void fail(const char *what) {
+    std::fprintf(stderr, "%s\n", what);
+    std::abort();
+  }
+
 private:
   static constexpr unsigned char poison = 0xFF;
 
@@ -78,10 +89,6 @@ private:
     if (address % bytes != 0 || address + bytes > memory.size())
       fail("an access to shared memory is out of bounds or not aligned");
     return memory.data() + address;
-  }
-  [[noreturn]] static void fail(const char *what) {
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
   }
 
   std::vector<unsigned char> memory;
@@ -109,7 +116,7 @@ inline void storeSharedHalfWord(unsigned address, unsigned short value) {
   HostSharedMemory::current.store(address, value);
 }
 inline void storeSharedWord(unsigned address, unsigned value) { HostSharedMemory::current.store(address, value); }
-template <typename T>
+template <typename T = Chunk>
 void storeSharedChunk(unsigned address, const T &chunk) {
   HostSharedMemory::current.store(address, chunk);
 }
