@@ -1,0 +1,196 @@
+//===- DeviceMaskTest.cpp - warpgroup_mask.cuh of runtime/kernels ---------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tiles that need a mask, and the masks, against every pair of query and key.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpgroupText.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+
+namespace {
+
+constexpr int kWarpgroups = 2, kQueriesPerTile = 64 * kWarpgroups, kKeysPerTile = 96, kSize = kKeysPerTile / 2;
+
+/// Calls `visit` with each thread's lane of the computing warpgroups.
+template <typename Visit>
+void forEachLane(const Visit &visit) {
+  for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup)
+    for (unsigned thread = 0; thread < 128; ++thread) {
+      threadIdx = {128 * (warpgroup + 1) + thread, 0, 0};
+      visit(WarpgroupLane(warpgroup));
+    }
+}
+/// The row and the column of value i of a result, counted from those of the thread.
+int rowOf(int i) { return i / 2 % 2 * 8; }
+int columnOf(int i) { return i / 4 * 8 + i % 2; }
+
+/// Returns whether `isSeen` is true for all queries of a warpgroup and all keys of a tile.
+template <class Tile, typename IsSeen>
+bool seesAll(const Tile &tile, int warpgroup, int keyTile, const IsSeen &isSeen) {
+  for (int row = 0; row < rowsPerWarpgroup; ++row)
+    for (int key = 0; key < kKeysPerTile; ++key)
+      if (!isSeen(tile.first + warpgroup * rowsPerWarpgroup + row, tile.getFirstKey(keyTile) + key))
+        return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Without score functions
+//===----------------------------------------------------------------------===//
+
+template <class Problem>
+class MaskTest : public testing::Test {};
+template <int... numbers>
+using Causal = HostProblem<numbers..., 64, true>;
+template <int... numbers>
+using Full = HostProblem<numbers..., 64, false>;
+using Problems = testing::Types<Causal<1, 1, 1, 600, 600>, Full<1, 1, 1, 300, 333>, Causal<1, 1, 1, 500, 200>,
+                                Causal<1, 1, 1, 200, 500>, Full<1, 1, 1, 1, 1>, Causal<1, 1, 1, 384, 288>>;
+TYPED_TEST_SUITE(MaskTest, Problems);
+
+TYPED_TEST(MaskTest, HidesExactlyTheKeysThatAQueryDoesNotSee) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kSize];
+        std::fill(scores, scores + kSize, 1);
+        maskTile<TypeParam>(scores, tile, keyTile, lane);
+        for (int i = 0; i < kSize; ++i) {
+          const int query = tile.first + lane.row + rowOf(i);
+          const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
+          ASSERT_EQ(scores[i] == 1, isVisible<TypeParam>(query, key)) << "query " << query << ", key " << key;
+        }
+      });
+  }
+}
+
+/// The main loop masks the last tile of keys, and tiles from findFirstMasked on if attention is causal.
+TYPED_TEST(MaskTest, TilesThatAreNotMaskedAreSeenAsAWhole) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup)
+      for (int keyTile = 0; keyTile < tile.keyTiles - 1; ++keyTile)
+        EXPECT_EQ(TypeParam::isCausal && keyTile >= findFirstMasked(tile, warpgroup),
+                  !seesAll(tile, warpgroup, keyTile, isVisible<TypeParam>))
+            << "queries from " << tile.first << ", warpgroup " << warpgroup << ", tile of keys " << keyTile;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// With score functions
+//===----------------------------------------------------------------------===//
+
+template <class Problem>
+class ScoreMaskTest : public testing::Test {};
+using ScoreProblems =
+    testing::Types<WindowProblem<Full<1, 1, 1, 700, 700>, 9, 0>, WindowProblem<Causal<1, 1, 1, 700, 700>, 300, 0>,
+                   WindowProblem<Full<1, 1, 1, 300, 900>, 200, 250>, WindowProblem<Full<1, 1, 1, 600, 100>, 40, 0>,
+                   WindowProblem<Full<1, 1, 1, 300, 300>, 400, 400>>;
+TYPED_TEST_SUITE(ScoreMaskTest, ScoreProblems);
+
+TYPED_TEST(ScoreMaskTest, InteriorTilesAreThoseSeenAsAWhole) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup) {
+      const auto interior =
+          InteriorTiles::find<TypeParam, kKeysPerTile>(tile.first + warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+      for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+        EXPECT_EQ(keyTile >= interior.begin && keyTile < interior.end,
+                  seesAll(tile, warpgroup, keyTile, isVisible<TypeParam>))
+            << "queries from " << tile.first << ", warpgroup " << warpgroup << ", tile of keys " << keyTile;
+    }
+  }
+}
+
+TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToExistingPairs) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kSize], interior[kSize];
+        for (int i = 0; i < kSize; ++i)
+          scores[i] = interior[i] = i + 1;
+        applyToTile<TypeParam, false>({}, scores, tile, keyTile, lane);
+        applyToTile<TypeParam, true>({}, interior, tile, keyTile, lane);
+        for (int i = 0; i < kSize; ++i) {
+          const int query = tile.first + lane.row + rowOf(i);
+          const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
+          const bool isSeen = query < TypeParam::queries && isVisible<TypeParam>(query, key);
+          ASSERT_EQ(scores[i], isSeen ? i + 1 : -infinity()) << "query " << query << ", key " << key;
+          ASSERT_EQ(interior[i], i + 1);
+        }
+      });
+  }
+}
+
+/// Functions read tables, which have no elements for queries past the last one.
+struct TableProblem : HostProblem<1, 1, 1, 300, 300, 64, false> {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, interiorIsScore = false, interiorIsGeneral = false;
+    static constexpr int firstDistance = -300, lastDistance = 300, firstInterior = -300, lastInterior = 300;
+    float compute(float, int, int, int, int) const { return -1; }
+    float computeInterior(float dot, int, int, int query, int key) const { return dot + 1000 * query + key; }
+  };
+};
+
+TEST(ScoreMaskTest, FunctionsOfTheInteriorGetExistingQueries) {
+  using Tile = QueryTile<TableProblem, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup) {
+      const auto interior =
+          InteriorTiles::find<TableProblem, kKeysPerTile>(tile.first + warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+      const bool allExist = tile.first + (warpgroup + 1) * rowsPerWarpgroup <= TableProblem::queries;
+      EXPECT_EQ(interior.end - interior.begin, allExist ? TableProblem::keys / kKeysPerTile : 0);
+    }
+  }
+  const Tile tile(0);
+  forEachLane([&](const WarpgroupLane &lane) {
+    float scores[kSize] = {};
+    applyToTile<TableProblem, true>({}, scores, tile, 1, lane);
+    for (int i = 0; i < kSize; ++i)
+      ASSERT_EQ(scores[i], 1000 * (lane.row + rowOf(i)) + kKeysPerTile + lane.column + columnOf(i));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of keys
+//===----------------------------------------------------------------------===//
+
+constexpr int kStreamedQueries = 64;
+
+TEST(MaskQueriesTest, HidesTheQueriesBeforeAKey) {
+  using Problem = Causal<1, 1, 1, 600, 600>;
+  using Tile = KeyGradientTile<Problem, kQueriesPerTile, kStreamedQueries>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int step = 0; step < tile.perHead; ++step)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kStreamedQueries / 2], atDistance[kStreamedQueries / 2];
+        std::fill(scores, std::end(scores), 1);
+        std::fill(atDistance, std::end(atDistance), 1);
+        maskQueries(scores, tile, tile.getQueryTile(step), lane);
+        maskQueriesAtDistance(atDistance, step, lane);
+        for (int i = 0; i < kStreamedQueries / 2; ++i) {
+          const int key = tile.first + lane.row + rowOf(i);
+          const int query = tile.getQueryTile(step) * kStreamedQueries + lane.column + columnOf(i);
+          ASSERT_EQ(scores[i], query < key ? -infinity() : 1) << "query " << query << ", key " << key;
+          ASSERT_EQ(atDistance[i], scores[i]) << "query " << query << ", key " << key;
+        }
+      });
+  }
+}
+
+} // namespace
