@@ -44,6 +44,7 @@ class Session:
         poison_memory: bool,
         profile: bool,
         use_graphs: bool,
+        exchange: str,
         group: Group | None,
     ) -> None: ...
     @property

@@ -157,6 +157,9 @@ class Session:
     use_graphs
         Run each entry on a GPU as a CUDA graph. If false, its commands are launched one by one, with an NVTX range for
         each phase, layer and operation, for Nsight Systems and Nsight Compute. The results are the same bits.
+    exchange
+        How ranks on GPUs exchange data: "nccl"; "peers", through each other's memory; or "auto", through each other's
+        memory if all GPUs can.
     group
         The group whose ranks run the executable, which is compiled for as many. None stands for one rank.
 
@@ -167,7 +170,8 @@ class Session:
     RuntimeError
         If the executable is for another device, if the device does not exist, or if kernels cannot be profiled.
     ValueError
-        If the device name is invalid, or if `use_graphs` is false on the CPU.
+        If the device or the exchange has an invalid name, or if `use_graphs` is false or `exchange` is not "auto" on
+        the CPU.
     """
 
     def __init__(
@@ -179,6 +183,7 @@ class Session:
         poison_memory: bool = False,
         profile: bool = False,
         use_graphs: bool = True,
+        exchange: str = "auto",
         group: Group | None = None,
     ) -> None:
         check_type(executable, Executable, "the executable of a session", _EXECUTABLES)
@@ -190,6 +195,7 @@ class Session:
             poison_memory,
             profile,
             use_graphs,
+            exchange,
             group._group if group else None,
         )
         self._lock = threading.RLock()

@@ -124,13 +124,14 @@ static bool hasUsableGpu() {
 
 static void createSession(ProgramSession *self, const ProgramFile &file, const std::string &device, int numThreads,
                           int64_t memoryLimit, bool poisonMemory, bool profile, bool useGraphs,
-                          const RankGroup *group) {
+                          const std::string &exchange, const RankGroup *group) {
   runtime::SessionOptions options;
   options.device = device;
   options.num_threads = numThreads;
   options.memory_limit_bytes = memoryLimit;
   options.poison_memory = poisonMemory;
   options.use_graphs = useGraphs;
+  options.exchange = valueOrThrow(runtime::ParseGpuExchange(exchange));
   if (group) {
     options.communicator = group->communicator;
     options.device =
@@ -153,7 +154,7 @@ void python::bindRuntime(nb::module_ &module) {
   nb::class_<ProgramSession>(module, "Session")
       .def("__init__", &createSession, nb::arg("executable"), nb::arg("device"), nb::arg("num_threads"),
            nb::arg("memory_limit_bytes"), nb::arg("poison_memory"), nb::arg("profile"), nb::arg("use_graphs"),
-           nb::arg("group").none())
+           nb::arg("exchange"), nb::arg("group").none())
       .def_prop_ro("device", &ProgramSession::getDevice)
       .def_prop_ro("allocated_bytes", &ProgramSession::getAllocatedBytes)
       .def("initialize", &ProgramSession::initialize, nb::arg("seed"))

@@ -371,6 +371,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const E
   if (!options.use_graphs && id.kind == DeviceKind::kCpu)
     return absl::InvalidArgumentError("use_graphs is false, which has no effect on the CPU: leave it out, or run on a "
                                       "GPU");
+  if (options.exchange != GpuExchange::kAuto && id.kind == DeviceKind::kCpu)
+    return absl::InvalidArgumentError(absl::StrCat("exchange is ", ToString(options.exchange),
+                                                   ", which has no effect on the CPU: leave it out, or run on a GPU"));
   CS336_RETURN_IF_ERROR(CheckTarget(*executable, id));
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<ThreadTeam> team, ThreadTeam::Create(options.num_threads));
   TeamScope threads(team.get());

@@ -10,6 +10,7 @@ import pytest
 DTYPES = "unknown dtype 'odd': expected fp32, tf32, bf16 or fp16"
 FUSIONS = "unknown fusion 'odd': expected none, elementwise, softmax, flash or all"
 DEVICES = "unknown device 'odd': expected cpu, cuda or cuda:N"
+EXCHANGES = "unknown exchange 'odd': expected auto, nccl or peers"
 SIZES = "unknown size 'odd': expected small, medium, large, xl, 2.7B, 2.35B, 10B or tiny"
 MODES = "unknown mode 'odd': expected forward, loss, forward_backward or train"
 FORMATS = "unknown format 'odd': expected table, markdown, latex, typst, html, csv or json"
@@ -25,6 +26,8 @@ IMPORT = ["cs336-translate", "--import-transformer"]
         (["cs336-bench", "plan", "--fusion", "odd"], FUSIONS),
         (["cs336-run", "x.mlir", "--fusion", "odd"], FUSIONS),
         (["cs336-run", "x.mlir", "--device", "odd"], DEVICES),
+        (["cs336-run", "x.mlir", "--exchange", "odd"], EXCHANGES),
+        (["cs336-bench", "ddp", "--exchange", "odd"], EXCHANGES),
         (["cs336-bench", "accumulate", "--device", "odd"], DEVICES),
         ([*IMPORT, "--size", "odd"], SIZES),
         (["cs336-bench", "model", "--size", "small,odd"], SIZES),
@@ -87,3 +90,8 @@ def test_python_lists_the_known_values() -> None:
             cs336.compile(module, **arguments)
     with pytest.raises(ValueError, match=MODES):
         cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "odd")
+    executable = cs336.compile(cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "forward"))
+    with pytest.raises(ValueError, match=EXCHANGES):
+        cs336.Session(executable, exchange="odd")
+    with pytest.raises(ValueError, match="exchange is nccl, which has no effect on the CPU"):
+        cs336.Session(executable, exchange="nccl")

@@ -74,6 +74,14 @@ TEST(SessionCreationTest, TheCpuHasNoGraphsToLeaveOut) {
   EXPECT_THAT(Message(status), HasSubstr("use_graphs is false, which has no effect on the CPU"));
 }
 
+TEST(SessionCreationTest, RanksOnTheCpuHaveOneExchange) {
+  SessionOptions options;
+  options.exchange = *ParseGpuExchange("peers");
+  absl::Status status = CreateStatus(SampleProgram(), options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("exchange is peers, which has no effect on the CPU"));
+}
+
 TEST(SessionCreationTest, RefusesKernelsOfAnotherMachine) {
   ProgramBuilder program = SampleProgram();
   program.executable().objects[0]->target = "sm_90a";

@@ -83,6 +83,19 @@ static std::vector<CollectiveCase> listCases(Collective collective, DType dtype,
   return cases;
 }
 
+GpuExchange cs336::bench::getExchange(Backend backend) {
+  switch (backend) {
+  case Backend::Tcp:
+  case Backend::Threads:
+    return GpuExchange::kAuto;
+  case Backend::NCCL:
+    return GpuExchange::kNccl;
+  case Backend::Peers:
+    return GpuExchange::kPeers;
+  }
+  llvm_unreachable("every backend has a case");
+}
+
 absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::shared_ptr<Communicator> communicator,
                                                                       const std::string &device, GpuExchange exchange,
                                                                       const AllReducePlan &plan, double &startup) {
@@ -136,7 +149,7 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, a
   for (int rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
       // A rank that failed leaves, which ends those that wait for it.
-      results[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kNccl, plan, startups[rank]);
+      results[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kAuto, plan, startups[rank]);
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -246,9 +246,8 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
   runtime::DeviceId kind{isOnGPUs(backend) ? runtime::DeviceKind::kCuda : runtime::DeviceKind::kCpu};
   std::string device = ToString(DeviceOfRank(kind, place.local_rank));
-  absl::StatusOr<std::vector<AllReduceTimes>> results = measureCollectives(
-      *std::move(joined), device,
-      backend == Backend::Peers ? runtime::GpuExchange::kPeers : runtime::GpuExchange::kNccl, getPlan(), startup);
+  absl::StatusOr<std::vector<AllReduceTimes>> results =
+      measureCollectives(*std::move(joined), device, getExchange(backend), getPlan(), startup);
   if (!results.ok())
     return results.status();
   std::vector<AllReduceRow> rows;

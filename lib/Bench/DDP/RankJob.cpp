@@ -14,15 +14,11 @@ namespace json = llvm::json;
 
 namespace cs336::bench {
 
-/// In the order of GpuExchange.
-static constexpr llvm::StringLiteral kExchanges[] = {"auto", "nccl", "peers"};
-
-static llvm::StringRef getName(runtime::GpuExchange exchange) { return kExchanges[static_cast<size_t>(exchange)]; }
-
 static bool parse(llvm::StringRef name, runtime::GpuExchange &exchange) {
-  const auto *found = llvm::find(kExchanges, name);
-  exchange = static_cast<runtime::GpuExchange>(found - std::begin(kExchanges));
-  return found != std::end(kExchanges);
+  absl::StatusOr<runtime::GpuExchange> parsed = runtime::ParseGpuExchange({name.data(), name.size()});
+  if (parsed.ok())
+    exchange = *parsed;
+  return parsed.ok();
 }
 
 static bool fromJSON(const json::Value &value, RankJob &job, json::Path path) {
@@ -46,7 +42,7 @@ absl::Status cs336::bench::writeRankJob(const RankJob &job, llvm::StringRef path
                                 {"warmup", job.warmup},
                                 {"steps", job.steps},
                                 {"timeout_seconds", job.timeoutSeconds},
-                                {"exchange", getName(job.exchange)},
+                                {"exchange", ToString(job.exchange)},
                                 {"beta1", job.beta1},
                                 {"profile", job.profile},
                                 {"trace", job.trace},

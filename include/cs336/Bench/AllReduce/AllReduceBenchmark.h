@@ -25,6 +25,8 @@ namespace cs336::bench {
 enum class Backend : uint8_t { Tcp, Threads, NCCL, Peers };
 /// Returns whether ranks are processes with a GPU each.
 inline bool isOnGPUs(Backend backend) { return backend == Backend::NCCL || backend == Backend::Peers; }
+/// Returns the option of sessions that selects the backend.
+runtime::GpuExchange getExchange(Backend backend);
 
 /// The collectives that every group measures.
 struct AllReducePlan {

@@ -8,6 +8,7 @@
 #ifndef CS336_DRIVER_FLAGS_EXCHANGEFLAG_H
 #define CS336_DRIVER_FLAGS_EXCHANGEFLAG_H
 
+#include "cs336/Support/EnumParser.h"
 #include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/GpuExchange.h"
 #include "llvm/Support/CommandLine.h"
@@ -17,7 +18,7 @@
 namespace cs336 {
 
 /// `--exchange`.
-class ExchangeFlag : public llvm::cl::opt<runtime::GpuExchange> {
+class ExchangeFlag : public llvm::cl::opt<runtime::GpuExchange, false, EnumParser<runtime::GpuExchange>> {
 public:
   ExchangeFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 

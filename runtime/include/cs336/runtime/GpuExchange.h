@@ -8,7 +8,11 @@
 #ifndef CS336_RUNTIME_GPUEXCHANGE_H
 #define CS336_RUNTIME_GPUEXCHANGE_H
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
 #include <cstdint>
+#include <string>
 
 namespace cs336::runtime {
 
@@ -20,6 +24,12 @@ enum class GpuExchange : uint8_t {
   /// GPUs read and write each other's memory; NCCL does what they cannot. FAILED_PRECONDITION if they have no access.
   kPeers,
 };
+
+/// Returns the value of "auto", "nccl" or "peers"; INVALID_ARGUMENT for another text.
+absl::StatusOr<GpuExchange> ParseGpuExchange(absl::string_view text);
+
+/// Returns the text that ParseGpuExchange() reads.
+std::string ToString(GpuExchange exchange);
 
 } // namespace cs336::runtime
 

@@ -51,7 +51,7 @@ struct SessionOptions {
   /// such as Nsight Systems and Nsight Compute. The results are the same bits.
   /// INVALID_ARGUMENT on the CPU, which has no graphs.
   bool use_graphs = true;
-  /// The way in which ranks on GPUs exchange data.
+  /// The way in which ranks on GPUs exchange data. INVALID_ARGUMENT on the CPU for another one than kAuto.
   GpuExchange exchange = GpuExchange::kAuto;
   /// Runs collectives; null stands for a group of one rank. It must have as many
   /// ranks as the program was compiled for.
