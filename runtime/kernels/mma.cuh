@@ -53,3 +53,16 @@ __device__ inline void loadMatricesTransposed(unsigned (&matrices)[4], unsigned 
 ///     accumulator, 16 x 8:  row g, columns 2t and 2t + 1; row g + 8, the same columns.
 template <class Element>
 struct TensorCore;
+
+/// Returns Σ a · b over the 16-bit elements of two chunks.
+template <class Element>
+__device__ inline float dotChunks(const Chunk &a, const Chunk &b) {
+  using Core = TensorCore<Element>;
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
+    sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
+  }
+  return sum;
+}

@@ -184,13 +184,5 @@ struct TensorCoreRowBlock : TensorCoreRowBlockBase<ElementType, blocks> {
   }
 
   /// Returns Σ a · b over the elements of two chunks.
-  __device__ static float dotChunks(const Chunk &a, const Chunk &b) {
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
-      sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
-    }
-    return sum;
-  }
+  __device__ static float dotChunks(const Chunk &a, const Chunk &b) { return ::dotChunks<ElementType>(a, b); }
 };

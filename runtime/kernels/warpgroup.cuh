@@ -43,19 +43,6 @@ __device__ inline void clear(float (&values)[size]) {
     values[i] = 0;
 }
 
-/// Returns Σ a · b over the elements of two chunks.
-template <class Element>
-__device__ inline float dotChunks(const Chunk &a, const Chunk &b) {
-  using Core = TensorCore<Element>;
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    sum += Core::getFirst(a.words[i]) * Core::getFirst(b.words[i]);
-    sum += Core::getSecond(a.words[i]) * Core::getSecond(b.words[i]);
-  }
-  return sum;
-}
-
 __device__ inline float sumOfRow(float part) {
   return reduceWarp<4>(part, [](float a, float b) { return a + b; });
 }
