@@ -92,7 +92,7 @@ static const AttentionMeasurement *findFloat32(const AttentionRow &row, llvm::Ar
 
 using Columns = std::vector<Column<AttentionRow>>;
 
-/// Return nothing if the pass did not run.
+/// Both functions return nullopt for a pass that did not run.
 static std::optional<BackwardTimes> getBackward(const AttentionMeasurement &measurement) {
   if (measurement.both.host.empty() || !measurement.backwardStatus.ok())
     return std::nullopt;

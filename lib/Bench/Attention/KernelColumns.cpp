@@ -22,7 +22,7 @@ static std::optional<int64_t> getSharedBytes(const KernelResources &resources,
 
 static Cell makeInteger(std::optional<int64_t> number) { return number ? Cell::integer(*number) : Cell::empty(); }
 
-/// Returns nothing for a pass without machine code.
+/// Returns nullopt for a pass without machine code.
 static std::optional<int64_t> getResource(const KernelResources &resources, int64_t KernelResources::*member) {
   return resources.registersPerThread > 0 ? std::optional(resources.*member) : std::nullopt;
 }

@@ -254,8 +254,8 @@ static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
   appendSpeedUp("over unfused", "fusion_speedup", getFusionSpeedUp);
 }
 
-/// Returns the quotient of the medians of profiled steps and of others of their session, or nullopt if there is no
-/// profile.
+/// Returns the median time of profiled steps divided by that of steps without the profiler in the same session. Returns
+/// nullopt for a measurement without a profile.
 static std::optional<Ranged> getProfiledOverStep(const Measurement &measurement) {
   if (!measurement.profile)
     return std::nullopt;

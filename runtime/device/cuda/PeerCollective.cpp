@@ -23,7 +23,7 @@ namespace {
 
 /// Larger reductions are staged.
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
-/// NCCL's rings, which all multiprocessors of one kernel feed, are faster for even larger ones.
+/// NCCL reduces more than this faster than stages do.
 constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
 bool IsVectors(const void *address, int64_t bytes) {

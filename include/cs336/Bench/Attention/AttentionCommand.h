@@ -52,14 +52,15 @@ private:
   };
 
   absl::Status checkFlags() const;
-  /// Returns INVALID_ARGUMENT if the flags select no kernels with tiles, or something else that they exclude.
+  /// Return INVALID_ARGUMENT if the flag conflicts with another one.
   absl::Status checkTiles() const;
   absl::Status checkCompileOnly() const;
-  /// Returns the tiles of the sweep; one that is not set without --tiles.
+  /// Returns the tiles of the sweep: without --tiles, nullopt alone.
   std::vector<std::optional<cuda::ScoreTile>> getTiles() const;
   /// Returns the pipelines, one for each tile.
   std::vector<PipelineVariant> getTiledPipelines() const;
-  /// Returns FLOP/s of a large GEMM, or nothing if no row has an MFU.
+  /// Returns FLOP/s of a large GEMM. Returns nullopt if --no-mfu or --compile-only is given, or if the device lacks the
+  /// type.
   absl::StatusOr<std::optional<double>> getPeak(ComputeType type, PeakRates &peaks, Progress &progress) const;
   /// Measures one case in one pipeline and tile, and appends its row.
   absl::Status measureOne(AttentionCase attention, const PipelineVariant &variant, std::optional<cuda::ScoreTile> tile,

@@ -26,9 +26,9 @@ public:
   /// Creates a profiler, which is switched on: graphs that are instantiated after
   /// that can be timed. Must be called before the sessions to profile are created:
   /// graphs that were captured earlier have no commands, and may lack spans.
-  /// Returns NOT_FOUND if there is no CUPTI, ALREADY_EXISTS if there is a
-  /// profiler already, FAILED_PRECONDITION if another tool (nsys, ncu) uses
-  /// CUPTI. `library` is for tests.
+  /// Errors: NOT_FOUND if CUPTI cannot be loaded, ALREADY_EXISTS if the process has
+  /// another profiler, FAILED_PRECONDITION if another tool (nsys, ncu) uses CUPTI.
+  /// `library` is for tests.
   static absl::StatusOr<std::unique_ptr<KernelProfiler>> Create(const std::string &library = "libcupti.so.13");
   virtual ~KernelProfiler();
 
