@@ -144,9 +144,9 @@ struct SelectDerivatives<Score, Accumulator, true> {
 };
 
 template <class Derivatives>
-constexpr bool hasDerivatives = true;
+inline constexpr bool hasDerivatives = true;
 template <>
-constexpr bool hasDerivatives<NoDerivatives> = false;
+inline constexpr bool hasDerivatives<NoDerivatives> = false;
 
 /// The number that a row's maximum or log-sum-exp stands for in a difference. With a score function it is −∞ in a row
 /// that sees nothing, whose exponentials are all 0.
