@@ -26,8 +26,9 @@ static_assert(static_cast<int>(DType::kF64) == static_cast<int>(format::DType::f
 
 namespace {
 
-/// Checks the alignment of vectors of 8-byte elements (shapes, strides and
-/// ranges of integers), which FlatBuffers' verifier does not check.
+/// Checks the alignment of vectors of 8-byte elements (shapes, strides, ranges
+/// of integers, and boxes of tensor maps), which FlatBuffers' verifier does not
+/// check.
 bool HasAlignedVectors(const format::Executable &executable) {
   auto aligned = [](const auto *vector) {
     return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
@@ -40,13 +41,21 @@ bool HasAlignedVectors(const format::Executable &executable) {
   auto has_aligned_operand = [&](const format::OperandSignature *operand) {
     return has_aligned_layout(operand) && aligned(operand->ranges());
   };
-  auto has_aligned_signature = [&](const format::Kernel *kernel) {
-    return all(kernel->signature()->operands(), has_aligned_operand);
+  auto has_aligned_map = [&](const format::TensorMap *map) {
+    return aligned(map->sizes()) && aligned(map->strides()) && aligned(map->box());
   };
-  return all(executable.variables(), has_aligned_type) && all(executable.kernels(), has_aligned_signature) &&
+  auto has_aligned_maps = [&](const format::Implementation *implementation) {
+    return all(implementation->functions(),
+               [&](const auto *function) { return all(function->tensor_maps(), has_aligned_map); });
+  };
+  auto has_aligned_kernel = [&](const format::Kernel *kernel) {
+    return all(kernel->signature()->operands(), has_aligned_operand) &&
+           all(kernel->implementations(), has_aligned_maps);
+  };
+  return all(executable.variables(), has_aligned_type) && all(executable.kernels(), has_aligned_kernel) &&
          all(executable.entries(), [&](const format::Entry *entry) {
            return all(entry->inputs(), has_aligned_type) && all(entry->outputs(), has_aligned_type) &&
-                  all(entry->buffers(), has_aligned_layout);
+                  all(entry->allocations(), has_aligned_type) && all(entry->buffers(), has_aligned_layout);
          });
 }
 
