@@ -47,10 +47,10 @@ struct AllReduceTimes {
   int64_t wrong = 0;
 };
 
-/// Runs the plan as one rank, in compiled programs of collectives on variables in the device's memory: what training
-/// steps run. `device` is "cpu", or the GPU of this rank, which exchanges data as `exchange` says. All ranks of the
-/// group call it. `startup` gets the milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if the
-/// blocks do not fit into memory.
+/// Runs the plan as one rank. As in training steps, compiled programs run the collectives, on variables in the device's
+/// memory. `device` is "cpu", or the GPU of this rank, and `exchange` is the way in which GPUs exchange data. All ranks
+/// of the group call it. `startup` gets the milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if
+/// the blocks do not fit into memory.
 absl::StatusOr<std::vector<AllReduceTimes>> measureCollectives(std::shared_ptr<runtime::Communicator> communicator,
                                                                const std::string &device, runtime::GpuExchange exchange,
                                                                const AllReducePlan &plan, double &startup);

@@ -19,7 +19,7 @@
 
 namespace cs336::bench {
 
-/// A collective of one group, and how long it took until the group could run.
+/// A collective of one group, and the time until the group could run.
 struct AllReduceRow {
   Backend backend;
   int ranks;

@@ -21,9 +21,9 @@ namespace cs336::bench {
 /// The kinds of `cs336.collective`.
 enum class Collective : uint8_t { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll };
 
-/// Returns whether it takes a reduction.
+/// Returns whether the collective reduces elements.
 bool isReducing(Collective collective);
-/// Returns whether its result is where its operand was. The others have a result of their own.
+/// Returns whether the collective writes its result over its operand. The others have a separate result.
 bool isInPlace(Collective collective);
 
 /// One collective of a plan.
@@ -32,8 +32,8 @@ struct CollectiveCase {
   runtime::DType dtype = runtime::DType::kF32;
   /// kSum for collectives that do not reduce.
   runtime::Reduction reduction = runtime::Reduction::kSum;
-  /// Elements of all parts together, as in nccl-tests: of the larger one of operand and result. A multiple of the
-  /// number of ranks, unless the collective is an all-reduce or a broadcast.
+  /// Elements of all parts together, as in nccl-tests: the elements of the operand or of the result, whichever is
+  /// larger. A multiple of the number of ranks, unless the collective is an all-reduce or a broadcast.
   int64_t count = 0;
 
   bool operator==(const CollectiveCase &) const = default;
@@ -44,13 +44,13 @@ struct CollectiveCase {
   int64_t getTargetCount(int ranks) const;
 };
 
-/// Returns the bandwidth of the bus over that of the algorithm, as nccl-tests define it: the part of the bytes that
-/// each link must carry at least.
+/// Returns the bus bandwidth divided by the algorithm bandwidth, as nccl-tests define it: the smallest part of the
+/// bytes that each link must carry.
 double getBusFactor(Collective collective, int ranks);
 
 /// Returns the operand of a rank. Its values repeat with a period of three; sums of them are exact in every type.
 absl::StatusOr<runtime::Tensor> makeSource(const CollectiveCase &one, int rank, int ranks);
-/// Returns the number of elements that are not those of the collective of all ranks' `makeSource`.
+/// Returns the number of elements that differ from the result of the collective on the `makeSource` of all ranks.
 absl::StatusOr<int64_t> countWrong(const CollectiveCase &one, const runtime::Tensor &result, int rank, int ranks);
 
 } // namespace cs336::bench

@@ -25,11 +25,11 @@ public:
   const absl::Status &getFailure() const { return process->getFailure(); }
   llvm::ArrayRef<std::string> getVariants() const { return options.variants; }
 
-  /// Returns whether a variant exists for a collective: gloo, which connects CPUs, has no means, reduce-scatters and
-  /// all-to-alls.
+  /// Returns whether a variant exists for a collective: gloo, which connects CPUs, does not support means,
+  /// reduce-scatters and all-to-alls.
   static bool isMeasured(llvm::StringRef variant, const CollectiveCase &one, bool isOnGPU);
-  /// Measures the cases on as many ranks. RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer has
-  /// failed.
+  /// Measures the cases on this number of ranks. RESOURCE_EXHAUSTED if memory does not suffice, UNAVAILABLE if the peer
+  /// has failed.
   absl::StatusOr<std::vector<AllReduceTimes>> measure(llvm::StringRef variant, llvm::ArrayRef<CollectiveCase> cases,
                                                       int ranks, bool isOnGPU);
 

@@ -22,7 +22,7 @@ namespace cs336::bench {
 
 /// Names of case number i in its program: its variables, and its entries, which run it once and `chain` times.
 std::string getSourceName(size_t i);
-/// The variable with the result, which is the source's for collectives in place.
+/// Returns the name of the variable with the result. In-place collectives write the result to the source.
 std::string getTargetName(const CollectiveCase &one, size_t i);
 std::string getCheckEntry(size_t i);
 std::string getTimeEntry(size_t i);

@@ -28,13 +28,13 @@ struct AttentionOptions {
   CompileOptions compile;
   Fusion fusion = Fusion::None;
   int64_t warmup = 5, steps = 100;
-  /// As sessions take it: "cpu", "cuda:0".
+  /// The device in the syntax of sessions: "cpu", "cuda:0".
   std::string device = "cpu";
   int numThreads = 0;
   uint64_t seed = 0;
-  /// 0 takes what the device has.
+  /// 0 stands for all available memory of the device.
   int64_t memoryLimitBytes = 0;
-  /// The tile of scores of every attention; without one, schedules choose.
+  /// The tile of scores of every attention; nullopt lets schedules choose.
   std::optional<cuda::ScoreTile> tile;
   /// If true, programs are compiled and not run, and the measurement has no times.
   bool compileOnly = false;
@@ -42,27 +42,28 @@ struct AttentionOptions {
   bool useGraphs = true;
   /// Null for none.
   AttentionPeer *peer = nullptr;
-  /// The measurement of the rung below on a ladder, if it has the same type, or null. Programs that are equal to that
-  /// rung's are not measured again.
+  /// The measurement of the rung below on a ladder, if it has the same type, or null. Programs that are equal to those
+  /// of the rung below are not measured again.
   const struct AttentionMeasurement *below = nullptr;
 };
 
 /// Planned memory in bytes. A forward pass alone has only a peak.
 struct AttentionMemory {
-  /// Queries, keys, values, the gradient of the output, and what the backward pass reads of the forward pass.
+  /// Queries, keys, values, the gradient of the output, and the results of the forward pass that the backward pass
+  /// reads.
   int64_t beforeBackward = 0;
   int64_t forwardPeak = 0, backwardPeak = 0;
 };
 
 struct AttentionMeasurement {
-  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice, OUT_OF_RANGE if the tile does not
-  /// fit into shared memory.
+  /// OK, or the reason why times are missing: RESOURCE_EXHAUSTED if memory does not suffice, OUT_OF_RANGE if the tile
+  /// does not fit into shared memory.
   absl::Status forwardStatus, backwardStatus;
   /// The results of @forward, @loss and @forward_backward; empty if they did not run.
   StepTimes forward, loss, both;
   AttentionMemory memory;
-  /// The shared memory that the tile requires; of the pass that it does not fit, at least so much. Without a tile it is
-  /// not set.
+  /// The shared memory that the tile requires in each pass; for a pass that the tile does not fit, a lower bound. Not
+  /// set without a tile.
   std::optional<BlockMemory> forwardBlock, backwardBlock;
   /// Zeros on a CPU, and for a pass that is not compiled.
   KernelResources forwardResources, backwardResources;

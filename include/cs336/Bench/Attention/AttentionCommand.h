@@ -23,7 +23,7 @@
 
 namespace cs336::bench {
 
-/// The subcommand `attention`: its flags, and what it does with them.
+/// The subcommand `attention`, which measures attention alone.
 class AttentionCommand : public Command {
 public:
   AttentionCommand();
@@ -31,8 +31,9 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   std::vector<ColumnHead> getColumns() const override;
-  /// Measures every combination of the flags' values and prints the report to standard output. A lack of memory is a
-  /// cell; the first other error ends it. An interruption leaves out what was not measured yet.
+  /// Measures every combination of the flags' values and prints the report to standard output. A lack of memory becomes
+  /// the status of its row; the first other error ends the command. After an interruption, the report contains only the
+  /// rows that were measured before.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:

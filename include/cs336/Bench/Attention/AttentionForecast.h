@@ -14,9 +14,9 @@
 
 namespace cs336::bench {
 
-/// Forecasts the measurements of every case through every pipeline, of which there is at least one, without a peer.
-/// Memory is the plan of the case with the most scores, with the first pipeline and the last. `options` are those of
-/// all cells.
+/// Forecasts the measurements of every case with every pipeline, without a peer. Requires at least one pipeline. The
+/// memory is planned for the case with the most scores, with the first pipeline and the last. `options` apply to all
+/// cells.
 absl::StatusOr<Forecast> forecastAttention(llvm::ArrayRef<AttentionCase> cases,
                                            llvm::ArrayRef<PipelineVariant> pipelines, const AttentionOptions &options,
                                            PeakRates &rates);

@@ -24,9 +24,9 @@ struct AttentionPeerMeasurement {
   /// failed.
   absl::Status status;
   std::vector<double> forwardMilliseconds, backwardMilliseconds;
-  /// By PyTorch's own allocator, on a GPU.
+  /// The memory that PyTorch's allocator reports, on a GPU.
   std::optional<double> beforeBackwardMiB, forwardPeakMiB, backwardPeakMiB;
-  /// ‖ours − theirs‖ / ‖theirs‖ of the output, and the worst of the three gradients'.
+  /// ‖ours − theirs‖ / ‖theirs‖ of the output, and the largest such difference of the three gradients.
   double outputDifference = 0, gradientDifference = 0;
   bool isClose = false;
 };
@@ -40,9 +40,10 @@ public:
   /// As TorchProcess::getFailure.
   const absl::Status &getFailure() const { return process->getFailure(); }
 
-  /// Times of every variant, measured once for all levels of fusion that follow each other, on `inputs`: q, k, v, and
-  /// the gradient of the output, `weights`. `ours` are the output o and the gradients q, k and v that its values are
-  /// compared with. A lack of memory and a peer that has failed are parts of the measurements; other errors are errors.
+  /// Measures every variant on `inputs`: q, k, v, and `weights`, the gradient of the output. Consecutive calls for the
+  /// same case, for example with other levels of fusion, measure once. `ours` has the output o and the gradients of q,
+  /// k and v, with which PyTorch's values are compared. A lack of memory and a failure of the peer are statuses of the
+  /// measurements; other errors are returned.
   absl::StatusOr<std::vector<AttentionPeerMeasurement>>
   measure(const AttentionCase &attention, const runtime::TensorMap &inputs, const runtime::TensorMap &ours);
 

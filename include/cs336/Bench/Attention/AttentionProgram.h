@@ -17,12 +17,12 @@ namespace cs336::bench {
 
 /// Self-attention of random queries, keys and values, or a part of it.
 struct AttentionCase {
-  /// All of it; or the softmax of the scores alone, [batch, length, length] or [batch, heads, length, length].
+  /// The whole attention; or only the softmax of the scores, [batch, length, length] or [batch, heads, length, length].
   enum class Part { Whole, Scores };
 
   int64_t batchSize = 8;
-  /// 1: no heads at all, tensors [batch, length, head_dim]. More: [batch, length, heads, head_dim], transposed as a
-  /// model's head split and merge are.
+  /// With 1, tensors have no axis of heads: [batch, length, head_dim]. Otherwise they are [batch, length, heads,
+  /// head_dim], with the transposes of a model's head split and merge.
   int64_t numHeads = 1;
   int64_t length = 0, headDim = 0;
   bool isCausal = false;
@@ -34,7 +34,8 @@ struct AttentionCase {
 
   bool operator==(const AttentionCase &) const = default;
 
-  /// 4·B·H·S²·D, half of that for causal attention and for scores; backward 2.5 times as much, of scores twice.
+  /// Returns 4·B·H·S²·D, or half of it for causal attention and for scores. The backward pass takes 2.5 times as many
+  /// FLOPs, and for scores twice as many.
   double getForwardFlops() const;
   double getBackwardFlops() const { return (part == Part::Whole ? 2.5 : 2.0) * getForwardFlops(); }
 };
@@ -44,9 +45,9 @@ struct AttentionCase {
 /// matmul.
 void buildAttentionForward(const AttentionCase &attention, mlir::ModuleOp module);
 
-/// Appends @loss(q, k, v, weights) -> Σ o·weights and @forward_backward of the same, whose gradients passes make:
-/// `weights` is the gradient of o, a state that no step feeds, so that what @forward_backward takes longer than @loss
-/// is the backward pass.
+/// Appends @loss(q, k, v, weights) -> Σ o·weights, and @forward_backward of the same loss, whose gradients passes add.
+/// `weights` is the gradient of o. It is state and not an input, so that no step copies it: the time of
+/// @forward_backward minus the time of @loss is the time of the backward pass.
 void buildAttentionBackward(const AttentionCase &attention, mlir::ModuleOp module);
 
 } // namespace cs336::bench

@@ -30,10 +30,10 @@ struct AttentionRow {
 std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline,
                               std::optional<cuda::ScoreTile> tile = std::nullopt);
 
-/// The columns of measured attention, of which `rows` are all. Times are the host's; backward is the time by which a
-/// step with gradients exceeds one that computes the loss alone. Each of the peer's `variants` has the ratios of its
-/// medians to ours, or "mismatch" where values disagree. Where a case was measured without fusion too, others have
-/// their speed-up over it.
+/// Returns the columns of `rows`, which are all measurements. Times are measured by the host's clock. The time of the
+/// backward pass is the time of a step with gradients minus the time of a step that computes only the loss. Each of the
+/// peer's `variants` has the ratios of its medians to ours, or "mismatch" if values disagree. If a case was measured
+/// without fusion too, the other rows of the case have their speed-up over it.
 std::vector<Column<AttentionRow>> getAttentionColumns(llvm::ArrayRef<AttentionRow> rows,
                                                       llvm::ArrayRef<std::string> variants);
 

@@ -17,7 +17,7 @@
 
 namespace cs336::bench {
 
-/// The resources of the kernels of a program for GPUs: of each, the most that a kernel takes.
+/// The resources of the kernels of a program for GPUs. Each number is the maximum over all kernels.
 struct KernelResources {
   /// Static and dynamic shared memory of a block.
   int64_t sharedBytes = 0;

@@ -19,7 +19,7 @@
 
 namespace cs336::bench {
 
-/// Reads "64x32", 64 queries and 32 keys, or "64" for as many of both. INVALID_ARGUMENT for anything else.
+/// Parses "64x32", which is 64 queries and 32 keys, or "64", which is 64 of both. INVALID_ARGUMENT for anything else.
 absl::StatusOr<cuda::ScoreTile> parseTile(llvm::StringRef text);
 
 /// Returns "64x32".
@@ -30,7 +30,7 @@ std::string getTileOption(const cuda::ScoreTile &tile);
 
 /// The dynamic shared memory of a block.
 struct BlockMemory {
-  /// The function that requires the most, "forward", "queries" or "keys", and the bytes.
+  /// The function that requires the most bytes ("forward", "queries" or "keys"), and this number of bytes.
   llvm::StringRef function;
   int64_t requiredBytes = 0;
   /// The bytes of the architecture with the least shared memory, and its name.
@@ -43,7 +43,7 @@ struct BlockMemory {
 absl::StatusOr<BlockMemory> getBlockMemory(const AttentionCase &attention, const cuda::ScoreTile &tile, bool isBackward,
                                            llvm::ArrayRef<std::string> architectures);
 
-/// Returns OUT_OF_RANGE with both numbers if blocks require more shared memory than there is.
+/// Returns OUT_OF_RANGE with both numbers if a block requires more shared memory than is available.
 absl::Status checkFit(const BlockMemory &memory, const cuda::ScoreTile &tile);
 
 /// Returns the text that a table shows instead of times: "does not fit", or that of getFailureText.

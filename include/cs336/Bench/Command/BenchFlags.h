@@ -22,14 +22,15 @@ namespace cs336::bench {
 /// Parses the options in `text`. Returns INVALID_ARGUMENT if an option is unknown.
 absl::Status readPipeline(llvm::StringRef text, PipelineOptions &pipeline);
 
-/// All that the flags describe, each a model that can be built: an impossible one late in a sweep would cost what was
-/// measured before it.
+/// Returns all models that the flags describe, or an error if one of them cannot be built. Without this check, an
+/// impossible model late in a sweep would lose the measurements before it.
 absl::StatusOr<std::vector<ModelDescription>> describeModels(const ModelFlags &flags, const ModelDescription &base);
 
-/// INVALID_ARGUMENT for mixed precision of a model that is built in float64, which autocast leaves alone.
+/// Returns INVALID_ARGUMENT for mixed precision of a model that is built in float64, because autocast does not change
+/// float64.
 absl::Status checkTypes(const ModelDescription &description, ComputeType type);
 
-/// The device for readers of a report.
+/// Describes the device for a report.
 llvm::json::Object describeDevice(runtime::DeviceId device, int64_t numThreads);
 
 } // namespace cs336::bench

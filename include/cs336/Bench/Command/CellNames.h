@@ -20,7 +20,7 @@ namespace cs336::bench {
 /// "small", or "d512 ff1344 L4 h16" for a model without a name.
 std::string describeSize(const TransformerConfig &config);
 
-/// "unfused", "fusion softmax"; of a rung of a ladder "with autocast".
+/// Returns text such as "unfused" or "fusion softmax", or "with autocast" for a rung of a ladder.
 std::string describeFusion(Fusion level, const PipelineVariant &pipeline);
 
 /// Returns the text that a table shows instead of times: "OOM" or "unsupported". Returns an empty text for failures

@@ -17,7 +17,7 @@
 
 namespace cs336::bench {
 
-/// A subcommand: its flags, and what it does with them.
+/// A subcommand with its flags.
 class Command {
 public:
   virtual ~Command() = default;
@@ -25,7 +25,7 @@ public:
   virtual llvm::cl::SubCommand &getSubCommand() = 0;
   /// Moves LLVM's own options from --help to --help-hidden. Call before parsing.
   virtual void hideOtherOptions() = 0;
-  /// The columns of its first table, without those of a peer.
+  /// Returns the columns of the command's first table, without those of a peer.
   virtual std::vector<ColumnHead> getColumns() const = 0;
   /// Writes results to standard output and progress to standard error. Results in JSON contain `commandLine`, the
   /// command that produced them.

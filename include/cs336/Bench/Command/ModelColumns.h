@@ -16,7 +16,8 @@
 
 namespace cs336::bench {
 
-/// The columns of what was asked for. A row has a `description`, a `computeType`, a `fusion` and a `pipeline`.
+/// Returns the columns of the requested settings. A row has a `description`, a `computeType`, a `fusion` and a
+/// `pipeline`.
 template <typename Row>
 std::vector<Column<Row>> getModelSettings() {
   auto config = [](const Row &row) -> const TransformerConfig & { return row.description.transformer; };
@@ -41,7 +42,7 @@ std::vector<Column<Row>> getModelSettings() {
       {"mode", "mode", [](const Row &row) { return Cell(stringifyMode(row.description.mode)); }, Show::Setting}};
 }
 
-/// The columns of what a named size stands for. A row has a `description`.
+/// Returns the columns of the hyper-parameters that a named size sets. A row has a `description`.
 template <typename Row>
 std::vector<Column<Row>> getModelShape() {
   auto getSize = [](int64_t TransformerConfig::*member) {

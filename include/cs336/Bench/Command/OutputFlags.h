@@ -21,8 +21,8 @@ class OutputFlags {
 public:
   OutputFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
-  /// Call before anything is measured. INVALID_ARGUMENT if `--columns` names what the first table does not have,
-  /// NOT_FOUND if the folder of `--output` does not exist.
+  /// Checks the flags, before anything is measured. Returns INVALID_ARGUMENT if `--columns` names a column that the
+  /// first table does not have, and NOT_FOUND if the folder of `--output` does not exist.
   absl::Status check(llvm::ArrayRef<ColumnHead> columns) const;
   template <typename Row>
   absl::Status check(const std::vector<Column<Row>> &columns) const {
@@ -42,7 +42,7 @@ private:
   TextFlag path;
 };
 
-/// "plan-phases.csv": the file of the table `name` beside "plan.csv", which the first table has.
+/// Returns the path of the table `name`: "plan-phases.csv" for "phases", if the first table is in "plan.csv".
 std::string getTablePath(llvm::StringRef path, llvm::StringRef name);
 
 } // namespace cs336::bench

@@ -39,7 +39,7 @@ struct TimeComparison {
   /// The key of the column.
   std::string column;
   std::string unit;
-  /// In this unit. At least one of them has a value.
+  /// The times in this unit. At least one of them has a value.
   std::optional<double> before, after;
   /// The time before divided by the time after. Has a value if both times have.
   std::optional<Ranged> ratio;
@@ -55,10 +55,10 @@ struct Comparison {
 
 /// Compares the columns that are statistics of steps. Documents of one benchmark are paired in their order; rows are
 /// paired by the setting columns that both documents have. The interval of a time is that between the quartiles of its
-/// steps, widened to contain the time. Passes differences that make ratios doubtful or leave columns out to `warn`,
-/// each once: devices, units, columns. Returns INVALID_ARGUMENT if the versions of the files differ, if rows of one
-/// document have equal settings, if no row has a partner, or if no column of a row with a partner is a statistic of
-/// steps.
+/// steps, widened to contain the time. Calls `warn` once for each difference that makes ratios doubtful, or because of
+/// which columns are not compared: devices, units, columns. Returns INVALID_ARGUMENT if the versions of the files
+/// differ, if rows of one document have equal settings, if no row has a partner, or if no column of a row with a
+/// partner is a statistic of steps.
 absl::StatusOr<Comparison> compareResults(const ResultsFile &before, const ResultsFile &after, double tolerance,
                                           llvm::function_ref<void(llvm::StringRef)> warn);
 

@@ -27,20 +27,20 @@ namespace cs336::bench {
 
 /// The steps of one program on one number of ranks.
 struct DDPMeasurement {
-  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice on a rank.
+  /// OK, or the reason why times are missing: RESOURCE_EXHAUSTED if memory does not suffice on a rank.
   absl::Status status;
   /// The longest time of each step among the ranks, by the host's clock and by the GPU's.
   std::vector<double> stepMilliseconds, deviceMilliseconds;
   /// The mean over ranks of the first step's loss and the norm of its gradients, and of the last step's loss. Ranks
   /// agree, so the mean is the value of each.
   double loss = 0, gradNorm = 0, lastLoss = 0;
-  /// The largest difference of ranks in the first or the last loss or the norm.
+  /// The largest difference between ranks, among the first loss, the last loss and the norm.
   double spread = 0;
-  /// From the description to the executable, or to finding it in the cache.
+  /// The time from the description to the executable, which is compiled or found in the cache.
   double compileSeconds = 0;
   /// The longest times among ranks.
   double joinSeconds = 0, loadSeconds = 0;
-  /// The most among ranks, by the GPU's own count.
+  /// The largest memory of any rank, as the GPU reports it.
   std::optional<int64_t> deviceMemoryBytes;
   Exchange exchange;
   /// Per profiled step, the mean over ranks, in milliseconds. Absent without a profile.
@@ -74,7 +74,7 @@ public:
   ~DDPBenchmark();
 
   /// Compiles the model, once for all ranks, plans its memory, starts the ranks, and waits for them. Failures are the
-  /// measurement's status; CANCELLED, if the ranks were ended by a signal, too. `report` hears of the stage.
+  /// measurement's status, including CANCELLED if a signal ended the ranks. `report` is called with each stage.
   DDPMeasurement measure(const ModelDescription &description, const CompileOptions &compile, int ranks,
                          llvm::function_ref<void(llvm::StringRef)> report,
                          llvm::function_ref<void(llvm::StringRef)> warn);

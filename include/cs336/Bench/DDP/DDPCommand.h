@@ -25,8 +25,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `ddp`: training steps of one model on several ranks, by the mode of exchange. It starts the ranks
-/// itself, as processes of this program.
+/// The subcommand `ddp`, which measures training steps of one model on several ranks, for each mode of exchange. It
+/// starts the ranks as processes of this program.
 class DDPCommand : public Command {
 public:
   /// `program` is the path of this program.
@@ -35,8 +35,9 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   std::vector<ColumnHead> getColumns() const override;
-  /// Measures every combination of the flags' values and prints the report. A cell whose ranks fail has the reason, and
-  /// the sweep continues; a signal ends it with the report of what was measured.
+  /// Measures every combination of the flags' values and prints the report. If ranks fail, the row has the reason as
+  /// its status, and the sweep continues. A signal ends the sweep, and the report contains the rows that were measured
+  /// before.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:

@@ -15,7 +15,7 @@
 
 namespace cs336::bench {
 
-/// The memory that is in use at one moment of a training step, as planned: variables and inputs, and what is live in
+/// The planned memory that is in use at one moment of a training step: variables, inputs, and the live allocations of
 /// the arena.
 struct MemoryMoment {
   std::string name;

@@ -22,18 +22,18 @@ namespace cs336::bench {
 struct RankJob {
   /// The folder with the program, "program.cs336x", in which ranks write their results.
   std::string folder;
-  /// "cpu", or "cuda" for the GPU of the rank's number.
+  /// "cpu", or "cuda" for the GPU with the rank's number.
   std::string device = "cpu";
   int64_t numThreads = 0;
   int64_t seed = 0;
-  /// 0 takes what the device has.
+  /// 0 stands for all available memory of the device.
   int64_t memoryLimitBytes = 0;
   int64_t warmup = 5, steps = 10;
   /// Seconds after which a silent rank ends the run.
   double timeoutSeconds = 30;
   /// The way in which ranks on GPUs exchange data.
   runtime::GpuExchange exchange = runtime::GpuExchange::kAuto;
-  /// AdamW's coefficient, by which the first moments give the gradients' norm.
+  /// AdamW's coefficient of the first moments, from which the norm of the gradients is computed.
   double beta1 = 0.9;
   /// Run the steps again under a profiler.
   bool profile = true;

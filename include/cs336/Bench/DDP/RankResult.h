@@ -23,7 +23,7 @@ namespace cs336::bench {
 
 /// The measurements of one rank, which it writes to a file for the launcher.
 struct RankResult {
-  /// OK, or the error that ended the rank. Other members have what was measured before.
+  /// OK, or the error that ended the rank. The other members contain the measurements before the error.
   absl::Status status;
   /// The first step's loss, as every rank computes it over all ranks, and the norm of all gradients.
   double loss = 0, gradNorm = 0;
@@ -33,7 +33,7 @@ struct RankResult {
   std::vector<double> stepMilliseconds, deviceMilliseconds;
   /// The time of joining the group, and of creating the session.
   double joinSeconds = 0, loadSeconds = 0;
-  /// By the GPU's own count, after the steps.
+  /// The memory that the GPU reports as used after the steps.
   std::optional<int64_t> deviceMemoryBytes;
   /// The sums over all profiled steps. Absent without a profile.
   std::optional<Overlap> overlap;

@@ -16,8 +16,8 @@
 
 namespace cs336::bench {
 
-/// Joins the group, if the place is that of a rank among several, and measures the job's program. All ranks begin each
-/// timed step together. Writes the result to the rank's file, and returns its status.
+/// Joins the group, if there are several ranks, and measures the job's program. All ranks begin each timed step
+/// together. Writes the result to the rank's file, and returns its status.
 absl::Status runRankJob(const RankJob &job, const std::optional<runtime::RankEnvironment> &place);
 
 } // namespace cs336::bench
